@@ -12,7 +12,6 @@ from modgraph.rules import suppressions
 from modgraph.rules.containers import UNDECIDED
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
-from modgraph.rules.known import NO_MODULES
 from modgraph.rules.names import Project
 from modgraph.rules.registry import SYNTAX_ERROR, UNUSED_IGNORE
 from modgraph.rules.rule import Found, Rule
@@ -20,6 +19,7 @@ from modgraph.rules.subject import FileSubject, Subject
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.mangling import as_written, has_private, mangle_syntax
+from modgraph.source.module_classes import OF_NO_MODULES, makes_no_modules
 from modgraph.source.refusing_text import TooMuchError
 from modgraph.source.summaries import Summary, summarize
 
@@ -50,7 +50,7 @@ def _may_be_a_module(base: str, own: Collection[str]) -> bool:
     first, _, rest = re.split(r"[\[(]", base.strip(), maxsplit=1)[0].partition(".")
     if not first.isidentifier() or "=" in base:
         return False
-    return not (first in own or first in NO_MODULES or (rest or first) in _BUILTIN_BASES)
+    return not (first in own or first in OF_NO_MODULES or (rest or first) in _BUILTIN_BASES)
 
 
 def check_text(
@@ -112,7 +112,7 @@ def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project)
         if text is None:
             return False
         path = project.absolute(summary, text)
-        if path is not None and path.partition(".")[0] in NO_MODULES:
+        if path is not None and makes_no_modules(path):
             continue
         if path is None and text in _BUILTIN_BASES and text not in summary.classes:
             continue

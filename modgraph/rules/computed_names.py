@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules import known
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.subject import Subject
+from modgraph.source import torch_names
 
-_REGISTERING = frozenset(("add_module", "register_module", "__setattr__", "setattr", "register_parameter"))
+_REGISTERING = (torch_names.REGISTERING - {"register_buffer"}) | {"__setattr__", "setattr"}
 _STORE_NAMES = ("_modules", "_parameters", "__dict__")
 _STORES = tuple(f".{each}" for each in _STORE_NAMES)
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.NamedExpr, ast.withitem)
@@ -75,7 +75,7 @@ def _come_from(subject: Subject, method: Method, value: ast.expr) -> set[str] | 
         return set()
     if isinstance(value, ast.Call):
         made = subject.reads.torch_class(value.func)
-        if made is not None and made not in known.CONTAINERS:
+        if made is not None and made not in torch_names.CONTAINERS:
             return set()
     mentioned = set(_names(value, method.receiver)) - _of_the_file(subject)
     if method.name != "__init__" and mentioned & set(method.parameters):

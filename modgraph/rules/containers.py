@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Related
-from modgraph.rules import known
 from modgraph.rules.computed_names import may_be_registered, may_be_stored
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
 from modgraph.rules.subject import Subject
+from modgraph.source import torch_names
 
 if TYPE_CHECKING:
     from modgraph.rules.interpretation import Held, Interpreted
@@ -248,7 +248,7 @@ def _may_register(subject: Subject, call: ast.Call) -> bool:
     if isinstance(function, ast.Name) and function.id in _LOOKING:
         return False
     path = subject.reads.path_of(function)
-    if path is not None and path.startswith("torch.") and not known.torch_class(path):
+    if path is not None and path.startswith("torch.") and not torch_names.torch_class(path):
         return False
     return subject.reads.is_module_class(function) is not False or path is None
 

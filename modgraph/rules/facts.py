@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+from modgraph.source import containers
 from modgraph.source.mangling import bound_as
 
 _LEAVES = frozenset(
@@ -398,13 +399,10 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr,
         yield target, value
 
 
-_CHANGING = frozenset(["append", "extend", "insert", "appendleft", "extendleft", "add", "update", "setdefault"])
-
-
 def _changes(method: Method) -> Iterator[Change]:
     for call in method.calls:
         function = call.func
-        if isinstance(function, ast.Attribute) and function.attr in _CHANGING:
+        if isinstance(function, ast.Attribute) and function.attr in containers.ADDING:
             changed: ast.expr = function.value
             while isinstance(changed, ast.Subscript):  # self.name[key].append(value)
                 changed = changed.value

@@ -7,8 +7,7 @@ import ast
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.subject import Subject
 from modgraph.source.dotted_names import dotted
-
-_REGISTERING = frozenset(["add_module", "register_module", "register_buffer", "register_parameter"])
+from modgraph.source.torch_names import REGISTERING
 
 
 def is_base_init(call: ast.Call) -> bool:
@@ -37,7 +36,7 @@ def may_initialise(call: ast.Call, method: Method) -> bool:
         if isinstance(inner, ast.Name) and inner.id == "super":
             return True
     if attribute_of(call.func, method.receiver) is not None:
-        return call.func.attr not in _REGISTERING  # type: ignore[attr-defined]
+        return call.func.attr not in REGISTERING  # type: ignore[attr-defined]
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return any(isinstance(each, ast.Name) and each.id == method.receiver for each in given)
 
@@ -47,7 +46,7 @@ def registers(subject: Subject, method: Method, statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         function = statement.value.func
         return isinstance(function, ast.Attribute) and (
-            attribute_of(function, method.receiver) is not None and function.attr in _REGISTERING
+            attribute_of(function, method.receiver) is not None and function.attr in REGISTERING
         )
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
         return False

@@ -36,9 +36,9 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
 from modgraph.prediction.interpreter import Interpreter
-from modgraph.rules import known
 from modgraph.rules.mending import Holdings
 from modgraph.rules.names import EnoughTried, Project, roots
+from modgraph.source import torch_names
 from modgraph.source.modules import ModuleFinder, Shared, SourceModule
 from modgraph.source.targets import Target, import_name
 
@@ -478,12 +478,12 @@ def _is_modal(machine: Interpreter, cls: Value) -> bool:
     """Its class, or a base that is not torch's, reads `training`."""
     if not isinstance(cls, (ClassValue, KnownClass)):
         return True
-    if known.torch_class(cls.name):
-        return known.torch_class(cls.name) in known.MODAL
+    if torch_names.torch_class(cls.name):
+        return torch_names.torch_class(cls.name) in torch_names.MODAL
     for base in machine.mro(cls) if isinstance(cls, ClassValue) else ():
         if not isinstance(base, ClassValue):
             continue
-        if known.torch_class(base.name) in known.MODAL:
+        if torch_names.torch_class(base.name) in torch_names.MODAL:
             return True
         if base.name.startswith("torch."):
             continue

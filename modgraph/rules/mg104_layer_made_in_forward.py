@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules import known
 from modgraph.rules.facts import Method, enclosing
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.state import learns
 from modgraph.rules.subject import Subject
+from modgraph.source import module_classes, torch_names
 from modgraph.source.dotted_names import dotted
 
 
@@ -45,8 +45,8 @@ def _may_learn(subject: Subject, method: Method, call: ast.Call) -> bool:
         return False
     path = subject.reads.path_of(call.func) or ""
     if path.startswith("torch."):
-        return known.torch_class(path) in known.LEARNING | known.MODAL | {"Sequential"}
-    return path.partition(".")[0] not in known.NO_MODULES and name.rpartition(".")[2][0].isupper()
+        return torch_names.torch_class(path) in torch_names.LEARNING | torch_names.MODAL | {"Sequential"}
+    return not module_classes.makes_no_modules(path) and name.rpartition(".")[2][0].isupper()
 
 
 def _shown(call: ast.Call) -> str:
@@ -54,7 +54,7 @@ def _shown(call: ast.Call) -> str:
 
 
 def _is_dropout(subject: Subject, call: ast.Call) -> bool:
-    if subject.reads.torch_class(call.func) not in known.MODAL:
+    if subject.reads.torch_class(call.func) not in torch_names.MODAL:
         return False
     return not (call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0)
 

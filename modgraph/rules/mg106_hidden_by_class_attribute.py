@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from modgraph.findings import Related
-from modgraph.rules import known, members
+from modgraph.rules import members
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
+from modgraph.source import torch_names
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -15,7 +16,7 @@ def find(subject: Subject) -> Iterator[Found]:
     candidates = {
         store.name: store
         for store in reversed(facts.stores)
-        if store.name not in known.MODULE_METHODS
+        if store.name not in torch_names.MODULE_METHODS
         and store.method.name != store.name
         and subject.reads.made(store.value, store.method)
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules import known
 from modgraph.rules.facts import Store
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
+from modgraph.source import torch_names
 
 _RARELY_MISSED = frozenset(
     [
@@ -33,7 +33,7 @@ _RARELY_MISSED = frozenset(
 def find(subject: Subject) -> Iterator[Found]:
     for store in subject.facts.stores:
         name = store.name
-        if name not in known.MODULE_METHODS or name in subject.facts.methods:
+        if name not in torch_names.MODULE_METHODS or name in subject.facts.methods:
             continue
         if subject.reads.is_module(store.value, store.method):
             if subject.is_module:

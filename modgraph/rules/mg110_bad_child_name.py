@@ -6,20 +6,19 @@ import ast
 import re
 from collections.abc import Iterator
 
-from modgraph.rules import known
 from modgraph.rules.facts import Method, attribute_of, expects_error
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
+from modgraph.source import torch_names
 
-_REGISTERING = ("add_module", "register_module", "register_buffer", "register_parameter")
 _PERCENT = re.compile(r"%(?:\(\w*\))?[-#0-9 +.*]*[a-zA-Z%]")
 _BRACES = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 """Of formats: what is put in place of these is not known."""
-_TAKEN = known.MODULE_METHODS | known.OTHER_NAMES
+_TAKEN = torch_names.MODULE_METHODS | torch_names.OTHER_NAMES
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    for method, call in subject.calls_of(*_REGISTERING):
+    for method, call in subject.calls_of(*torch_names.REGISTERING):
         name = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
         if name is None or not _is_a_modules(subject, method, call) or expects_error(method, call):
             continue
@@ -54,7 +53,7 @@ def _set_keys(subject: Subject) -> Iterator[Found]:
             continue
         for target in statement.targets:
             own = isinstance(target, ast.Subscript) and attribute_of(target.value, change.method.receiver)
-            problem = _problem(target.slice, _TAKEN | known.DICT_NAMES) if own == change.name else None  # type: ignore[attr-defined]
+            problem = _problem(target.slice, _TAKEN | torch_names.DICT_NAMES) if own == change.name else None  # type: ignore[attr-defined]
             if problem is not None and subject.is_module:
                 yield Found(target, f"{problem}: torch raises a KeyError", change.name)
 
@@ -67,7 +66,7 @@ def _keys(call: ast.Call) -> Iterator[Found]:
     if len(call.args) != 1 or not isinstance(call.args[0], ast.Dict):
         return
     for key in call.args[0].keys:
-        problem = _problem(key, _TAKEN | known.DICT_NAMES) if key is not None else None
+        problem = _problem(key, _TAKEN | torch_names.DICT_NAMES) if key is not None else None
         if key is not None and problem is not None:
             yield Found(key, f"{problem}: torch raises a KeyError")
 

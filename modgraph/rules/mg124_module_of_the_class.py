@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules import known
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
+from modgraph.source import torch_names
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -36,9 +36,9 @@ def _is_stateful(subject: Subject, call: ast.Call) -> bool:
     name = subject.reads.torch_class(call.func)
     if name is None:
         return subject.reads.is_module_class(call.func) is True
-    if name in known.CONTAINERS:
+    if name in torch_names.CONTAINERS:
         return any(isinstance(each, ast.Call) and _is_stateful(subject, each) for each in _below(call))
-    return name not in known.STATELESS
+    return name not in torch_names.STATELESS
 
 
 def _below(call: ast.Call) -> Iterator[ast.expr]:

@@ -1,7 +1,7 @@
 """What a name in a file means, followed through imports into other files; which classes are modules.
 
 Files are found where the project lies and on Python's path, and read, never imported. A class of which nothing can be
-found is no module, unless the configuration or the list of well-known bases says so: the check does not guess.
+found is no module, unless the configuration says so, or `source/module_classes.py` takes what derives from it for one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from modgraph.doors.reading import read
-from modgraph.rules import known
+from modgraph.source import module_classes, torch_names
 from modgraph.source.files import decode
 from modgraph.source.mangling import has_private, mangle_syntax
 from modgraph.source.quiet import python_tree
@@ -73,7 +73,7 @@ class Project:
         self.reluctant = False
         """`Costly` is raised where a class would have to be interpreted."""
         self.believed: dict[str, None] = {}
-        """Import paths of classes of which no file is found and that are taken for modules."""
+        """Import paths of classes of which no file is found and that are taken for modules, for the present file."""
         self.read: dict[str, None] = {}
         """Files that were asked for while the present file is checked, those too that are not there, and folders in
         which it was looked for some: its findings depend on them."""
@@ -81,8 +81,8 @@ class Project:
         self._files: dict[tuple[str, str], str | None] = {}
         self._roots: dict[str, Roots] = {}
         self._territories: dict[str, Territory] = {}
-        self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None]]] = {}
-        """With the files that the answer depends on."""
+        self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None], dict[str, None]]] = {}
+        """With the files that the answer depends on, and what it believes."""
         self._trees: dict[str, ast.Module | None] = {}
         self._texts: dict[str, str] = {}
         """Of the file that is checked now: it may not be on disk as it is."""
@@ -102,6 +102,7 @@ class Project:
     def add(self, file: str, summary: Summary, tree: ast.Module | None = None, text: str | None = None) -> None:
         """A file that is checked, so that it need not be read again."""
         self._texts = {os.path.abspath(file): text} if text is not None else {}
+        self.believed = {}
         self._defined.pop(os.path.abspath(file), None)
         self._makers.pop(os.path.abspath(file), None)
         self._summaries[os.path.abspath(file)] = summary
@@ -285,7 +286,7 @@ class Project:
         self, importer: str, module: str, name: str, level: int, steps: int, seen: set[tuple[str, str]]
     ) -> Iterator[tuple[str, str]]:
         """What `from module import name` gives, `name` dotted; a part of it may be a module itself."""
-        if not level and known.torch_class(f"{module}.{name}"):
+        if not level and torch_names.torch_class(f"{module}.{name}"):
             yield "", f"{module}.{name}"
             return
         parts = name.split(".") if name else []
@@ -304,17 +305,19 @@ class Project:
         """Whether the dotted name is, in that file, a class derived from `nn.Module`; None where it is not known."""
         key = (file, name)
         if key not in self._modules:
-            outer, self.read = self.read, {}
-            self._modules[key] = (False, {})  # a class that is, by mistake, its own base is none
+            outer = self.read, self.believed
+            self.read, self.believed = {}, {}
+            self._modules[key] = (False, {}, {})  # a class that is, by mistake, its own base is none
             try:
-                self._modules[key] = (self._is_module(file, name, steps), self.read)
+                self._modules[key] = (self._is_module(file, name, steps), self.read, self.believed)
             except BaseException:
                 del self._modules[key]
                 raise
             finally:
-                self.read = outer
-        answer, files = self._modules[key]
+                self.read, self.believed = outer
+        answer, files, believed = self._modules[key]
         self.read.update(files)
+        self.believed.update(believed)
         return answer
 
     def _is_module(self, file: str, name: str, steps: int) -> bool | None:
@@ -333,12 +336,19 @@ class Project:
     def _derives(self, file: str, qualname: str, steps: int) -> bool | None:
         summary = self.summary(file)
         bases = summary.classes.get(qualname) if summary is not None else None
-        if bases is None:
+        if summary is None or bases is None:
             return False  # a function
-        answers = [self._base(file, qualname, base, steps - 1) for base in bases if base]
-        if any(answers):
-            return True
-        return None if None in answers or "" in bases else False
+        found = {base: self._base(file, qualname, base, steps - 1) if base else None for base in bases}
+        answer = module_classes.of_bases(found.values())
+        if answer is not None or not module_classes.is_taken(answer, qualname in summary.forwards, summary.has_torch):
+            return answer
+        self._believe(file, (base for base, is_module in found.items() if is_module is None))
+        return True
+
+    def _believe(self, file: str, bases: Iterable[str]) -> None:
+        """Bases of which nothing is found are taken for modules, by what derives from them."""
+        for base in bases:
+            self.believed.update((path, None) for home, path in self.homes(file, base) if not home)
 
     def _base(self, file: str, qualname: str, base: str, steps: int) -> bool | None:
         if steps <= 0:
@@ -351,14 +361,10 @@ class Project:
 
     def is_module_path(self, path: str) -> bool | None:
         """The same for an import path of which no file was found."""
-        if known.torch_class(path):
-            return True
-        if path in known.WELL_KNOWN_BASES or self._is_named(path):
+        if self._is_named(path):
             self.believed[path] = None
             return True
-        if path.partition(".")[0] in known.NO_MODULES or path in ("object", "builtins.object"):
-            return False
-        return None
+        return module_classes.of_path(path)
 
     def _is_named(self, name: str) -> bool:
         return name in self.module_bases or name.rpartition(".")[2] in self.module_bases

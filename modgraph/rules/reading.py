@@ -9,9 +9,9 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from modgraph.rules import known
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.names import Project
+from modgraph.source import containers, module_classes, torch_names
 from modgraph.source.dotted_names import dotted
 from modgraph.source.summaries import Summary
 
@@ -38,28 +38,8 @@ _PLAIN = frozenset(
     ]
 )
 
-SAME = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "float",
-        "half",
-        "double",
-        "bfloat16",
-        "eval",
-        "train",
-        "requires_grad_",
-        "apply",
-        "type",
-        "share_memory",
-    ]
-)
-"""Methods of a module that give the module itself."""
-
 _PARAMETERS = frozenset(("torch.nn.Parameter", "torch.nn.parameter.Parameter"))
 _WRAPPERS = ("torch.nn.utils.", "torch.jit.", "torch.compile", "torch.ao.", "torch.quantization.")
-_IN_PLACE = frozenset(("append", "extend", "insert", "add", "update", "appendleft", "setdefault"))
 
 
 class _Question(Protocol):
@@ -102,7 +82,7 @@ class Reader:
     def torch_class(self, node: ast.expr) -> str | None:
         """ "Linear", where the expression names that class of `torch.nn`."""
         path = self.path_of(node)
-        return None if path is None else known.torch_class(path)
+        return None if path is None else torch_names.torch_class(path)
 
     def is_module_class(self, node: ast.expr) -> bool | None:
         """Whether the expression names a class of modules; None where that is not known."""
@@ -152,7 +132,11 @@ class Reader:
         if not isinstance(node, ast.Call):
             return []
         function = node.func
-        if isinstance(function, ast.Attribute) and function.attr in SAME and isinstance(function.value, ast.Call):
+        if (
+            isinstance(function, ast.Attribute)
+            and function.attr in torch_names.GIVING_ITSELF
+            and isinstance(function.value, ast.Call)
+        ):
             return self.made(function.value, method, depth + 1)
         first_name = (dotted(function) or "").partition(".")[0]
         if not first_name or first_name in method.values or first_name in method.parameters:
@@ -215,7 +199,7 @@ class Reader:
         path = self.path_of(function)
         if path is not None and path.startswith("torch."):
             return path.startswith(_WRAPPERS) and any(self.may_hold_module(each, method, depth + 1) for each in given)
-        if path is not None and path.partition(".")[0] in known.NO_MODULES:
+        if path is not None and module_classes.makes_no_modules(path):
             return False
         return self._own_code_may_give_module(name, depth) or any(
             isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
@@ -232,7 +216,9 @@ class Reader:
     def _result_may_give_module(self, function: ast.expr, method: Method, depth: int) -> bool:
         """`make()(...)`, `Block(8).eval()`, `table[kind](...)`."""
         if isinstance(function, ast.Attribute):
-            return function.attr in SAME and self.may_hold_module(function.value, method, depth + 1)
+            return function.attr in torch_names.GIVING_ITSELF and self.may_hold_module(
+                function.value, method, depth + 1
+            )
         if isinstance(function, ast.IfExp):
             return bool(self.is_module_class(function.body) or self.is_module_class(function.orelse))
         if isinstance(function, ast.Subscript) and isinstance(function.value, ast.Dict):
@@ -273,7 +259,7 @@ class Reader:
         path = self.path_of(node.func)
         return (
             path is not None
-            and path.partition(".")[0] not in ("torch", *known.NO_MODULES)
+            and path.partition(".")[0] not in ("torch", *module_classes.OF_NO_MODULES)
             and (self.is_module_class(node.func) is None)
         )
 
@@ -328,7 +314,7 @@ class Reader:
         if name in method.parameters or name in method.values:
             return False
         path = self.project.absolute(self.summary, name)
-        if path is not None and path.partition(".")[0] in ("torch", *known.NO_MODULES):
+        if path is not None and path.partition(".")[0] in ("torch", *module_classes.OF_NO_MODULES):
             return False
         if not self.project.may_make_containers(self.file, self.summary, name):
             return False
@@ -397,7 +383,11 @@ def _put_into(method: Method) -> dict[str, list[ast.expr]]:
                 found.setdefault(changed.id, []).append(statement.value)
     for call in method.calls:
         function = call.func
-        if isinstance(function, ast.Attribute) and function.attr in _IN_PLACE and isinstance(function.value, ast.Name):
+        if (
+            isinstance(function, ast.Attribute)
+            and function.attr in containers.ADDING
+            and isinstance(function.value, ast.Name)
+        ):
             found.setdefault(function.value.id, []).extend(call.args)
     return found
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from modgraph.rules import known
 from modgraph.rules.reading import Reader
+from modgraph.source import torch_names
 
 _WITHOUT = {
     "LayerNorm": ("elementwise_affine",),
@@ -24,7 +24,7 @@ def learns(reader: Reader, call: ast.Call) -> bool:
     if name == "Sequential":
         return any(isinstance(each, ast.Call) and learns(reader, each) for each in call.args)
     if name is not None:
-        return name in known.LEARNING and not _is_told_not_to(name, call)
+        return name in torch_names.LEARNING and not _is_told_not_to(name, call)
     homes = [home for home in _homes(reader, call.func) if home[0]]
     return len(homes) == 1 and reader.project.answered(
         (*homes[0], "learns"), lambda: _has_parameters(reader, *homes[0])

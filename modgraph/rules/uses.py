@@ -154,10 +154,14 @@ def is_reached_otherwise(subject: Subject, name: str) -> bool:
 
 def has_the_name(subject: Subject, name: str) -> bool:
     """The class, or `nn.Module`, has something under the name: it hides what is registered, or torch refuses it."""
-    from modgraph.rules import known
+    from modgraph.source import torch_names
 
     file = subject.file
-    if name in known.MODULE_METHODS or name in known.OTHER_NAMES or (name.startswith("_") and name in _PRIVATE):
+    if (
+        name in torch_names.MODULE_METHODS
+        or name in torch_names.OTHER_NAMES
+        or (name.startswith("_") and name in _PRIVATE)
+    ):
         return True
     return members.inherited(file.project, file.path, subject.facts, name) is not None
 
@@ -191,13 +195,13 @@ def goes_through_children(subject: Subject) -> bool:
 
 
 def _is_a_container(subject: Subject, home: str, base: ast.expr) -> bool:
-    from modgraph.rules import known
+    from modgraph.source import torch_names
 
     name = dotted(base)
     if name is None:
         return False
     paths = [path for at, path in subject.file.project.homes(home, name) if not at]
-    return any(known.torch_class(path) in known.CONTAINERS for path in paths)
+    return any(torch_names.torch_class(path) in torch_names.CONTAINERS for path in paths)
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ import ast
 from typing import Literal
 
 from modgraph.findings import Edit, Fix
-from modgraph.rules import known, uses
+from modgraph.rules import uses
 from modgraph.rules.containers import Hidden
 from modgraph.rules.edits import around, container_name, replace, source
 from modgraph.rules.facts import Change, Store
 from modgraph.rules.subject import Subject
 from modgraph.rules.torch_containers import METHODS, OPERATIONS
 from modgraph.rules.uses import Use
+from modgraph.source import containers, torch_names
 from modgraph.source.dotted_names import dotted
 from modgraph.source.quiet import python_tree
 
@@ -41,7 +42,7 @@ _ITERATING = frozenset(
 _COPIED_FOR = ("torch.", "random.sample", "random.choices")
 """Callables that want a list itself, and only read it."""
 _VIEWS = frozenset(("items", "keys", "values"))
-_FILLING = frozenset(("append", "extend", "insert", "update", "setdefault"))
+_FILLING = containers.ADDING & (containers.LIST | containers.DICT)
 _STILL_TRUE = frozenset(("Any", "object", "Iterable", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
 """Annotations that hold for the container of torch as well."""
 
@@ -112,7 +113,13 @@ def _keys_fit(subject: Subject, hidden: Hidden, node: ast.Dict, wrapper: str) ->
         if change.how != "[]" or not targets:
             return False
         keys.extend(each.slice for each in targets if isinstance(each, ast.Subscript))
-    taken = known.MODULE_METHODS | known.OTHER_NAMES | known.DICT_NAMES | METHODS[wrapper].keys() | {"copy", "fromkeys"}
+    taken = (
+        torch_names.MODULE_METHODS
+        | torch_names.OTHER_NAMES
+        | torch_names.DICT_NAMES
+        | METHODS[wrapper].keys()
+        | {"copy", "fromkeys"}
+    )
     return all(
         isinstance(key, ast.Constant)
         and isinstance(key.value, str)
@@ -206,7 +213,7 @@ def _verdict(subject: Subject, use: Use, wrapper: str) -> _Verdict:
         path = subject.reads.path_of(call.func) or ""
         if (
             path.startswith(_COPIED_FOR)
-            and not known.torch_class(path)
+            and not torch_names.torch_class(path)
             and "list" not in subject.file.summary.functions
         ):
             return "copy"

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from modgraph.errors import TargetError
 from modgraph.source.dotted_names import dotted
-from modgraph.source.index import ImportedName
+from modgraph.source.index import Definition, ImportedName
 from modgraph.source.integers import parse
+from modgraph.source.module_classes import FORWARD, TORCH, is_taken, of_bases, of_path
 from modgraph.source.modules import ModuleFinder, SourceModule
 
 MODULE_CLASS = ("torch.nn.modules.module", "Module")
@@ -26,7 +27,7 @@ class BaseResolver:
 
     def __init__(self, finder: ModuleFinder) -> None:
         self._finder = finder
-        self._known: dict[tuple[str, str], bool] = {}
+        self._known: dict[tuple[str, str], bool | None] = {}
         self._aliases: dict[str, dict[str, list[str]]] = {}
         self._meant: dict[tuple[str, str, str], tuple[tuple[SourceModule, str], ...]] = {}
         self._stars: dict[str, tuple[SourceModule, ...]] = {}
@@ -35,11 +36,10 @@ class BaseResolver:
     def is_module_class(self, module: SourceModule, name: str) -> bool:
         """Whether the dotted `name` ("nn.Linear", "Net") in `module` is `nn.Module` or derived from it.
 
-        Where a name is bound more than once (in the branches of a `try`), one that is counts. A base that cannot be
-        found (its package is not installed) counts by its name: one that ends in "Module" or "Model", as those of the
-        common frameworks do.
+        Where a name is bound more than once (in the branches of a `try`), one that is counts. Of a class with a base
+        that cannot be found (its package is not installed) `module_classes.py` decides.
         """
-        return self._is_module(module, name, _MAX_STEPS)
+        return self._is_module(module, name, _MAX_STEPS) is True
 
     def definitions_of(self, module: SourceModule, name: str) -> tuple[tuple[SourceModule, str], ...]:
         """The modules that define what the dotted `name` may mean in `module`, and the name there."""
@@ -66,23 +66,25 @@ class BaseResolver:
                     unknown[base] = None
         return list(unknown)
 
-    def _is_module(self, module: SourceModule, name: str, steps: int, inside: str = "") -> bool:
+    def _is_module(self, module: SourceModule, name: str, steps: int, inside: str = "") -> bool | None:
+        """None where it is not known."""
         found = self._meanings(module, name, steps, inside)
         if not found:
-            return name.endswith(("Module", "Model")) and "." in name
-        return any(self._derives(home, qualname, steps) for home, qualname in found)
+            return False if hasattr(builtins, name) else of_path(_path_in(module, name))
+        return of_bases(self._derives(home, qualname, steps) for home, qualname in found)
 
-    def _derives(self, home: SourceModule, qualname: str, steps: int) -> bool:
+    def _derives(self, home: SourceModule, qualname: str, steps: int) -> bool | None:
         key = (home.name, qualname)
         if key == MODULE_CLASS:
             return True
         if key not in self._known:
             self._known[key] = False  # a class that is, by mistake, its own base is none
             definition = home.index.definitions.get(qualname)
-            bases = definition.bases if definition is not None and definition.kind == "class" else ()
-            self._known[key] = steps > 0 and any(
-                self._is_module(home, _plain(base), steps - 1, qualname) for base in bases
-            )
+            bases = definition.bases if definition is not None and definition.kind == "class" and steps > 0 else ()
+            answer = of_bases(self._is_module(home, _plain(base), steps - 1, qualname) for base in bases)
+            if answer is None and definition is not None:
+                answer = is_taken(answer, _has_forward(definition), imports_torch(home)) or None
+            self._known[key] = answer
         return self._known[key]
 
     def _meanings(
@@ -176,6 +178,28 @@ class BaseResolver:
             if source is not None:
                 yield from self._meanings(source, dotted[len(prefix) + 1 :], steps - 1)
                 return
+
+
+def _path_in(module: SourceModule, name: str) -> str:
+    """The import path of a dotted name as the imports of the module say; the name itself where none binds it."""
+    first, _, rest = name.partition(".")
+    imported = module.index.imported.get(first)
+    if imported is None:
+        return name
+    home = module.absolute(imported.module, imported.level)
+    if imported.attribute is None and home.partition(".")[0] == first:
+        return name
+    return ".".join(part for part in (home, imported.attribute, rest) if part)
+
+
+def _has_forward(definition: Definition) -> bool:
+    methods = (each.definition for each in definition.body if each.kind == "function")
+    return any(each is not None and each.name == FORWARD and "staticmethod" not in each.decorators for each in methods)
+
+
+def imports_torch(module: SourceModule) -> bool:
+    """It imports torch, or something of it."""
+    return any(each.level == 0 and each.module.partition(".")[0] == TORCH for each in module.index.imports)
 
 
 def _plain(base: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from modgraph.source.bases import pairs
+from modgraph.source.changed_objects import bound_by, changed_by_method, root_name, stored_in
 from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule
 from modgraph.source.targets import Ref
@@ -24,11 +25,6 @@ _MAX_ITEMS = 4096
 """Of a repeated or joined list, or text."""
 MAX_VALUES = 20_000
 """Expressions looked at for the arguments of one call: in lists of lists, each twice the last, are very many."""
-_CHANGES = frozenset(
-    {"append", "extend", "insert", "pop", "popitem", "update", "setdefault", "remove", "clear", "sort", "reverse",
-     "add", "discard"}
-)  # fmt: skip
-"""Methods by which a list, dict or set is changed."""
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -234,8 +230,8 @@ def _bindings(body: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr | None]]:
             assigned = [(node.target, node.value)] if node.value is not None else []
         elif isinstance(node, ast.NamedExpr):
             assigned = [(node.target, node.value)]
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in plain:
-            yield node.id, None
+        elif (name := bound_by(node)) is not None and id(node) not in plain:
+            yield name, None
         elif isinstance(node, ast.arg):
             yield node.arg, None  # of a lambda
         elif isinstance(node, ast.ExceptHandler) and node.name:
@@ -265,13 +261,9 @@ def _changed(tree: ast.Module) -> frozenset[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
-        elif isinstance(node, ast.Subscript | ast.Attribute):
-            changes = not isinstance(node.ctx, ast.Load) or (isinstance(node, ast.Attribute) and node.attr in _CHANGES)
-            owner = node.value
-            while changes and isinstance(owner, ast.Subscript | ast.Attribute):
-                owner = owner.value
-            if changes and isinstance(owner, ast.Name):
-                found.add(owner.id)
+        changed = stored_in(node) or changed_by_method(node)
+        if changed is not None and (name := root_name(changed)) is not None:
+            found.add(name)
     return frozenset(found)
 
 

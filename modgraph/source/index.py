@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from modgraph.source.changed_objects import root_name, stored_in
+from modgraph.source.containers import FUNCTIONS
 from modgraph.source.integers import parse
 from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax
 from modgraph.source.summaries import blocks
@@ -328,15 +330,13 @@ def _touched(node: ast.stmt) -> Iterator[str]:
         return
     for part in _own_expressions(node):
         for inner in walk(part):
-            root = None
-            if isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.ctx, (ast.Store, ast.Del)):
-                root = _root_name(inner.value)
-            elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and isinstance(node, ast.Expr):
-                root = _root_name(inner.func.value)
-            if root is not None:
+            changed = stored_in(inner)
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and isinstance(node, ast.Expr):
+                changed = inner.func.value
+            if changed is not None and (root := root_name(changed)) is not None:
                 yield root
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in _CHANGING:
-                yield from (name for name in map(_root_name, inner.args) if name is not None)
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in FUNCTIONS:
+                yield from (name for name in map(root_name, inner.args) if name is not None)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target.id
     inside = [name for block in _blocks(node) for statement in block for name in _touched(statement)]
@@ -345,13 +345,9 @@ def _touched(node: ast.stmt) -> Iterator[str]:
         yield from _iterated(node, inside)
     elif isinstance(node, ast.Expr):
         loops = [part for part in walk(node) if isinstance(part, ast.comprehension)]
-        changed = {_root_name(each) or "" for each in _receivers(node)} if loops else set()
+        receivers = {root_name(each) or "" for each in _receivers(node)} if loops else set()
         for part in loops:
-            yield from _iterated(part, changed)
-
-
-_CHANGING = frozenset({"setattr", "delattr", "exec"})
-"""Builtin functions that change what they are given."""
+            yield from _iterated(part, receivers)
 
 
 def _receivers(node: ast.AST) -> Iterator[ast.AST]:
@@ -370,12 +366,6 @@ def _iterated(loop: ast.For | ast.AsyncFor | ast.comprehension, touched: Collect
     for part in walk(loop.iter):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and id(part) not in called:
             yield part.id
-
-
-def _root_name(node: ast.AST) -> str | None:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def _imports(node: ast.stmt, type_checking: bool) -> Iterator[ImportedName]:

@@ -13,7 +13,6 @@ from modgraph.source.dotted_names import dotted
 from modgraph.source.file_classes import FileClasses
 from modgraph.source.modules import ModuleFinder, SourceModule
 from modgraph.source.syntax import (
-    SELF_RETURNING,
     FunctionNode,
     annotation_name,
     assigned_names,
@@ -29,6 +28,7 @@ from modgraph.source.syntax import (
 )
 from modgraph.source.syntax import returned_calls as _returned_calls
 from modgraph.source.targets import SCRIPT, Target
+from modgraph.source.torch_names import GIVING_ITSELF
 from modgraph.source.usage import Looks, used_by_others
 
 
@@ -245,7 +245,7 @@ class ModelFile(FileClasses):
         if not isinstance(node, ast.Call) or depth == 0:
             return False
         function = node.func
-        if isinstance(function, ast.Attribute) and function.attr in SELF_RETURNING:
+        if isinstance(function, ast.Attribute) and function.attr in GIVING_ITSELF:
             return self.makes_module(function.value, depth - 1)
         name = dotted(function)
         if name is None:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from modgraph.source.dotted_names import dotted
+from modgraph.source.module_classes import FORWARD, TORCH
 
 
 class Summary:
     """What the names at module level of one file stand for."""
 
-    __slots__ = ("aliases", "classes", "functions", "imports", "stars")
+    __slots__ = ("aliases", "classes", "forwards", "functions", "has_torch", "imports", "stars")
 
     def __init__(self) -> None:
         self.imports: dict[str, tuple[str, str, int]] = {}
@@ -26,23 +27,29 @@ class Summary:
         """Star imports: the module as written and the number of leading dots."""
         self.classes: dict[str, tuple[str, ...]] = {}
         """By qualified name: its bases as dotted names, "" for one that is none."""
+        self.forwards: set[str] = set()
+        """Classes that have a `forward` which is called on an instance."""
+        self.has_torch = False
+        """It imports torch, or something of it."""
         self.functions: set[str] = set()
         self.aliases: dict[str, str] = {}
         """Names that are assigned another dotted name: `Base = nn.Module`."""
 
     def to_json(self) -> list[Any]:
-        return [self.imports, self.stars, self.classes, sorted(self.functions), self.aliases]
+        forwards = [sorted(self.forwards), self.has_torch]
+        return [self.imports, self.stars, self.classes, sorted(self.functions), self.aliases, *forwards]
 
     @classmethod
     def from_json(cls, data: list[Any]) -> Summary:
         """Raises ValueError or TypeError where the data is no summary."""
         found = cls()
-        imports, stars, classes, functions, aliases = data
+        imports, stars, classes, functions, aliases, forwards, has_torch = data
         found.imports = {name: (module, attribute, level) for name, (module, attribute, level) in imports.items()}
         found.stars = [(module, level) for module, level in stars]
         found.classes = {name: tuple(bases) for name, bases in classes.items()}
         found.functions = set(functions)
         found.aliases = dict(aliases)
+        found.forwards, found.has_torch = set(forwards), bool(has_torch)
         return found
 
 
@@ -50,6 +57,8 @@ def summarize(tree: ast.Module) -> Summary:
     """The summary of a parsed file."""
     found = Summary()
     _read(tree.body, "", found)
+    homes = (*(module for module, _, level in found.imports.values() if not level), *(name for name, _ in found.stars))
+    found.has_torch = any(home.partition(".")[0] == TORCH for home in homes)
     return found
 
 
@@ -61,6 +70,8 @@ def _read(statements: Iterable[ast.stmt], prefix: str, found: Summary) -> None:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if not prefix:
                 found.functions.add(node.name)
+            elif node.name == FORWARD and not any(dotted(each) == "staticmethod" for each in node.decorator_list):
+                found.forwards.add(prefix[:-1])
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             read_import(node, found)
         elif isinstance(node, ast.Assign):

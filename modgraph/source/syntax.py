@@ -8,12 +8,9 @@ from typing import TypeGuard
 
 from modgraph.source.bases import blocks, pairs
 from modgraph.source.dotted_names import dotted
+from modgraph.source.torch_names import GIVING_ITSELF
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-SELF_RETURNING = frozenset(
-    {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_", "apply", "type"}
-)
-"""Methods of nn.Module that return the module itself. Source: the reference of torch.nn.Module."""
 
 
 def top_level(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -68,7 +65,7 @@ def assigned_names(statement: ast.Assign | ast.AnnAssign) -> list[str]:
 def receiver(node: ast.expr) -> str:
     """The name of the module that a chain of methods returns, each of which returns its own; "" for anything else."""
     chained = False
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SELF_RETURNING:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GIVING_ITSELF:
         node, chained = node.func.value, True
     return node.id if chained and isinstance(node, ast.Name) else ""
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from modgraph.graph.model import Graph
-from modgraph.prediction import predict_graph
+from modgraph.prediction import knowledge, predict_graph
+from modgraph.prediction.domain import registry
 from modgraph.source.targets import Target
 
 pytestmark = pytest.mark.needs_torch
@@ -412,3 +413,45 @@ def test_what_cannot_be_followed_leaves_a_missing_key_open(tmp_path: Path) -> No
     path = (str(tmp_path), str(site), *sys.path)
     graph = predict_graph(Target(text="user_of_olib:Net", module="user_of_olib", name="Net", search_path=path))
     assert [(node.path, node.class_name) for node in graph.modules][1:] == [("a", None)]
+
+
+def test_what_is_known_by_name_is_of_python_and_torch():
+    """And of numpy, whose arrays tensors are made of; `typing_extensions` is Python's own `typing`, and YAML a format."""
+    registry.load(knowledge.import_all)
+    tables = (registry._models, registry._classes, registry._constants, registry._aliases, registry._inert)
+    named = {name.partition(".")[0] for table in tables for name in table}
+    assert named - sys.stdlib_module_names == {"torch", "numpy", "typing_extensions", "yaml"}
+
+
+def test_what_a_package_that_is_not_there_gives_may_be_a_module(predict_source: Callable[..., Graph]) -> None:
+    graph = predict_source("""
+        import absent_package
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = absent_package.make(3)
+                self.b = nn.ReLU()
+        """)
+    assert [(node.path, node.class_name) for node in graph.modules][1:] == [
+        ("a", None),
+        ("b", "torch.nn.modules.activation.ReLU"),
+    ]
+
+
+def test_an_installed_package_is_read_whatever_its_name(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    (site / "wandb").mkdir(parents=True)
+    (site / "wandb" / "__init__.py").write_text("WIDTH = 3\ndef made():\n    return range(2)\n", encoding="utf-8")
+    text = """
+        import wandb
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.ModuleList(nn.Linear(wandb.WIDTH, 1) for _ in wandb.made())
+        """
+    (tmp_path / "user_of_wandb.py").write_text(inspect.cleandoc(text), encoding="utf-8")
+    path = (str(tmp_path), str(site), *sys.path)
+    graph = predict_graph(Target(text="user_of_wandb:Net", module="user_of_wandb", name="Net", search_path=path))
+    assert graph.complete
+    assert [node.path for node in graph.modules] == ["", "a", "a.0", "a.1"]

@@ -390,6 +390,21 @@ PREDICTED_AS_BUILT = {
                 self.built = nn.Linear(size, size, bias=bias)
             wide = partialmethod(build, 7)
         """,
+    "a decorator that makes a constructor a partial method": """
+        from functools import partialmethod
+        def preset(**given):
+            return lambda function: partialmethod(function, **given)
+        class Sizes:
+            @preset(width=3)
+            def __init__(self, depth, width=1):
+                self.depth, self.width = depth, width
+        class Net(nn.Module):
+            @preset(bias=False)
+            def __init__(self, bias=True):
+                super().__init__()
+                sizes = Sizes(2)
+                self.a = nn.Linear(sizes.depth, sizes.width, bias=bias)
+        """,
     "patterns that are compiled, groups with names": """
         import re
         from itertools import groupby

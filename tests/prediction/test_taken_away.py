@@ -130,12 +130,20 @@ CHANGED = {
         "def out(o): o.width += 1; return [1]\n"
         "json.dumps([c], default=out); self.a = nn.Linear(c.width, 1)"
     ),
+    "what a condition waits for": (
+        "c = threading.Condition(); c.acquire(); c.wait_for(lambda: self.add_module('a', nn.ReLU()) or True)"
+    ),
     "the model itself": "self.todo = 1; t = threading.Thread(target=self, args=(1,)); " + RUN,
 }
 KEPT = {
     "what asks for a signature": "inspect.signature(self.forward); self.a = nn.ReLU()",
     "what only reads": "json.dumps({'a': 1}, default=lambda o: o.__dict__); self.a = nn.ReLU()",
     "a lock": "with threading.Lock(): self.a = nn.ReLU()",
+    "a lock that is held": (
+        "for l in (threading.Lock(), threading.RLock(), threading.Condition(), threading.Semaphore()):\n"
+        "    l.acquire(); self.a = nn.ReLU(); l.release()"
+    ),
+    "an event": "e = threading.Event(); e.set(); e.wait(); self.a = nn.ReLU(); e.clear()",
     "a message": "logging.getLogger('x').debug('%s', self.forward); self.a = nn.ReLU()",
     "at the end": "atexit.register(lambda: 1); self.a = nn.ReLU()",
     "a default that only reads": "c = Config(); json.dumps({'c': c}, default=lambda o: vars(o)); self.a = nn.Linear(c.width, 1)",

@@ -79,6 +79,14 @@ def test_a_base_that_is_not_found_is_a_module_if_the_configuration_says_so(tmp_p
     assert found(tmp_path, "net.py", text, module_bases=["nowhere.Base"]) == [("MG101", 7)]
 
 
+def test_a_base_that_is_not_found_is_a_module_where_the_class_has_a_forward(tmp_path: Path):
+    text = "from torch import nn\n" + NET.format(module="nowhere", names="Base", value="[nn.Linear(2, 2)]")
+    forward = "    def forward(self, x):\n        return x\n"
+    assert found(tmp_path, "net.py", text) == []
+    assert found(tmp_path, "net.py", text + forward) == [("MG101", 7)]
+    assert found(tmp_path, "net.py", text + f"    @staticmethod\n{forward}") == []
+
+
 def test_names_that_say_that_hiding_is_meant_can_be_added(tmp_path: Path):
     text = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     text += "        self.oracle_nets = [nn.Linear(2, 2), nn.Linear(2, 2)]\n"

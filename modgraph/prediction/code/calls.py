@@ -76,6 +76,8 @@ from modgraph.prediction.python import (
     stored_attributes,
     tensor_classes,
 )
+from modgraph.source.bases import imports_torch
+from modgraph.source.module_classes import FORWARD, is_taken, of_bases, of_path
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
@@ -412,9 +414,9 @@ def empty_instance(machine: Machine, cls: Value, arguments: Arguments) -> HeapOb
     order = machine.mro(cls)
     names = {base.name for base in order if isinstance(base, (ClassValue, KnownClass))}
     unknown = next((base for base in order if isinstance(base, Unknown)), None)
-    may_be_module = unknown is not None and not registry.is_of_python(unknown)
     where = arguments.where
-    if MODULE in names or (may_be_module and machine.class_attribute(cls, "forward") not in (None, unknown)):
+    answer = True if MODULE in names else of_bases(map(_may_be_a_modules, order))
+    if is_taken(answer, answer is None and _has_forward(machine, cls)):
         return ModuleObject(cls, where=where)
     if "builtins.dict" in names:
         return DictObject(cls=cls)
@@ -429,6 +431,22 @@ def empty_instance(machine: Machine, cls: Value, arguments: Arguments) -> HeapOb
         item.attributes["args"] = TupleValue(arguments.positional)
     item.open = unknown
     return item
+
+
+def _may_be_a_modules(base: Value) -> bool | None:
+    """None for a base of which nothing is known."""
+    if not isinstance(base, Unknown) or registry.is_of_python(base):
+        return False
+    return of_path(base.library)
+
+
+def _has_forward(machine: Machine, cls: Value) -> bool:
+    """It has one that is called on an instance, in a file that imports torch."""
+    found = machine.class_attribute(cls, FORWARD)
+    if not isinstance(found, FunctionValue):
+        return found is not None and not isinstance(found, (StaticMethod, Unknown))
+    source = machine.finder.source(found.definition.module)
+    return source is None or imports_torch(source)
 
 
 def initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
@@ -447,7 +465,10 @@ def _initialise(machine: Machine, address: Address, cls: Value, arguments: Argum
             raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
         return
     try:
-        given = call(machine, init, _with(arguments, (address, *arguments.positional)))
+        if isinstance(init, (FunctionValue, KnownFunction, GeneratedMethod, Unknown, Choice)):
+            given = call(machine, init, _with(arguments, (address, *arguments.positional)))
+        else:  # a partialmethod, say, which a decorator has made of it
+            given = call(machine, attributes.bind(machine, init, address, cls), arguments)
         if isinstance(init, FunctionValue) and given != NONE and not isinstance(given, (Unknown, Choice)):
             name = classes.short_name(machine.class_of(given))
             raise machine.raises("TypeError", f"__init__() should return None, not '{name}'")

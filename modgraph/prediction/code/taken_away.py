@@ -46,13 +46,14 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.paths.havoc import is_there
+from modgraph.source import containers
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.frames import Outcome
     from modgraph.prediction.domain.machine import Machine
 
-_CHANGING = frozenset({"builtins.setattr", "builtins.delattr", "builtins.exec", "builtins.eval"})
+_CHANGING = frozenset(f"builtins.{name}" for name in (*containers.FUNCTIONS, "eval"))
 _WHEN_WRITTEN_OUT = ("__reduce__", "__reduce_ex__", "__getstate__")
 """Methods of a class with source that a library calls of an object that it is given."""
 _WRITING_OUT = frozenset({"pickle", "multiprocessing"})

@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.source.torch_names import REGISTERING
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -88,9 +89,7 @@ _PLAIN = frozenset(
 """Functions and methods that give no object that can be changed."""
 _OWN = frozenset({"__init__", "train", "eval", "state_dict"})
 """Methods of nn.Module that change neither children nor tensors."""
-_REGISTERING = frozenset(
-    {"add_module", "register_module", "register_parameter", "register_buffer", "__setattr__", "__delattr__"}
-)
+_REGISTERING = REGISTERING | {"__setattr__", "__delattr__"}
 
 Names = dict[str, tuple[frozenset[Address], bool]]
 """What a local name may lead to, and whether it is that itself and nothing inside of it."""

@@ -30,6 +30,7 @@ from modgraph.prediction.project import (
 )
 from modgraph.prediction.project.side_effects import Effect
 from modgraph.prediction.python import classes
+from modgraph.source.changed_objects import root_name
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
@@ -155,7 +156,7 @@ def _is_effect(
     if mutation_summaries.is_effect(tree.body, found) or any(map(module_effects.is_default, ast.walk(tree))):
         return True
     targets = list(module_effects.attribute_targets(tree))
-    imported = [each for each in targets if mutation_summaries.root(each) in source.index.imported]
+    imported = [each for each in targets if root_name(each) in source.index.imported]
     if imported:
         return any(module_effects.is_of_others(machine, source, each) for each in imported)
     return any(_is_of_a_module(source, name) for name in statement.touched)

@@ -18,6 +18,7 @@ from modgraph.prediction.domain.limits import MAX_IMPORT_CHAIN, MAX_KEYED_STATEM
 from modgraph.prediction.domain.values import Address, ClassValue, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.project import registries
 from modgraph.prediction.project.side_effects import Effect
+from modgraph.source import containers
 from modgraph.source.index import Statement
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, plain
 from modgraph.source.reached import Reached
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 _WORD = re.compile(r"\w+")
-_READING = "get|items|keys|values|copy|index|count"
+_READING = "|".join(sorted(containers.READING))
 Home = tuple[str, str, str]
 """Module and name whose evaluation made a container; the attribute, where it stands in the body of a class."""
 

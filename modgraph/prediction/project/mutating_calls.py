@@ -17,6 +17,8 @@ from weakref import WeakKeyDictionary
 from modgraph.prediction.domain.limits import MAX_HANDED_DEPTH, MAX_OTHER_NAMES
 from modgraph.prediction.domain.objects import DictObject, EnvironmentObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.domain.values import Address, FunctionValue, Value
+from modgraph.source import containers, torch_names
+from modgraph.source.changed_objects import stored_in
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceModule
 from modgraph.source.quiet import python_tree
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 
 _METHODS = frozenset(
     {
-        *("add_module", "register_module", "register_buffer", "register_parameter", "requires_grad_", "__setattr__"),
-        *("append", "extend", "insert", "pop", "update", "clear", "setdefault", "half", "double", "bfloat16"),
+        *("requires_grad_", "__setattr__", "half", "double", "bfloat16"),
+        *torch_names.REGISTERING,
+        *containers.LIST,
+        *containers.DICT,
     }
 )
 """Methods that change what a module, or a container of it, registers."""
@@ -243,8 +247,8 @@ def _leads_to(node: ast.AST, objects: set[str]) -> bool:
 
 
 def _changes_one(source: SourceModule, node: ast.AST, objects: set[str], depth: int) -> bool:
-    if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-        return _root(node.value) in objects
+    if (changed := stored_in(node)) is not None:
+        return _root(changed) in objects
     if not isinstance(node, ast.Call):
         return False
     places = _places(node, objects)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from modgraph.source.changed_objects import bound_by, root_name, stored_in
 from modgraph.source.modules import BYTES_SEARCHED, SourceError, SourceModule
 from modgraph.source.quiet import python_tree
 from modgraph.source.walking import walk
@@ -160,8 +161,8 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> 
     shared: set[str] = set()
     parts = list(walk(node))
     for part in parts:
-        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
-            own.add(part.id)
+        if (name := bound_by(part)) is not None:
+            own.add(name)
         elif isinstance(part, ast.Global):
             shared.update(part.names)
     if first is not None:
@@ -175,8 +176,8 @@ def _seen(parts: Iterable[ast.AST], own: set[str], given: set[str] | None) -> Fu
     """What these nodes do; at module level, where `given` is None, an attribute of a name is the name's own affair."""
     found = Function()
     for part in parts:
-        if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
-            _note(found, part.value, own, given)
+        if (changed := stored_in(part)) is not None:
+            _note(found, changed, own, given)
         elif isinstance(part, ast.Call):
             name = last_name(part.func)
             if name in ("setattr", "delattr", "next") and part.args:
@@ -185,14 +186,14 @@ def _seen(parts: Iterable[ast.AST], own: set[str], given: set[str] | None) -> Fu
                 found.others = True
             elif name:
                 found.calls.add(name)
-                if any(root(each) not in own for each in _handed(part)):
+                if any(root_name(each) not in own for each in _handed(part)):
                     found.hands_on.add(name)
     return found
 
 
 def _note(found: Function, changed: ast.AST, own: set[str], given: set[str] | None) -> None:
     """An attribute or item of that expression is set."""
-    base = root(changed)
+    base = root_name(changed)
     text = _dotted(changed)
     if any(text == each or text.startswith(each + ".") for each in _HARMLESS):
         return
@@ -219,7 +220,7 @@ def _is_type(node: ast.AST) -> bool:
 
 def _handed(call: ast.Call) -> Iterator[ast.AST]:
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-        if root(argument) is not None:
+        if root_name(argument) is not None:
             yield argument
 
 
@@ -232,13 +233,6 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
             pending.append(node.body)
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             pending.extend(ast.iter_child_nodes(node))
-
-
-def root(node: ast.AST) -> str | None:
-    """The name in a.b[...]; None where there is none."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def last_name(node: ast.AST) -> str:

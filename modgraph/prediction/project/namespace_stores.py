@@ -15,6 +15,7 @@ from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.values import Unknown
 from modgraph.prediction.project import registries
 from modgraph.prediction.python.standard_sources import is_of_standard_library
+from modgraph.source import containers
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import SourceModule
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__code__", "__globals__", "__closure__", "cell_contents"})
 _OF_CLASSES = frozenset({"__bases__", "__mro__"})
 _NAMESPACES = frozenset({"__kwdefaults__", "__globals__", "f_globals", "f_locals", "f_builtins"})
-_CHANGING = frozenset({"update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__", "__ior__"})
+_CHANGING = containers.DICT | (containers.OPERATORS & vars(dict).keys())
 _CALLED = _CHANGING | {"FunctionType", "setattr", "delattr"}
 _MAY_STORE = re.compile(
     r"__(?:defaults|kwdefaults|code|globals|closure|bases|mro|dict|builtins)__|\bcell_contents\b|\bf_\w+\b|\bFunctionType\b|"

@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from modgraph.prediction.code.import_order import Imported
+from modgraph.source import containers
+from modgraph.source.changed_objects import bound_by, stored_in
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
 from modgraph.source.walking import walk
 
-_READING = frozenset({"get", "items", "keys", "values", "copy", "index", "count", "format", "join", "startswith"})
-"""Methods of containers that leave them as they are."""
+_READING = containers.READING | {"format", "join", "startswith"}
+"""Methods of containers and texts that leave them as they are."""
 
 _METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 
@@ -242,8 +244,8 @@ def _seen_in(function: ast.AST, words: _Words) -> _Words:
     for node in walk(function):
         if isinstance(node, ast.arg):
             own.add(node.arg)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            own.add(node.id)
+        elif (name := bound_by(node)) is not None:
+            own.add(name)
         elif isinstance(node, ast.Global):
             shared.update(node.names)
     own -= shared
@@ -283,8 +285,8 @@ def _derives(node: ast.AST, words: _Words) -> bool:
 
 def _changes_object(node: ast.AST, words: _Words, passed: bool = True) -> bool:
     objects = words.objects
-    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-        return bool(_chain(node.value) & objects)
+    if (changed := stored_in(node)) is not None:
+        return bool(_chain(changed) & objects)
     if isinstance(node, ast.AugAssign):
         return bool(_chain(node.target) & objects)
     if isinstance(node, ast.Call):

@@ -1,4 +1,4 @@
-"""Packages that are there to inform, and packages that no model's structure depends on."""
+"""Modules of the standard library that are there to inform, and such that no model's structure depends on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 
-informing(
-    "logging", "warnings", "traceback", "pprint", "gc", "atexit", "time", "tqdm", "loguru", "termcolor", "colorama"
-)
+informing("logging", "warnings", "traceback", "pprint", "gc", "atexit", "time")
 inert(
     *("textwrap", "inspect", "threading", "multiprocessing", "subprocess", "argparse", "json", "pickle", "csv"),
-    *("tempfile", "shutil", "urllib", "requests", "rich", "datetime", "hashlib", "base64", "io", "signal", "socket"),
-    *("matplotlib", "PIL", "cv2", "wandb", "tensorboard"),
+    *("tempfile", "shutil", "urllib", "datetime", "hashlib", "base64", "io", "signal", "socket"),
 )
 not_calling("textwrap", "inspect", "datetime", "hashlib", "base64", "csv", "subprocess", "urllib", "typing_extensions")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
@@ -132,13 +135,32 @@ def slot_names(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(ListObject([], machine.unknown("slots are not listed") if slots is not None else None))
 
 
-for _name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local"):
-    known_class(f"threading.{_name}")
+_LOCKS = ("Lock", "RLock", "Event", "Condition", "Semaphore")
+_SYNCHRONISING = tuple(f"threading.{name}" for name in (*_LOCKS, "local"))
+for _name in _SYNCHRONISING:
+    known_class(_name)
 
 
-@models(*(f"threading.{name}" for name in ("Lock", "RLock", "Event", "Condition", "Semaphore", "local")))
+@models(*_SYNCHRONISING)
 def synchronisation(arguments: Arguments, machine: Machine) -> Value:
     return machine.allocate(InstanceObject(KnownClass(arguments.function), {}, where=arguments.where))
+
+
+@models(
+    *(
+        f"threading.{name}.{method}"
+        for name in _LOCKS
+        for method in dir(getattr(threading, name)())
+        if not method.startswith("_")
+    )
+)
+def of_a_lock(arguments: Arguments, machine: Machine) -> Value:
+    """Whoever waits goes on; `Condition.wait_for` calls what it is given."""
+    given = [*arguments.positional[1:], *arguments.keywords.values()]
+    why = Unknown(f"{arguments.function} is not interpreted", arguments.where, inert=True)
+    if arguments.function.endswith(".wait_for"):
+        machine.expose(given, replace(why, inert=False))
+    return why
 
 
 # ---- text of values --------------------------------------------------------------------------------------------------

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 
-from modgraph.rules import known
+from modgraph.source import torch_names
 
 pytestmark = pytest.mark.needs_torch
 
-NO_ARGUMENTS = frozenset(known.STATELESS | known.MODAL)
+NO_ARGUMENTS = frozenset(torch_names.STATELESS | torch_names.MODAL)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "AdaptiveAvgPool1d": (1,), "AdaptiveAvgPool2d": (1,), "AdaptiveAvgPool3d": (1,), "AdaptiveMaxPool1d": (1,),
     "AdaptiveMaxPool2d": (1,), "AdaptiveMaxPool3d": (1,), "AvgPool1d": (2,), "AvgPool2d": (2,), "AvgPool3d": (2,),
@@ -42,11 +43,11 @@ def classes() -> dict[str, Any]:
 
 
 def test_every_class_of_torch_is_in_the_table():
-    assert sorted(set(classes()) - known.MODULES) == []
+    assert sorted(set(classes()) - torch_names.MODULES) == []
 
 
 def test_no_class_is_of_two_kinds():
-    kinds = (known.STATELESS, known.MODAL, known.CONTAINERS, known.STATEFUL)
+    kinds = (torch_names.STATELESS, torch_names.MODAL, torch_names.CONTAINERS, torch_names.STATEFUL)
     assert sum(map(len, kinds)) == len(frozenset().union(*kinds))
 
 
@@ -62,7 +63,7 @@ def test_what_is_called_stateless_has_no_state(name: str):
 
 @pytest.mark.parametrize("name", sorted(LEARNING))
 def test_what_is_called_learning_has_parameters(name: str):
-    assert name in known.LEARNING
+    assert name in torch_names.LEARNING
     assert list(classes()[name](*LEARNING[name]).parameters())
 
 
@@ -70,14 +71,33 @@ def test_the_methods_of_a_module_are_those_of_torch():
     from torch import nn
 
     public = {name for name in dir(nn.Module()) if not name.startswith("_")}
-    assert public - known.MODULE_METHODS - known.OTHER_NAMES == set()
-    own = {name for name in known.MODULE_METHODS if not callable(getattr(nn.Module, name, None))}
+    assert public - torch_names.MODULE_METHODS - torch_names.OTHER_NAMES == set()
+    own = {name for name in torch_names.MODULE_METHODS if not callable(getattr(nn.Module, name, None))}
     assert own == set()
 
 
-@pytest.mark.parametrize("name", sorted(known.DICT_NAMES))
+@pytest.mark.parametrize("name", sorted(torch_names.DICT_NAMES))
 def test_names_that_a_module_dict_refuses(name: str):
     from torch import nn
 
     with pytest.raises(KeyError):
         nn.ModuleDict({name: nn.ReLU()})
+
+
+def test_methods_that_give_the_module_itself():
+    from torch import nn
+
+    given = {name: inspect.signature(getattr(nn.Module, name)).return_annotation for name in torch_names.MODULE_METHODS}
+    itself = {name for name, each in given.items() if str(each).rpartition(".")[2] in ("Self", "~T", "T")}
+    layer = nn.ReLU()
+    assert layer.to("cpu") is layer  # it has no annotation, but overloads
+    assert itself | {"to"} == torch_names.GIVING_ITSELF
+
+
+def test_methods_that_register():
+    from torch import nn
+
+    taking = {name: list(inspect.signature(getattr(nn.Module, name)).parameters) for name in torch_names.MODULE_METHODS}
+    assert {
+        name for name, each in taking.items() if each[:2] == ["self", "name"] and len(each) > 2
+    } == torch_names.REGISTERING

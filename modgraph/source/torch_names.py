@@ -1,7 +1,6 @@
-"""What is known of torch's own module classes, and which classes of other libraries are modules.
+"""The public names of torch: the classes of `torch.nn`, and what `nn.Module` and its containers are called by.
 
-Both are public knowledge: the names are those of `torch.nn`, checked against the installed torch by a test; the others
-are base classes that their libraries document as subclasses of `nn.Module`, for code that is checked without them.
+The one table of them for all rooms; tests compare it with the installed torch.
 """
 
 from __future__ import annotations
@@ -252,80 +251,43 @@ MODULE_METHODS = frozenset(
 )
 """Public methods of `nn.Module`."""
 
+REGISTERING = frozenset(["add_module", "register_buffer", "register_module", "register_parameter"])
+"""Those that register what they are given under the name that they are given."""
+
+GIVING_ITSELF = frozenset(
+    [
+        "apply",
+        "bfloat16",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "float",
+        "half",
+        "ipu",
+        "mtia",
+        "requires_grad_",
+        "share_memory",
+        "to",
+        "to_empty",
+        "train",
+        "type",
+        "xpu",
+    ]
+)
+"""Those that give the module itself."""
+
 OTHER_NAMES = frozenset(["T_destination", "call_super_init", "dump_patches", "training"])
 """Further public attributes of every module."""
 
 DICT_NAMES = frozenset(["clear", "items", "keys", "pop", "update", "values"])
 """What `nn.ModuleDict` has besides: names that none of its entries can have."""
 
-WELL_KNOWN_BASES = frozenset(
-    [
-        "diffusers.ModelMixin",
-        "diffusers.models.modeling_utils.ModelMixin",
-        "fairseq.models.BaseFairseqModel",
-        "fairseq.models.FairseqDecoder",
-        "fairseq.models.FairseqEncoder",
-        "fairseq.models.FairseqEncoderDecoderModel",
-        "fairseq.models.FairseqIncrementalDecoder",
-        "lightning.LightningModule",
-        "lightning.pytorch.LightningModule",
-        "lightning.pytorch.core.LightningModule",
-        "mmcv.runner.BaseModule",
-        "mmengine.model.BaseModel",
-        "mmengine.model.BaseModule",
-        "pytorch_lightning.LightningModule",
-        "pytorch_lightning.core.LightningModule",
-        "pytorch_lightning.core.lightning.LightningModule",
-        "torch_geometric.nn.MessagePassing",
-        "torch_geometric.nn.conv.MessagePassing",
-        "torch.fx.GraphModule",
-        "torch.jit.ScriptModule",
-        "torch.nn.parallel.DistributedDataParallel",
-        "transformers.PreTrainedModel",
-        "transformers.modeling_utils.PreTrainedModel",
-    ]
-)
-"""Documented as subclasses of `nn.Module`."""
 
-NO_MODULES = frozenset(
-    [
-        "abc",
-        "argparse",
-        "array",
-        "ast",
-        "collections",
-        "contextlib",
-        "copy",
-        "dataclasses",
-        "datetime",
-        "enum",
-        "functools",
-        "itertools",
-        "json",
-        "logging",
-        "math",
-        "numpy",
-        "operator",
-        "os",
-        "pathlib",
-        "queue",
-        "random",
-        "re",
-        "string",
-        "sys",
-        "threading",
-        "time",
-        "types",
-        "typing",
-        "typing_extensions",
-        "unittest",
-        "pandas",
-        "scipy",
-        "matplotlib",
-        "pydantic",
-    ]
+MODULE_BASES = frozenset(
+    ["torch.fx.GraphModule", "torch.jit.ScriptModule", "torch.nn.parallel.DistributedDataParallel"]
 )
-"""Packages whose classes and functions give no modules."""
+"""Classes of modules that stand elsewhere in torch."""
 
 
 def torch_class(name: str) -> str | None:
