@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from modgraph.graph.checks import check, require
 from modgraph.graph.distributed import RankDifference
@@ -54,19 +54,9 @@ class GraphBuilder:
     def of(cls, graph: Graph) -> GraphBuilder:
         """A builder that holds all of `graph`."""
         builder = cls(graph.model)
-        builder.modules.extend(graph.modules)
-        builder.calls.extend(graph.calls)
-        builder.operations.extend(graph.operations)
-        builder.edges.extend(graph.edges)
-        builder.gaps.extend(graph.gaps)
-        builder.backward.extend(graph.backward)
-        builder.parameter_gradients.extend(graph.parameter_gradients)
-        builder.findings.extend(graph.findings)
-        builder.problems.extend(graph.problems)
-        builder.checkpoint = graph.checkpoint
-        builder.verification = graph.verification
-        builder.profile = graph.profile
-        builder.rank_differences.extend(graph.rank_differences)
+        for part in fields(graph)[1:]:
+            held = getattr(graph, part.name)
+            setattr(builder, part.name, list(held) if isinstance(held, tuple) else held)
         return builder
 
     def build(self) -> Graph:
