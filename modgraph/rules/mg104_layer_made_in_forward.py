@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from modgraph.names import last_name
 from modgraph.rules import known
 from modgraph.rules.facts import Method, enclosing
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
@@ -46,7 +47,7 @@ def _may_learn(subject: Subject, method: Method, call: ast.Call) -> bool:
     path = subject.reads.path_of(call.func) or ""
     if path.startswith("torch."):
         return known.torch_class(path) in known.LEARNING | known.MODAL | {"Sequential"}
-    return path.partition(".")[0] not in known.NO_MODULES and name.rpartition(".")[2][0].isupper()
+    return path.partition(".")[0] not in known.NO_MODULES and last_name(name)[0].isupper()
 
 
 def _shown(call: ast.Call) -> str:
