@@ -48,16 +48,18 @@ class Form(NamedTuple):
     many: str = ""
     """In words, for a list of them."""
     or_null: str = ""
-    """In words, where None may stand there too."""
+    """In words, where null may stand there too."""
+    null: Any = None
+    """What null is read as, where it may stand there."""
 
     def reader(self) -> Callable[[Any], Any]:
         """What reads one value; raises MisfitError where it is no such value."""
         expected, kinds, test, made = self[:4]
-        may_be_null = _NONE in kinds
+        may_be_null, null = _NONE in kinds, self.null
 
         def read(value: Any) -> Any:
             if value is None and may_be_null:
-                return None
+                return null
             if type(value) not in kinds or (test is not None and not test(value)):
                 raise MisfitError(f"expected {expected}, found {_named(value)}")
             return value if made is None else made(value)
@@ -71,7 +73,8 @@ class Form(NamedTuple):
     @property
     def taken(self) -> frozenset[type]:
         """Kinds of values that need not be read."""
-        return self.kinds if self.test is None and self.made is None else self.kinds & {_NONE}
+        plain = self.kinds if self.test is None and self.made is None else self.kinds & {_NONE}
+        return plain if self.null is None else plain - {_NONE}
 
 
 class _Key(NamedTuple):

@@ -27,6 +27,7 @@ from modgraph.graph.model import (
     ParameterInfo,
     Problem,
     Repeat,
+    Shape,
     ShapeMismatch,
     SourceLocation,
     Statistics,
@@ -133,7 +134,6 @@ _SIZES = Form(
     "a size",
     frozenset({int, str, type(None)}),
     test=_is_integer,
-    many="sizes (integer, text or null)",
 )
 _FORMS: dict[Any, Form] = {
     str: Form("a text", frozenset({str}), many="texts"),
@@ -147,6 +147,11 @@ _FORMS: dict[Any, Form] = {
         or_null='a number, null, "NaN", "Infinity" or "-Infinity"',
     ),
     int | str | None: _SIZES,
+    # Where no shape can be missing, the schema has null all the same.
+    Shape: Form("a list of sizes (integer, text or null)", frozenset({list, type(None)}), _SIZES.fit, tuple, null=()),
+    Shape | None: Form(
+        "a list of sizes (integer, text or null), or null", frozenset({list, type(None)}), _SIZES.fit, tuple
+    ),
     Mapping[str, Any]: Form("an object", frozenset({dict}), made=_arguments),
     tuple[str, int]: Form("an object", frozenset({dict}), made=lambda value: astuple(CODEC.decode(_NotCounted, value))),
 }
