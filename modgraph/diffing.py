@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from modgraph.api import analyze_target, find_targets, load
 from modgraph.errors import ConfigError, GraphError, InputError, TargetError
 from modgraph.graph.model import Graph
+from modgraph.names import last_name
 from modgraph.options import TraceOptions
 from modgraph.watching import Watch, unwatched
 
@@ -260,7 +261,7 @@ def require_own(target: Target, files: Checkout) -> None:
     if file is not None and not file.is_relative_to(files.root):
         raise TargetError(
             f"{target.text} is found outside of the repository alone, as an installed package",
-            hint=f"name its file: path/to/{target.module.rpartition('.')[2]}.py:{target.name}",
+            hint=f"name its file: path/to/{last_name(target.module)}.py:{target.name}",
         )
 
 

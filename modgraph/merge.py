@@ -38,6 +38,7 @@ from modgraph.graph.model import (
     SourceLocation,
 )
 from modgraph.graph.paths import is_open_place, parameter_path
+from modgraph.graph.sizes import sizes_text
 
 Tensor = ParameterInfo | BufferInfo
 
@@ -261,7 +262,7 @@ def _tensors_differ(predicted: ModuleNode, traced: ModuleNode, halves: _Halves) 
 def _facts_differ(foretold: Tensor, seen: Tensor) -> Iterator[str]:
     """What was foretold and what is, where both are known and cannot be the same."""
     if not _compatible(foretold.shape, seen.shape):
-        yield f"with shape {_shown(foretold.shape)}, and has {_shown(seen.shape)}"
+        yield f"with shape {sizes_text(foretold.shape, 'unknown')}, and has {sizes_text(seen.shape, 'unknown')}"
     if None not in (foretold.dtype, seen.dtype) and foretold.dtype != seen.dtype:
         yield f"as {foretold.dtype}, and is {seen.dtype}"
     words, one, other = _flag_of(foretold), _flag(foretold), _flag(seen)
@@ -285,12 +286,6 @@ def _compatible(one: Shape | None, other: Shape | None) -> bool:
     if len(one) != len(other):
         return False
     return all(a == b or not isinstance(a, int) or not isinstance(b, int) for a, b in zip(one, other, strict=True))
-
-
-def _shown(shape: Shape | None) -> str:
-    if shape is None:
-        return "unknown"
-    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
 
 
 def _tensors_of(node: ModuleNode) -> tuple[Tensor, ...]:

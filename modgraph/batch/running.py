@@ -20,6 +20,7 @@ from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
 from modgraph.doors.signals import deferred
 from modgraph.doors.threads import start_thread
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError
+from modgraph.names import last_name
 from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.targets import Target
 from modgraph.source.tree_roots import LeftOut, find_tree_roots
@@ -253,7 +254,7 @@ def _tasks(
         assert target.file is not None
         by_file.setdefault(target.file, []).append(target)
     for file, models in by_file.items():
-        stems = file_stems(target.name.rpartition(".")[2] for target in models)
+        stems = file_stems(last_name(target.name) for target in models)
         shown = file.relative_to(folder).as_posix()
         for target, stem in zip(models, stems, strict=True):
             yield Task(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from modgraph.graph.dataflow import operation_word
+from modgraph.names import last_name
 
 What = TypeVar("What", bound=Hashable)
 
@@ -50,7 +51,7 @@ def place_in_operation(operation: str, name: str) -> str:
 
 def _is_reflected(operation: str, word: str) -> bool:
     """Whether its first argument is the right one: `__rsub__`."""
-    last = operation.rpartition(".")[2]
+    last = last_name(operation)
     return last.startswith("__r") and last.strip("_") == f"r{word}"
 
 

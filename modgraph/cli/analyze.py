@@ -34,6 +34,7 @@ from modgraph.errors import (
     UnknownNameError,
 )
 from modgraph.graph.model import CheckpointComparison, Graph
+from modgraph.names import last_name
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     together = Together(reads=arguments.static, named=len(groups))
     alone = len(targets) == 1
     work = _Work(arguments, console, options, specs, where, onnx, checkpoint, alone, together)
-    stems = iter([where.stem(stem) for stem in file_stems(target.name.rpartition(".")[2] for target in targets)])
+    stems = iter([where.stem(stem) for stem in file_stems(last_name(target.name) for target in targets)])
     for group in groups:
         status = max(status, work.group([(target, next(stems)) for target in group]))
         if status == ExitStatus.INTERRUPTED:

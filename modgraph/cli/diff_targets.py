@@ -25,6 +25,7 @@ from modgraph.errors import (
     TargetError,
     UnknownNameError,
 )
+from modgraph.names import last_name
 from modgraph.source.targets import Target, file_in, shortened
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class _Comparison:
         gone = dict(self.gone)
         names = [each.name if isinstance(each, Target) else _name_in(each[0]) for each in now]
         names += [each.target.name for each in gone.values()]
-        stems = iter(file_stems(name.rpartition(".")[2] for name in names))
+        stems = iter(file_stems(last_name(name) for name in names))
         status = ExitStatus.OK
         for each, stem in zip(now, stems, strict=False):
             file = self.telling.file(stem)

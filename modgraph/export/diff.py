@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from modgraph.changes.model import Changes
 from modgraph.errors import ExportError
 from modgraph.export.files import write_file
-from modgraph.export.formats import TEXT_WIDTH
+from modgraph.export.formats import TEXT_WIDTH, by, chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,36 +20,12 @@ class DiffFormat:
     extension: str
 
 
-def _text(changes: Changes) -> str:
-    from modgraph.export.diff_text import render
-
-    return render(changes, width=TEXT_WIDTH)
-
-
-def _markdown(changes: Changes) -> str:
-    from modgraph.export.diff_markdown import render
-
-    return render(changes)
-
-
-def _svg(changes: Changes) -> str:
-    from modgraph.export.diff_picture import render
-
-    return render(changes)
-
-
-def _html(changes: Changes) -> str:
-    from modgraph.export.diff_html import render
-
-    return render(changes)
-
-
 FORMATS: dict[str, DiffFormat] = {
-    "text": DiffFormat(_text, "txt"),
-    "markdown": DiffFormat(_markdown, "md"),
+    "text": DiffFormat(by("diff_text", width=TEXT_WIDTH), "txt"),
+    "markdown": DiffFormat(by("diff_markdown"), "md"),
     "json": DiffFormat(lambda changes: changes.to_json(), "json"),
-    "svg": DiffFormat(_svg, "svg"),
-    "html": DiffFormat(_html, "html"),
+    "svg": DiffFormat(by("diff_picture"), "svg"),
+    "html": DiffFormat(by("diff_html"), "html"),
 }
 
 
@@ -60,11 +35,7 @@ def render(changes: Changes, format: str) -> str:
     Raises:
         ExportError: there is no such format, or what it needs is not installed.
     """
-    if format not in FORMATS:
-        near = difflib.get_close_matches(format.lower(), FORMATS, n=1)
-        hint = f"formats of a diff are {', '.join(FORMATS)}"
-        raise ExportError(f"unknown format {format!r}", hint=f"did you mean {near[0]!r}? {hint}" if near else hint)
-    return FORMATS[format].render(changes)
+    return chosen(format, FORMATS, " of a diff").render(changes)
 
 
 def format_of(path: Path) -> str:

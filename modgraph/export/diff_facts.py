@@ -6,6 +6,7 @@ from typing import Any
 
 from modgraph.changes.model import ABSENT, Field
 from modgraph.export.labels import class_title, clean, cut, cut_end, shape_text
+from modgraph.names import last_name
 
 LONGEST_VALUE = 40
 
@@ -60,7 +61,7 @@ def value_text(field: Field, value: Any) -> str:
         return _counted(value)
     if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("$ref", "$repr"):
         text = str(next(iter(value.values())))
-        return cut(text.rpartition(".")[2] if "$ref" in value else text, LONGEST_VALUE)
+        return cut(last_name(text) if "$ref" in value else text, LONGEST_VALUE)
     if isinstance(value, str):
         return cut(value if field.kind != "argument" else repr(value), LONGEST_VALUE)
     return cut(repr(value), LONGEST_VALUE)

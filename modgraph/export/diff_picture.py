@@ -21,6 +21,7 @@ from modgraph.export.states import NOTE_LENGTH
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
+from modgraph.names import last_name
 
 
 def render(changes: Changes) -> str:
@@ -80,7 +81,7 @@ def _changed(words: str) -> Mark:
 
 def _before(one: Renamed) -> str:
     same_home = one.old.rpartition(".")[0] == one.new.rpartition(".")[0]
-    return one.old.rpartition(".")[2] if same_home else name_of(one.old)
+    return last_name(one.old) if same_home else name_of(one.old)
 
 
 class _Union:

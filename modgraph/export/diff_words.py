@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, natural
 from modgraph.export.diff_facts import field_text, name_of
 from modgraph.export.labels import class_title, clean, cut, cut_end, number_text, shape_text
+from modgraph.names import last_name
 
 Sign = Literal["removed", "added", "renamed", "moved", "changed"]
 SIGNS: dict[Sign, str] = {"added": "+", "removed": "−", "renamed": "→", "moved": "→", "changed": "~"}
@@ -226,7 +227,7 @@ def _moved_lines(moved: Sequence[Renamed]) -> list[Line]:
             place, key = f"{one.old} → {one.new}", (natural(one.new),)
             found.append(Line(sign="moved", place=place, words=words, delta=one.in_total, key=key))
     for (home, other_home), group in groups.items():
-        names = [one.old.rpartition(".")[2] for one in group]
+        names = [last_name(one.old) for one in group]
         shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if names[MOST_NAMES:] else "")
         words = f"moved from {name_of(home)} to {name_of(other_home)}"
         key = (natural(group[0].new),)

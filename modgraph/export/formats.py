@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from modgraph.errors import ExportError
 from modgraph.graph.model import Graph
 
 if TYPE_CHECKING:
     from modgraph.export.picture import PictureOptions
+
+T = TypeVar("T")
 
 TEXT_WIDTH = 100
 """Columns of the text format, whatever terminal it is written from."""
@@ -30,56 +33,22 @@ class Format:
     """The formats that are written where nobody asked for this one by name and what it needs is not there."""
 
 
-def _image(format: Literal["svg", "png", "pdf"]) -> Callable[[Graph, PictureOptions | None], str | bytes]:
-    def render_image(graph: Graph, options: PictureOptions | None) -> str | bytes:
-        from modgraph.export import images
+def by(module: str, **settings: Any) -> Callable[..., Any]:
+    """The function `render` of a module here, which is imported when it is first called; `settings` are given to it."""
 
-        image: bytes = images.render(graph, _or_default(options), format)
-        return image if FORMATS[format].binary else image.decode("utf-8")
+    def render(*asked: Any) -> Any:
+        return importlib.import_module(f"modgraph.export.{module}").render(*asked, **settings)
 
-    return render_image
-
-
-def _dot(graph: Graph, options: PictureOptions | None) -> str:
-    from modgraph.export import dot
-
-    return dot.render(graph, _or_default(options))
+    return render
 
 
-def _mermaid(graph: Graph, options: PictureOptions | None) -> str:
-    from modgraph.export import mermaid
-
-    return mermaid.render(graph, options)
-
-
-def _model_explorer(graph: Graph, _options: PictureOptions | None) -> str:
-    from modgraph.export import model_explorer
-
-    return model_explorer.render(graph)
-
-
-def _graphml(graph: Graph, _options: PictureOptions | None) -> str:
-    from modgraph.export import graphml
-
-    return graphml.render(graph)
-
-
-def _html(graph: Graph, options: PictureOptions | None) -> str:
-    from modgraph.export import html
-
-    return html.render(graph, options)
+def _svg(graph: Graph, options: PictureOptions | None) -> str:
+    image: bytes = by("images", format="svg")(graph, options)
+    return image.decode("utf-8")
 
 
 def _json(graph: Graph, _options: PictureOptions | None) -> str:
-    from modgraph.graph.serial import to_json
-
-    return to_json(graph)
-
-
-def _onnx(graph: Graph, _options: PictureOptions | None) -> bytes:
-    from modgraph.export.onnx_structural import render
-
-    return render(graph)
+    return graph.to_json()
 
 
 def _text(graph: Graph, options: PictureOptions | None) -> str:
@@ -92,23 +61,22 @@ def _text(graph: Graph, options: PictureOptions | None) -> str:
     )
 
 
-def _or_default(options: PictureOptions | None) -> PictureOptions:
-    from modgraph.export.picture import PictureOptions
-
-    return PictureOptions() if options is None else options
+def _whole(module: str) -> Callable[..., Any]:
+    """A format that shows all of a graph, whatever a picture would."""
+    return lambda graph, _options: by(module)(graph)
 
 
 FORMATS: dict[str, Format] = {
-    "svg": Format(render=_image("svg"), extension="svg", instead=("html", "dot")),
-    "png": Format(render=_image("png"), extension="png", binary=True, instead=("html", "dot")),
-    "pdf": Format(render=_image("pdf"), extension="pdf", binary=True, instead=("html", "dot")),
-    "html": Format(render=_html, extension="html"),
-    "dot": Format(render=_dot, extension="dot"),
-    "mermaid": Format(render=_mermaid, extension="mmd"),
+    "svg": Format(render=_svg, extension="svg", instead=("html", "dot")),
+    "png": Format(render=by("images", format="png"), extension="png", binary=True, instead=("html", "dot")),
+    "pdf": Format(render=by("images", format="pdf"), extension="pdf", binary=True, instead=("html", "dot")),
+    "html": Format(render=by("html"), extension="html"),
+    "dot": Format(render=by("dot"), extension="dot"),
+    "mermaid": Format(render=by("mermaid"), extension="mmd"),
     "json": Format(render=_json, extension="json"),
-    "onnx": Format(render=_onnx, extension="onnx", binary=True),
-    "model-explorer": Format(render=_model_explorer, extension="model-explorer.json"),
-    "graphml": Format(render=_graphml, extension="graphml"),
+    "onnx": Format(render=_whole("onnx_structural"), extension="onnx", binary=True),
+    "model-explorer": Format(render=_whole("model_explorer"), extension="model-explorer.json"),
+    "graphml": Format(render=_whole("graphml"), extension="graphml"),
     "text": Format(render=_text, extension="txt"),
 }
 
@@ -119,10 +87,19 @@ def check_format(name: str) -> Format:
     Raises:
         ExportError: there is none; the error names those there are.
     """
-    if name in FORMATS:
-        return FORMATS[name]
-    near = difflib.get_close_matches(name.lower(), FORMATS, n=1)
-    hint = f"formats are {', '.join(FORMATS)}"
+    return chosen(name, FORMATS)
+
+
+def chosen(name: str, formats: Mapping[str, T], of: str = "") -> T:
+    """The format of that name among those of what `of` says.
+
+    Raises:
+        ExportError: there is none; the error names those there are.
+    """
+    if name in formats:
+        return formats[name]
+    near = difflib.get_close_matches(name.lower(), formats, n=1)
+    hint = f"formats{of} are {', '.join(formats)}"
     raise ExportError(f"unknown format {name!r}", hint=f"did you mean {near[0]!r}? {hint}" if near else hint)
 
 

@@ -8,6 +8,7 @@ from modgraph.export.kinds import PLAIN_CONTAINERS
 from modgraph.export.labels import cut, cut_end
 from modgraph.export.parts import Frame, Item
 from modgraph.export.rows import TOOLTIP_LENGTH, path_below
+from modgraph.names import last_name
 
 LONG_TITLE = 16
 """Characters of a path beyond which a frame is named as seen from the frame around it."""
@@ -19,7 +20,7 @@ def short_name(name: str, below: str) -> str:
         return name
     name = path_below(name, below)
     if name[:1].isdigit() and below:
-        name = f"{below.rpartition('.')[2]}.{name}"
+        name = f"{last_name(below)}.{name}"
     return name
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from modgraph.doors.printing import clean as clean
 from modgraph.graph.model import Graph, ParameterInfo, Shape
 from modgraph.graph.sizes import elements
+from modgraph.names import last_name
 
 LONGEST = 28
 """Characters of a name; longer ones are cut in the middle."""
@@ -36,7 +37,7 @@ def class_title(class_name: str | None, unknown: str = "unknown class") -> str:
     """A class without its package: "torch.nn.modules.conv.Conv2d" gives "Conv2d"."""
     if class_name == "NoneType":
         return "None"
-    return clean((class_name or "").rpartition(".")[2]).strip() or unknown
+    return clean(last_name(class_name or "")).strip() or unknown
 
 
 def member_range(first: str, last: str) -> str:

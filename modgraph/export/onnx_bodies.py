@@ -16,7 +16,8 @@ from modgraph.export.labels import class_title
 from modgraph.export.onnx_scopes import Box, BoxKind, Scope, ScopeTree, Value, relative_name
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
-from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, Shape, SourceLocation, TensorInfo
+from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation, TensorInfo
+from modgraph.graph.sizes import sizes_text
 
 Facts = dict[str, str]
 
@@ -292,11 +293,7 @@ def _held(held: ParameterInfo | BufferInfo) -> str:
     """ "float32[64, 3, 7, 7]"."""
     flags = [] if not isinstance(held, ParameterInfo) or held.trainable is not False else ["frozen"]
     tied = [f"same as {held.alias_of}"] if held.alias_of is not None else []
-    return ", ".join([f"{held.dtype or '?'}{_sizes(held.shape)}", *flags, *tied])
-
-
-def _sizes(shape: Shape | None) -> str:
-    return "[...]" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+    return ", ".join([f"{held.dtype or '?'}{sizes_text(held.shape, '[...]')}", *flags, *tied])
 
 
 def json_text(value: Any) -> str:

@@ -19,6 +19,7 @@ from modgraph.export.onnx_cut import SCOPE, scope_of
 from modgraph.export.onnx_regroup import WEIGHT, ModuleFacts, clone_constants, is_weight, regroup
 from modgraph.export.onnx_verify import check_file, close, difference, is_random, prove, run_file, without_paths
 from modgraph.graph.onnx_types import dtype_of
+from modgraph.names import last_name
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _write(model: ir.Model, captured: Captured, report: Report, path: Path) -> N
     import onnx_ir
 
     model.producer_name, model.producer_version = "modgraph", __version__
-    model.graph.name = captured.facts.class_name.rpartition(".")[2] or "model"
+    model.graph.name = last_name(captured.facts.class_name) or "model"
     model.ir_version = max(10, model.ir_version)
     model.metadata_props.update(_model_facts(model, captured, report))
     for node in model.graph.all_nodes():

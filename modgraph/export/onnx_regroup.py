@@ -18,6 +18,7 @@ from modgraph.export.onnx_canon import digest, node_text, type_text
 from modgraph.export.onnx_cut import SCOPE, Place, Run, Step, cut, flattened, inner_graphs
 from modgraph.graph.onnx_passed import FACT as PASSED
 from modgraph.graph.onnx_passed import PassedCall, passed_text
+from modgraph.names import last_name
 from modgraph.options import OnnxOptions
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ class _Regrouping:
 
     def _describe(self, made: _Function) -> None:
         """What a viewer shows, and full names for weights of a function that has one call."""
-        function, title = made.function, made.class_name.rpartition(".")[2]
+        function, title = made.function, last_name(made.class_name)
         shown = ", ".join(made.members[:MAX_NAMED]) + (", ..." if len(made.members) > MAX_NAMED else "")
         count = "" if len(made.members) == 1 else f", {len(made.members)} calls"
         function.doc_string = f"{title}{count}: {shown}"
@@ -386,7 +387,7 @@ def _runs(items: Iterable[Step | Run]) -> Iterable[Run]:
 
 
 def _last_name(name: str) -> str:
-    return name.rpartition(".")[2] or "weight"
+    return last_name(name) or "weight"
 
 
 def _member(run: Run) -> str:

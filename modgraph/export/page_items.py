@@ -23,6 +23,7 @@ from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph, TensorInfo
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.repeats import Likeness
+from modgraph.names import last_name
 
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
@@ -158,7 +159,7 @@ class _ItemWriter:
             while around is not block and around.parent is not None:
                 around = around.parent
             if around is block:
-                names = [spot_name(self.composer.spot_of[unit]).rpartition(".")[2] for unit in (tail, head)]
+                names = [last_name(spot_name(self.composer.spot_of[unit])) for unit in (tail, head)]
                 pairs.append(" → ".join(names))
         return cut_end(", ".join(dict.fromkeys(pairs)), MOST_FED_BACK)
 

@@ -7,6 +7,7 @@ from collections import Counter
 
 from modgraph.export.text_table import Pen
 from modgraph.graph.model import Graph
+from modgraph.names import last_name
 
 MAX_DIFFERENCES = 5
 
@@ -17,7 +18,7 @@ def ranks_text(graph: Graph, width: int, pen: Pen) -> list[str]:
     if graph.model.ranks:
         named = ", ".join(map(str, graph.model.ranks))
         rows.append(f"ranks       {named} of {graph.model.world_size}")
-    around = Counter(name.rpartition(".")[2] for node in graph.modules for name in node.wrappers)
+    around = Counter(last_name(name) for node in graph.modules for name in node.wrappers)
     if around:
         names = ", ".join(f"{name} {count}×" for name, count in around.items())
         rows.append(f"wrapped in  {names}; seen through")

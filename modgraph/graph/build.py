@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from modgraph.graph.checks import check, require
 from modgraph.graph.distributed import RankDifference
@@ -23,6 +24,8 @@ from modgraph.graph.model import (
     Problem,
     TensorInfo,
 )
+
+_Owned = TypeVar("_Owned", Call, BackwardRecord)
 
 
 class GraphBuilder:
@@ -54,19 +57,9 @@ class GraphBuilder:
     def of(cls, graph: Graph) -> GraphBuilder:
         """A builder that holds all of `graph`."""
         builder = cls(graph.model)
-        builder.modules.extend(graph.modules)
-        builder.calls.extend(graph.calls)
-        builder.operations.extend(graph.operations)
-        builder.edges.extend(graph.edges)
-        builder.gaps.extend(graph.gaps)
-        builder.backward.extend(graph.backward)
-        builder.parameter_gradients.extend(graph.parameter_gradients)
-        builder.findings.extend(graph.findings)
-        builder.problems.extend(graph.problems)
-        builder.checkpoint = graph.checkpoint
-        builder.verification = graph.verification
-        builder.profile = graph.profile
-        builder.rank_differences.extend(graph.rank_differences)
+        for part in fields(graph)[1:]:
+            held = getattr(graph, part.name)
+            setattr(builder, part.name, list(held) if isinstance(held, tuple) else held)
         return builder
 
     def build(self) -> Graph:
@@ -81,27 +74,13 @@ class GraphBuilder:
         modules = depth_first(self.modules)
         _check_aliases(modules)
         renamed = _first_paths(modules)
-        graph = Graph(
-            model=self.model,
-            modules=tuple(_renamed_modules(modules, renamed)),
-            calls=tuple(
-                replace(call, module=renamed[call.module]) if call.module in renamed else call for call in self.calls
-            ),
-            operations=tuple(self.operations),
-            edges=tuple(self.edges),
-            gaps=tuple(self.gaps),
-            backward=tuple(
-                replace(record, module=renamed[record.module]) if record.module in renamed else record
-                for record in self.backward
-            ),
-            parameter_gradients=tuple(self.parameter_gradients),
-            findings=tuple(self.findings),
-            problems=tuple(self.problems),
-            checkpoint=self.checkpoint,
-            verification=self.verification,
-            profile=self.profile,
-            rank_differences=tuple(self.rank_differences),
-        )
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(Graph)}
+        parts |= {
+            "modules": _renamed_modules(modules, renamed),
+            "calls": _renamed_owners(self.calls, renamed),
+            "backward": _renamed_owners(self.backward, renamed),
+        }
+        graph = Graph(**{name: _frozen(held) for name, held in parts.items()})
         check(graph)
         return graph
 
@@ -155,7 +134,15 @@ def _instance(node: ModuleNode) -> str:
     return node.path if node.alias_of is None else node.alias_of
 
 
-def _renamed_modules(modules: Sequence[ModuleNode], renamed: dict[str, str]) -> Sequence[ModuleNode]:
+def _frozen(held: Any) -> Any:
+    return tuple(held) if isinstance(held, list) else held
+
+
+def _renamed_owners(records: list[_Owned], renamed: dict[str, str]) -> list[_Owned]:
+    return [replace(each, module=renamed[each.module]) if each.module in renamed else each for each in records]
+
+
+def _renamed_modules(modules: list[ModuleNode], renamed: dict[str, str]) -> list[ModuleNode]:
     if not renamed:
         return modules
     moved = {renamed[node.path]: node.calls for node in modules if node.path in renamed}

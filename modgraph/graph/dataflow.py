@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Edge, Operation
+from modgraph.names import last_name
 
 _VIEW_WORDS = """
     view view_as reshape reshape_as permute transpose t swapaxes swapdims movedim moveaxis adjoint squeeze unsqueeze
@@ -24,7 +25,7 @@ def operation_word(name: str) -> str:
     """
     if name.endswith(".__get__"):
         return "view"
-    word = name.rpartition(".")[2]
+    word = last_name(name)
     if word.startswith("__") and word.endswith("__"):
         word = word.strip("_")
         if word[:1] in ("i", "r") and word[1:] in _ARITHMETIC:

@@ -1,132 +1,99 @@
-"""The fields of one JSON object, each read with a clear message for what else may stand there."""
+"""The objects of schema `modgraph/1`: the keys of each, in their order, and what may stand there."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+import math
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any
 
-from modgraph.errors import GraphError
-from modgraph.graph.model import Shape
+from modgraph.graph.codec import Codec, Form, MisfitError
+from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
+from modgraph.graph.measures import CallCost, Difference, NotRepeated, Profile, Verification
+from modgraph.graph.model import (
+    BackwardRecord,
+    BufferInfo,
+    Call,
+    CheckpointComparison,
+    Edge,
+    Finding,
+    Gap,
+    Graph,
+    HookInfo,
+    ModelInfo,
+    ModelInput,
+    ModuleNode,
+    Operation,
+    ParameterInfo,
+    Problem,
+    Repeat,
+    Shape,
+    ShapeMismatch,
+    SourceLocation,
+    Statistics,
+    TensorInfo,
+)
 
 MAX_DEPTH = 50
 """Lists and objects inside each other in the arguments of a module."""
 _MAX_INTEGER = 2**128
 
-T = TypeVar("T")
-_ABSENT: Any = object()
+
+@dataclass(frozen=True)
+class _NotCounted:
+    """An entry of `Profile.not_counted`."""
+
+    operator: str
+    count: int
 
 
-class Fields:
-    """The fields of one JSON object; each reader says in its error where the object stands and what was expected."""
-
-    def __init__(self, values: Any, place: str) -> None:
-        if not isinstance(values, dict):
-            raise GraphError(f"{place or 'the document'}: expected an object, found {_named(values)}")
-        self.values: dict[str, Any] = values
-        self.place = place
-
-    def read(self, key: str, expected: str, accepts: Callable[[Any], bool], default: Any = _ABSENT) -> Any:
-        """The value of `key`, `default` where it is absent and one is given."""
-        value = self.values.get(key, default)
-        if value is _ABSENT:
-            raise GraphError(f"{self.at(key)}: this field is missing")
-        if value is not default and not accepts(value):
-            raise GraphError(f"{self.at(key)}: expected {expected}, found {_named(value)}")
-        return value
-
-    def text(self, key: str, default: str = _ABSENT) -> str:
-        value = self.values.get(key)
-        return value if type(value) is str else cast(str, self.read(key, "a text", _is_text, default))
-
-    def text_or_null(self, key: str, default: Any = _ABSENT) -> str | None:
-        value = self.values.get(key)
-        if type(value) is str:
-            return value
-        return cast("str | None", self.read(key, "a text or null", _IS_TEXT_OR_NULL, default))
-
-    def choice(self, key: str, *choices: str, default: Any = _ABSENT) -> Any:
-        expected = "one of " + ", ".join(json.dumps(choice) for choice in choices)
-        return self.read(key, expected, lambda value: _is_text(value) and value in choices, default)
-
-    def integer(self, key: str) -> int:
-        return cast(int, self.read(key, "an integer of 128 bits", _is_integer))
-
-    def integer_or_null(self, key: str, default: Any = _ABSENT) -> int | None:
-        return cast("int | None", self.read(key, "an integer of 128 bits or null", _IS_INTEGER_OR_NULL, default))
-
-    def flag(self, key: str, default: bool = _ABSENT) -> bool:
-        value = self.values.get(key, default)
-        return value if type(value) is bool else cast(bool, self.read(key, "true or false", _is_flag, default))
-
-    def flag_or_null(self, key: str) -> bool | None:
-        return cast("bool | None", self.read(key, "true, false or null", _IS_FLAG_OR_NULL))
-
-    def number_or_null(self, key: str) -> float | None:
-        value = self.read(key, 'a number, null, "NaN", "Infinity" or "-Infinity"', _is_statistic)
-        return float(value) if isinstance(value, str) else cast("float | None", value)
-
-    def shape(self, key: str) -> Shape | None:
-        sizes = self.read(key, "a list of sizes (integer, text or null), or null", _IS_SHAPE_OR_NULL)
-        return None if sizes is None else tuple(sizes)
-
-    def integers(self, key: str) -> tuple[int, ...]:
-        return tuple(self.read(key, "a list of integers", _ARE_INTEGERS))
-
-    def ranks(self, key: str = "ranks") -> tuple[int, ...]:
-        return self.integers_or_null(key) or ()
-
-    def integers_or_null(self, key: str) -> tuple[int, ...] | None:
-        if key not in self.values:
-            return None
-        numbers = self.read(key, "a list of integers", _ARE_INTEGERS, None)
-        return None if numbers is None else tuple(numbers)
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        if key not in self.values:
-            return ()
-        return tuple(self.read(key, "a list of texts", _ARE_TEXTS, []))
-
-    def mapping(self, key: str) -> dict[str, Any]:
-        found = cast("dict[str, Any]", self.read(key, "an object", _is_object))
-        if found and _is_too_deep(found):
-            raise GraphError(f"{self.at(key)}: nested more than {MAX_DEPTH} deep")
-        return found
-
-    def record(self, key: str) -> Fields:
-        return Fields(self.read(key, "an object", _is_object), self.at(key))
-
-    def record_or_null(self, key: str, parse: Callable[[Fields], T], default: Any = _ABSENT) -> T | None:
-        value = self.read(key, "an object or null", _IS_OBJECT_OR_NULL, default)
-        return None if value is None else parse(Fields(value, self.at(key)))
-
-    def records(self, key: str, *, optional: bool = False) -> Iterator[Fields]:
-        values = self.read(key, "a list", _is_list, [] if optional else _ABSENT)
-        for position, value in enumerate(values):
-            yield Fields(value, f"{self.at(key)}[{position}]")
-
-    def at(self, key: str) -> str:
-        return f"{self.place}.{key}" if self.place else key
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
+KEYS: dict[Any, str] = {
+    Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? findings "
+    "checkpoint? verification? profile? rank_differences?",
+    ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
+    "ranks? world_size?",
+    ModelInput: "name origin tensors? literal? rules?",
+    ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
+    "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? wrappers? ranks?",
+    Repeat: "group count",
+    ParameterInfo: "name shape dtype trainable alias_of? sharding?",
+    BufferInfo: "name shape dtype persistent alias_of? sharding?",
+    HookInfo: "kind name",
+    SourceLocation: "file line",
+    Call: "index module parent inputs outputs source error direct? recomputed? ranks?",
+    TensorInfo: "name* shape dtype device* statistics? sharding?",
+    Statistics: "mean std min max numel nan? inf?",
+    Operation: "id name call source ranks?",
+    Edge: "from:producer to:consumer tensor ranks?",
+    (Edge, "tensor"): "shape dtype name? device? statistics? sharding?",
+    Gap: "kind call source",
+    BackwardRecord: "module grad_inputs grad_outputs call?",
+    Problem: "stage message module file line",
+    # Without what is about the text of the file alone: the fix, and further places in it.
+    Finding: "code message file line module name? severity? column? end_line? end_column? class:class_name? attribute?",
+    CheckpointComparison: "file entry prefix fits matching missing* unexpected* mismatched tied* undecided* "
+    "not_tensors?",
+    ShapeMismatch: "key model checkpoint",
+    Verification: "proven steps repeated identical unused outputs gaps not_repeated differences",
+    NotRepeated: "node reason",
+    Difference: "node output message",
+    Profile: "flops seconds not_counted problem calls",
+    CallCost: "call flops seconds allocated",
+    RankDifference: "module message about? values?",
+    RankValue: "rank text",
+    Sharding: "placements* mesh? local_shapes",
+    LocalShape: "rank shape",
+}
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -_MAX_INTEGER <= value <= _MAX_INTEGER
+    return type(value) is not int or -_MAX_INTEGER <= value <= _MAX_INTEGER
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+def _arguments(value: dict[str, Any]) -> dict[str, Any]:
+    if value and _is_too_deep(value):
+        raise MisfitError(f"nested more than {MAX_DEPTH} deep")
+    return value
 
 
 def _is_too_deep(value: Any) -> bool:
@@ -140,42 +107,60 @@ def _is_too_deep(value: Any) -> bool:
     return True
 
 
-def _is_statistic(value: Any) -> bool:
-    if value is None or value in ("NaN", "Infinity", "-Infinity"):
-        return True
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _argument(value: Any) -> Any:
+    """`value` as a JSON value: numbers that are not finite, and what is no JSON value, as `{"$repr": ...}`."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$repr": repr(value)}
+    if isinstance(value, list | tuple):
+        return [_argument(entry) for entry in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _argument(entry) for key, entry in value.items()}
+    # Its own repr may hold an address; the name of its type never does.
+    return {"$repr": f"<{type(value).__qualname__}>"}
 
 
-def _is_shape(value: Any) -> bool:
-    return isinstance(value, list) and all(size is None or _is_text(size) or _is_integer(size) for size in value)
+def _number(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
 
 
-def _or_null(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or accepts(value)
-
-
-def _is_list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(accepts(entry) for entry in value)
-
-
-_IS_TEXT_OR_NULL = _or_null(_is_text)
-_IS_INTEGER_OR_NULL = _or_null(_is_integer)
-_IS_FLAG_OR_NULL = _or_null(_is_flag)
-_IS_SHAPE_OR_NULL = _or_null(_is_shape)
-_IS_OBJECT_OR_NULL = _or_null(_is_object)
-_ARE_INTEGERS = _is_list_of(_is_integer)
-_ARE_TEXTS = _is_list_of(_is_text)
-
-
-def _named(value: Any) -> str:
-    """`value` in a message: what it is, and its text where that is short."""
-    if value is None:
-        return "null"
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        if len(value) > 20 or any(isinstance(each, (dict, list)) for each in value):
-            return "a list"
-        return "a list" if len(str(value)) > 40 else f"the list {json.dumps(value, ensure_ascii=False)}"
-    text = json.dumps(value[:100] if isinstance(value, str) else value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+_NUMBERS = ("NaN", "Infinity", "-Infinity")
+_SIZES = Form(
+    "a size",
+    frozenset({int, str, type(None)}),
+    test=_is_integer,
+)
+_FORMS: dict[Any, Form] = {
+    str: Form("a text", frozenset({str}), many="texts"),
+    int: Form("an integer of 128 bits", frozenset({int}), test=_is_integer, many="integers"),
+    bool: Form("true or false", frozenset({bool}), or_null="true, false or null"),
+    float: Form(
+        'a number, "NaN", "Infinity" or "-Infinity"',
+        frozenset({int, float, str}),
+        test=lambda value: type(value) is not str or value in _NUMBERS,
+        made=lambda value: float(value) if type(value) is str else value,
+        or_null='a number, null, "NaN", "Infinity" or "-Infinity"',
+    ),
+    int | str | None: _SIZES,
+    # Where no shape can be missing, the schema has null all the same.
+    Shape: Form("a list of sizes (integer, text or null)", frozenset({list, type(None)}), _SIZES.fit, tuple, null=()),
+    Shape | None: Form(
+        "a list of sizes (integer, text or null), or null", frozenset({list, type(None)}), _SIZES.fit, tuple
+    ),
+    Mapping[str, Any]: Form("an object", frozenset({dict}), made=_arguments),
+    tuple[str, int]: Form("an object", frozenset({dict}), made=lambda value: astuple(CODEC.decode(_NotCounted, value))),
+}
+CODEC: Codec = Codec(
+    _FORMS,
+    KEYS,
+    {
+        float: _number,
+        (ModuleNode, "arguments"): lambda arguments: {name: _argument(value) for name, value in arguments.items()},
+        (Profile, "not_counted"): lambda pairs: [{"operator": name, "count": count} for name, count in pairs],
+    },
+)

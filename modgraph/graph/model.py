@@ -19,7 +19,7 @@ from modgraph.graph.measures import Profile, Verification
 if TYPE_CHECKING:
     import networkx
 
-Shape = tuple["int | str | None", ...]
+Shape = tuple[int | str | None, ...]
 """Sizes of a tensor in elements; a str is a symbolic size, None one that is not known."""
 
 Stage = Literal["predict", "trace", "merge", "export"]

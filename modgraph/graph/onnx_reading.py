@@ -47,6 +47,7 @@ from modgraph.graph.onnx_passed import FACT as PASSED
 from modgraph.graph.onnx_passed import join_calls, read_passed, split_place
 from modgraph.graph.onnx_types import dtype_of
 from modgraph.graph.serial import unreadable
+from modgraph.names import last_name
 
 if TYPE_CHECKING:
     import onnx
@@ -107,7 +108,7 @@ class _Reader:
         """Functions that were called."""
         self._amount = Amount()
         self._class = self._facts.get("modgraph.class")
-        name = (self._class or model.graph.name or stem).rpartition(".")[2]
+        name = last_name(self._class or model.graph.name or stem)
         self._builder = GraphBuilder(
             ModelInfo(name=name, class_name=self._class, target=self._facts.get("modgraph.target"))
         )

@@ -12,31 +12,9 @@ from typing import Any
 from modgraph.doors.data import MAX_GRAPH_MEMORY, TooLargeError, read_json
 from modgraph.errors import GraphError
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
-from modgraph.graph.json_fields import Fields
-from modgraph.graph.measures import CallCost, Difference, NotRepeated, Profile, Verification
-from modgraph.graph.model import (
-    BackwardRecord,
-    BufferInfo,
-    Call,
-    CheckpointComparison,
-    Edge,
-    Finding,
-    Gap,
-    Graph,
-    HookInfo,
-    ModelInfo,
-    ModelInput,
-    ModuleNode,
-    Operation,
-    ParameterInfo,
-    Problem,
-    Repeat,
-    ShapeMismatch,
-    SourceLocation,
-    Statistics,
-    TensorInfo,
-)
+from modgraph.graph.codec import MisfitError
+from modgraph.graph.json_fields import CODEC
+from modgraph.graph.model import Graph
 
 SCHEMA = "modgraph/1"
 
@@ -53,38 +31,23 @@ def parse_graph(text: str) -> Graph:
     Raises:
         GraphError: the text is no JSON, no graph of this schema, or a graph that contradicts itself.
     """
-    document = Fields(_parse_json(text), "")
-    _check_schema(document)
-    _check_size(document)
-    builder = GraphBuilder(_model(document.record("model")))
-    builder.problems.extend(_problem(fields) for fields in document.records("problems"))
-    builder.modules.extend(_module(fields) for fields in document.records("modules"))
-    builder.calls.extend(_call(fields) for fields in document.records("calls"))
-    builder.operations.extend(_operation(fields) for fields in document.records("operations"))
-    builder.edges.extend(_edge(fields) for fields in document.records("edges"))
-    builder.gaps.extend(_gap(fields) for fields in document.records("gaps", optional=True))
-    builder.backward.extend(_backward(fields) for fields in document.records("backward"))
-    builder.parameter_gradients.extend(
-        _tensor(fields) for fields in document.records("parameter_gradients", optional=True)
-    )
-    builder.findings.extend(_finding(fields) for fields in document.records("findings"))
-    builder.checkpoint = document.record_or_null("checkpoint", _checkpoint, None)
-    builder.verification = document.record_or_null("verification", _verification, None)
-    builder.profile = document.record_or_null("profile", _profile, None)
-    builder.rank_differences.extend(
-        RankDifference(
-            module=one.text("module"),
-            message=one.text("message"),
-            about=one.text("about", ""),
-            values=tuple(
-                RankValue(rank=value.integer("rank"), text=value.text("text"))
-                for value in one.records("values", optional=True)
-            ),
-        )
-        for one in document.records("rank_differences", optional=True)
-    )
-    graph = builder.build()
-    if document.flag("complete") != graph.complete:
+    document = _parse_json(text)
+    if type(document) is dict:
+        _check_schema(document.get("schema"))
+        _check_size(document)
+    try:
+        read = CODEC.decode(Graph, document)
+    except MisfitError as error:
+        raise GraphError(str(error)) from error
+    for position, node in enumerate(read.modules):
+        if node.path.count(".") >= MAX_LEVELS:
+            raise GraphError(
+                f"modules[{position}].path: more than {MAX_LEVELS:,} modules inside each other, which is not read"
+            )
+    graph = GraphBuilder.of(read).build()
+    if type(document.get("complete")) is not bool:
+        raise GraphError("complete: expected true or false")
+    if document["complete"] != graph.complete:
         raise GraphError(
             f"complete: is {str(not graph.complete).lower()}, and there are {len(graph.problems)} problems"
         )
@@ -105,8 +68,7 @@ def _parse_json(text: str) -> Any:
         raise GraphError(f"this is no JSON: {error}") from error
 
 
-def _check_schema(document: Fields) -> None:
-    schema = document.values.get("schema")
+def _check_schema(schema: Any) -> None:
     if schema is None:
         raise GraphError('this is no graph of modgraph: it has no "schema"')
     if schema != SCHEMA:
@@ -117,263 +79,11 @@ def _check_schema(document: Fields) -> None:
         )
 
 
-def _check_size(document: Fields) -> None:
-    held = (document.values.get(key) for key in ("modules", "calls", "operations", "edges"))
+def _check_size(document: dict[str, Any]) -> None:
+    held = (document.get(key) for key in ("modules", "calls", "operations", "edges"))
     number = sum(len(each) for each in held if isinstance(each, list))
     if number > MAX_RECORDS:
         raise GraphError(
             f"the graph is too large to be read: {number:,} modules, calls, operations and edges, more than "
             f"{MAX_RECORDS:,}"
         )
-
-
-def _tensors(fields: Fields, key: str, *, optional: bool = False) -> tuple[TensorInfo, ...]:
-    if fields.values.get(key) == []:
-        return ()
-    return tuple(_tensor(each) for each in fields.records(key, optional=optional))
-
-
-def _model(fields: Fields) -> ModelInfo:
-    return ModelInfo(
-        name=fields.text("name"),
-        class_name=fields.text_or_null("class"),
-        target=fields.text_or_null("target"),
-        parameters=fields.integer_or_null("parameters"),
-        trainable_parameters=fields.integer_or_null("trainable_parameters"),
-        buffers=fields.integer_or_null("buffers"),
-        inputs=tuple(_model_input(given) for given in fields.records("inputs", optional=True)),
-        hooks=tuple(_hook(hook) for hook in fields.records("hooks", optional=True)),
-        mode=fields.choice("mode", "eval", "train", default=None),
-        device=fields.text_or_null("device", None),
-        ranks=fields.ranks(),
-        world_size=fields.integer_or_null("world_size", None),
-    )
-
-
-def _model_input(fields: Fields) -> ModelInput:
-    return ModelInput(
-        name=fields.text("name"),
-        tensors=_tensors(fields, "tensors", optional=True),
-        literal=fields.text_or_null("literal", None),
-        origin=fields.choice("origin", "given", "example_inputs", "inferred"),
-        rules=fields.texts("rules"),
-    )
-
-
-def _module(fields: Fields) -> ModuleNode:
-    path = fields.text("path")
-    if path.count(".") >= MAX_LEVELS:
-        raise GraphError(f"{fields.place}.path: more than {MAX_LEVELS:,} modules inside each other, which is not read")
-    return ModuleNode(
-        path=path,
-        class_name=fields.text_or_null("class"),
-        predicted=fields.flag_or_null("predicted"),
-        observed=fields.flag_or_null("observed"),
-        registered=fields.flag("registered"),
-        alias_of=fields.text_or_null("alias_of"),
-        made_in_forward=fields.flag("made_in_forward", False),
-        own_state_dict=fields.flag("own_state_dict", False),
-        extra_state=fields.texts("extra_state"),
-        calls=fields.integers("calls"),
-        repeat=fields.record_or_null("repeat", _repeat),
-        parameters=tuple(
-            ParameterInfo(**_held(each), trainable=each.flag_or_null("trainable"))
-            for each in fields.records("parameters")
-        ),
-        buffers=tuple(
-            BufferInfo(**_held(each), persistent=each.flag_or_null("persistent")) for each in fields.records("buffers")
-        ),
-        hooks=tuple(_hook(hook) for hook in fields.records("hooks")),
-        arguments=fields.mapping("arguments"),
-        unknown_arguments=fields.texts("unknown_arguments"),
-        wrappers=fields.texts("wrappers"),
-        ranks=fields.integers_or_null("ranks"),
-        source=fields.record_or_null("source", _source),
-    )
-
-
-def _repeat(fields: Fields) -> Repeat:
-    return Repeat(group=fields.text("group"), count=fields.integer("count"))
-
-
-def _held(fields: Fields) -> dict[str, Any]:
-    """What parameters and buffers have in common."""
-    return {
-        "name": fields.text("name"),
-        "shape": fields.shape("shape"),
-        "dtype": fields.text_or_null("dtype"),
-        "alias_of": fields.text_or_null("alias_of", None),
-        "sharding": fields.record_or_null("sharding", _sharding, None),
-    }
-
-
-def _sharding(fields: Fields) -> Sharding:
-    return Sharding(
-        placements=fields.texts("placements"),
-        mesh=fields.ranks("mesh"),
-        local_shapes=tuple(
-            LocalShape(rank=one.integer("rank"), shape=one.integers("shape")) for one in fields.records("local_shapes")
-        ),
-    )
-
-
-def _hook(fields: Fields) -> HookInfo:
-    return HookInfo(kind=fields.text("kind"), name=fields.text("name"))
-
-
-def _call(fields: Fields) -> Call:
-    return Call(
-        index=fields.integer("index"),
-        module=fields.text("module"),
-        parent=fields.integer_or_null("parent"),
-        inputs=_tensors(fields, "inputs"),
-        outputs=_tensors(fields, "outputs"),
-        source=fields.record_or_null("source", _source),
-        error=fields.text_or_null("error"),
-        direct=fields.flag("direct", False),
-        recomputed=fields.flag("recomputed", False),
-        ranks=fields.ranks(),
-    )
-
-
-def _tensor(fields: Fields) -> TensorInfo:
-    return TensorInfo(
-        name=fields.text("name", ""),
-        shape=fields.shape("shape"),
-        dtype=fields.text_or_null("dtype"),
-        device=fields.text_or_null("device", None),
-        statistics=fields.record_or_null("statistics", _statistics, None),
-        sharding=fields.record_or_null("sharding", _sharding, None),
-    )
-
-
-def _statistics(fields: Fields) -> Statistics:
-    return Statistics(
-        mean=fields.number_or_null("mean"),
-        std=fields.number_or_null("std"),
-        min=fields.number_or_null("min"),
-        max=fields.number_or_null("max"),
-        numel=fields.integer_or_null("numel"),
-        nan=fields.integer_or_null("nan", 0) or 0,
-        inf=fields.integer_or_null("inf", 0) or 0,
-    )
-
-
-def _operation(fields: Fields) -> Operation:
-    return Operation(
-        id=fields.text("id"),
-        name=fields.text("name"),
-        call=fields.integer_or_null("call"),
-        source=fields.record_or_null("source", _source),
-        ranks=fields.ranks(),
-    )
-
-
-def _edge(fields: Fields) -> Edge:
-    tensor = _tensor(fields.record("tensor"))
-    return Edge(producer=fields.text("from"), consumer=fields.text("to"), tensor=tensor, ranks=fields.ranks())
-
-
-def _gap(fields: Fields) -> Gap:
-    return Gap(
-        kind=fields.text("kind"),
-        call=fields.integer_or_null("call"),
-        source=fields.record_or_null("source", _source),
-    )
-
-
-def _backward(fields: Fields) -> BackwardRecord:
-    return BackwardRecord(
-        module=fields.text("module"),
-        grad_inputs=_tensors(fields, "grad_inputs"),
-        grad_outputs=_tensors(fields, "grad_outputs"),
-        call=fields.integer_or_null("call", None),
-    )
-
-
-def _problem(fields: Fields) -> Problem:
-    return Problem(
-        stage=fields.choice("stage", "predict", "trace", "merge", "export"),
-        message=fields.text("message"),
-        module=fields.text_or_null("module"),
-        file=fields.text_or_null("file"),
-        line=fields.integer_or_null("line"),
-    )
-
-
-def _finding(fields: Fields) -> Finding:
-    return Finding(
-        code=fields.text("code"),
-        message=fields.text("message"),
-        file=fields.text_or_null("file"),
-        line=fields.integer_or_null("line"),
-        module=fields.text_or_null("module"),
-        name=fields.text("name", ""),
-        severity=fields.choice("severity", "error", "warning", "info", default="warning"),
-        column=fields.integer_or_null("column", None),
-        end_line=fields.integer_or_null("end_line", None),
-        end_column=fields.integer_or_null("end_column", None),
-        class_name=fields.text_or_null("class", None),
-        attribute=fields.text_or_null("attribute", None),
-    )
-
-
-def _checkpoint(fields: Fields) -> CheckpointComparison:
-    return CheckpointComparison(
-        file=fields.text("file"),
-        entry=fields.text("entry"),
-        prefix=fields.text("prefix"),
-        matching=fields.integer("matching"),
-        missing=fields.texts("missing"),
-        unexpected=fields.texts("unexpected"),
-        mismatched=tuple(_mismatch(one) for one in fields.records("mismatched")),
-        tied=fields.texts("tied"),
-        undecided=fields.texts("undecided"),
-        not_tensors=fields.texts("not_tensors"),
-    )
-
-
-def _mismatch(fields: Fields) -> ShapeMismatch:
-    return ShapeMismatch(
-        key=fields.text("key"), model=fields.shape("model") or (), checkpoint=fields.integers("checkpoint")
-    )
-
-
-def _verification(fields: Fields) -> Verification:
-    return Verification(
-        steps=fields.integer("steps"),
-        repeated=fields.integer("repeated"),
-        identical=fields.integer("identical"),
-        unused=fields.integer("unused"),
-        outputs=fields.integer("outputs"),
-        gaps=fields.integer("gaps"),
-        not_repeated=tuple(
-            NotRepeated(node=one.text("node"), reason=one.text("reason")) for one in fields.records("not_repeated")
-        ),
-        differences=tuple(
-            Difference(node=one.text("node"), output=one.text("output"), message=one.text("message"))
-            for one in fields.records("differences")
-        ),
-    )
-
-
-def _profile(fields: Fields) -> Profile:
-    return Profile(
-        flops=fields.integer("flops"),
-        seconds=fields.number_or_null("seconds"),
-        not_counted=tuple((one.text("operator"), one.integer("count")) for one in fields.records("not_counted")),
-        problem=fields.text_or_null("problem"),
-        calls=tuple(
-            CallCost(
-                call=one.integer("call"),
-                flops=one.integer("flops"),
-                seconds=one.number_or_null("seconds"),
-                allocated=one.integer_or_null("allocated"),
-            )
-            for one in fields.records("calls")
-        ),
-    )
-
-
-def _source(fields: Fields) -> SourceLocation:
-    return SourceLocation(file=fields.text("file"), line=fields.integer("line"))

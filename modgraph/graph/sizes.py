@@ -1,4 +1,4 @@
-"""Number of elements of what has a shape."""
+"""Shapes: the number of elements, and as a list in words."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def elements(shape: Shape | None) -> int | None:
             return None
         number = min(number * size, MAX_ELEMENTS + 1)
     return number if number <= MAX_ELEMENTS else None
+
+
+def sizes_text(shape: Shape | None, unknown: str = "?") -> str:
+    """ "[4, ?, n]"; `unknown` where nothing is known of the shape."""
+    return unknown if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"

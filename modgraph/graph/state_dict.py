@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo, Shape
 from modgraph.graph.paths import is_open_place, parameter_path
+from modgraph.names import last_name
 
 EXTRA_STATE = "_extra_state"
 """The key under which torch keeps what a module's `get_extra_state` returns."""
@@ -39,7 +40,7 @@ class StateEntry:
     @property
     def is_extra(self) -> bool:
         """Whether it is no tensor that has a shape: what `get_extra_state` returned."""
-        return self.key.rpartition(".")[2] == EXTRA_STATE
+        return last_name(self.key) == EXTRA_STATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

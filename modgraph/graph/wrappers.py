@@ -23,6 +23,7 @@ from modgraph.graph.model import (
     ParameterInfo,
     TensorInfo,
 )
+from modgraph.names import last_name
 
 WRAPPERS: Mapping[str, str] = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "module",
@@ -213,6 +214,6 @@ def _model(graph: Graph, paths: _Paths) -> ModelInfo:
     around = graph.modules[0].class_name or ""
     within = next(node.class_name for node in graph.modules if node.path == inside)
     name, class_name = graph.model.name, graph.model.class_name
-    if within and name == around.rpartition(".")[2]:
-        name = within.rpartition(".")[2]
+    if within and name == last_name(around):
+        name = last_name(within)
     return replace(graph.model, name=name, class_name=within if class_name == around else class_name)

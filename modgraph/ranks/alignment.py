@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from modgraph.graph.distributed import LocalShape, Sharding
 from modgraph.graph.model import Call, Edge, Gap, Graph, Operation, TensorInfo
+from modgraph.graph.sizes import sizes_text
 from modgraph.ranks.differences import Differences
 from modgraph.ranks.ways import Ways
 from modgraph.ranks.words import on_ranks
@@ -265,12 +266,7 @@ def _behind_parents(order: Sequence[int], parents: Mapping[int, int]) -> list[in
 
 def shapes_text(tensors: Iterable[TensorInfo]) -> str:
     """ "[4, 8]", "[4, 8] and [4]"; "no tensor"."""
-    return " and ".join(shape_text(tensor.shape) for tensor in tensors) or "no tensor"
-
-
-def shape_text(shape: tuple[int | str | None, ...] | None) -> str:
-    """ "[4, 8]"."""
-    return "?" if shape is None else "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
+    return " and ".join(sizes_text(tensor.shape) for tensor in tensors) or "no tensor"
 
 
 def merged_tensor(tensors: Sequence[TensorInfo]) -> TensorInfo:

@@ -11,7 +11,8 @@ from modgraph.graph.codec import encode
 from modgraph.graph.index import GraphIndex, name_below
 from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
 from modgraph.graph.paths import is_below, parameter_path
-from modgraph.ranks.alignment import Alignment, Rows, merged_sharding, shape_text
+from modgraph.graph.sizes import sizes_text
+from modgraph.ranks.alignment import Alignment, Rows, merged_sharding
 from modgraph.ranks.differences import Differences
 from modgraph.ranks.words import on_ranks, spoken
 
@@ -169,7 +170,7 @@ class _Merging:
 
 
 def _shape(tensor: ParameterInfo | BufferInfo) -> str:
-    return shape_text(tensor.shape)
+    return sizes_text(tensor.shape)
 
 
 def _dtype(tensor: ParameterInfo | BufferInfo) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from modgraph.findings import Related
+from modgraph.names import last_name
 from modgraph.rules.computed_names import may_be_registered, may_be_stored
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import Change, Method, Store, attribute_of, enclosing, is_unconditional
@@ -334,7 +335,7 @@ def is_one_element_hiding(store: Store) -> bool:
 
 def counted(hidden: Hidden, what: str = "module") -> str:
     """ "3 modules (Linear)", "modules (Block)" where their number is not known."""
-    names = dict.fromkeys(held.class_name.rpartition(".")[2] or "of unknown class" for held in hidden.held)
+    names = dict.fromkeys(last_name(held.class_name) or "of unknown class" for held in hidden.held)
     shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
     shown = f" ({shown})" if what == "module" else ""
     open_ended = any("..." in held.place for held in hidden.held)

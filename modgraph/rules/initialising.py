@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from modgraph.names import last_name
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.subject import Subject
 from modgraph.source.dotted_names import dotted
@@ -56,7 +57,5 @@ def registers(subject: Subject, method: Method, statement: ast.stmt) -> bool:
     if subject.reads.is_parameter(statement.value):
         return True
     made = subject.reads.made(statement.value, method)
-    named = all(
-        (dotted(each.func) or "").rpartition(".")[2][:1].isupper() for each in made
-    )  # files are not read for less
+    named = all(last_name(dotted(each.func) or "")[:1].isupper() for each in made)  # files are not read for less
     return named and subject.reads.is_module(statement.value, method)

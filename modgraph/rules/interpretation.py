@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
+from modgraph.names import last_name
 from modgraph.prediction.answer.limits_reached import limit_reached
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -440,7 +441,7 @@ def _container(machine: Interpreter, value: Value | None) -> str | None:
 
 def _last(cls: Value) -> str:
     name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else ""
-    return name.rpartition(".")[2]
+    return last_name(name)
 
 
 def _states(machine: Interpreter, root: Address) -> tuple[bool, bool]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from modgraph.names import last_name
 from modgraph.rules.facts import ClassFacts
 from modgraph.rules.names import Project
 from modgraph.source.dotted_names import dotted
@@ -78,9 +79,9 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, before: Member | Non
     reads = any(isinstance(each, ast.Attribute) and each.attr in _DIRECT for each in ast.walk(node))
     if any(name.endswith((".setter", ".deleter", ".getter")) for name in names):
         return Member("property", node.lineno, True)
-    if any(name.rpartition(".")[2].endswith("property") for name in names):
+    if any(last_name(name).endswith("property") for name in names):
         return Member("property", node.lineno, reads or (before is not None and before.reads_stores))
-    overload = any(name.rpartition(".")[2] == "overload" for name in names)
+    overload = any(last_name(name) == "overload" for name in names)
     return Member("method", node.lineno, reads or overload or bool(set(names) - _KEEPING))
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.findings import Edit, Fix
+from modgraph.names import last_name
 from modgraph.rules import uses
 from modgraph.rules.edits import between, end_of, insert, start_of
 from modgraph.rules.facts import Method, Store
@@ -176,7 +177,7 @@ def _may_learn(subject: Subject, given: ast.expr, method: str) -> bool:
     path = subject.reads.path_of(given.func if isinstance(given, ast.Call) else given)
     if path is None or not path.startswith("torch."):
         return method != "type" and "dtype" not in ast.unparse(given).lower()
-    last = path.rpartition(".")[2]
+    last = last_name(path)
     return last in _FLOATING or (isinstance(given, ast.Call) and path in ("torch.device", "torch.cuda.current_device"))
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from modgraph.doors.reading import read
+from modgraph.names import last_name
 from modgraph.source import module_classes, torch_names
 from modgraph.source.files import decode
 from modgraph.source.mangling import has_private, mangle_syntax
@@ -149,7 +150,7 @@ class Project:
             return name in summary.functions or first in summary.aliases or bool(summary.stars)
         module, attribute, level = summary.imports[first]
         home = self.find_file(file, module, level)
-        last = (rest or attribute).rpartition(".")[2]
+        last = last_name(rest or attribute)
         if home is None or not last or (rest and attribute):
             return home is not None and bool(last) and not (attribute or last)[0].isupper()
         self.read[home] = None
@@ -367,7 +368,7 @@ class Project:
         return module_classes.of_path(path)
 
     def _is_named(self, name: str) -> bool:
-        return name in self.module_bases or name.rpartition(".")[2] in self.module_bases
+        return name in self.module_bases or last_name(name) in self.module_bases
 
 
 @lru_cache(maxsize=64)

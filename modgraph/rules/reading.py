@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from modgraph.names import last_name
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.names import Project
 from modgraph.source import containers, module_classes, torch_names
@@ -187,7 +188,7 @@ class Reader:
         name = dotted(function)
         if name is None:
             return self._result_may_give_module(function, method, depth)
-        last = name.rpartition(".")[2]
+        last = last_name(name)
         if name == "map" and given and self._maps_to_modules(given[0], method, depth):
             return True
         if name in _BUILDERS or name in _MAPPINGS or last in _THROUGH or last in ("deque", "OrderedDict"):
@@ -276,7 +277,7 @@ class Reader:
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return self._some_result(self.may_hold_parameter, maker, depth)
-            if (dotted(node.func) or "").rpartition(".")[2] not in (_BUILDERS | _MAPPINGS | _THROUGH):
+            if last_name(dotted(node.func) or "") not in (_BUILDERS | _MAPPINGS | _THROUGH):
                 return False
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             return any(self.may_hold_parameter(each, method, depth + 1) for each in given)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from modgraph.names import last_name
 from modgraph.rules import members
 from modgraph.rules.subject import Subject
 from modgraph.source.dotted_names import dotted
@@ -285,7 +286,7 @@ def _family(subject: Subject) -> set[ast.ClassDef]:
 
 def _bases(node: ast.ClassDef) -> set[str]:
     plain = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
-    return {(dotted(base) or "").rpartition(".")[2] for base in plain}
+    return {last_name(dotted(base) or "") for base in plain}
 
 
 def _called(node: ast.Call) -> str:

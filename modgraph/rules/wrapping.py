@@ -6,6 +6,7 @@ import ast
 from typing import Literal
 
 from modgraph.findings import Edit, Fix
+from modgraph.names import last_name
 from modgraph.rules import uses
 from modgraph.rules.containers import Hidden
 from modgraph.rules.edits import around, container_name, replace, source
@@ -146,11 +147,11 @@ def _annotations(subject: Subject, store: Store, name: str) -> list[Edit] | None
         return None
     edits = []
     for each in found:
-        words = {(dotted(node) or "").rpartition(".")[2] for node in ast.walk(each) if isinstance(node, ast.expr)}
+        words = {last_name(dotted(node) or "") for node in ast.walk(each) if isinstance(node, ast.expr)}
         if words & {"ClassVar", "Final", "Annotated"}:
             return None
         outermost = each.value if isinstance(each, ast.Subscript) else each
-        if (dotted(outermost) or "").rpartition(".")[2] not in _STILL_TRUE:
+        if last_name(dotted(outermost) or "") not in _STILL_TRUE:
             edits.append(replace(subject, each, name))
     return edits
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from modgraph.names import last_name
 from modgraph.source.syntax import (
     FunctionNode,
     assigned_names,
@@ -125,7 +126,7 @@ class FileClasses:
             bases = self._bases(name)
             self._looks.spend(1 + len(bases))
             metaclasses = [ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg == "metaclass"]
-            named = any(written.rpartition(".")[2] in ("ABC", "ABCMeta") for written in bases + metaclasses)
+            named = any(last_name(written) in ("ABC", "ABCMeta") for written in bases + metaclasses)
             self._abc[key] = named or any(self._is_abc(base, depth - 1) for base in bases)
         return self._abc[key]
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from modgraph.names import last_name
 from modgraph.source.bases import BaseResolver, pairs
 from modgraph.source.call_arguments import Arguments, Written, calls_with_values, written_calls
 from modgraph.source.dotted_names import dotted
@@ -70,7 +71,7 @@ class ModelFile(FileClasses):
         found: dict[str, set[str]] = {}
         nested: dict[str, set[str]] = {}
         for name in self.classes:
-            nested.setdefault(name.rpartition(".")[2], set()).update([name] if "." in name else [])
+            nested.setdefault(last_name(name), set()).update([name] if "." in name else [])
         for name, node in self.classes.items():
             own = [part for part in node.body if not isinstance(part, ast.ClassDef)]
             found[name] = names_in(own)

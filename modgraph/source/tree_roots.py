@@ -17,6 +17,7 @@ from pathlib import Path
 from modgraph.doors.borders import project_folders
 from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import ModgraphError, TargetError
+from modgraph.names import last_name
 from modgraph.source.bases import BaseResolver
 from modgraph.source.dotted_names import dotted
 from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, python_files
@@ -222,7 +223,7 @@ class _Tree:
 
     def _names_for(self, other: _Read, place: _Place) -> list[str]:
         """What a file calls something of another one: "Net", "model.Net"."""
-        last = place[1].rpartition(".")[2]
+        last = last_name(place[1])
         if last not in other.file.module.words and not other.file.module.index.star_imports:
             return []
         return list(self._called_in(other).get(place, ()))

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from torch import nn
 
+from modgraph.names import last_name
 from modgraph.tracing.input_guesses import STEPS, Guesser
 from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
@@ -74,7 +75,7 @@ def _shape(dims: list[str], spec: TensorSpec, guesser: Guesser) -> tuple[int, ..
 
 
 def _size(dim: str, place: int, usual: int, guesser: Guesser) -> int:
-    bare = dim.removeprefix("self.").rpartition(".")[2].strip(" '`").replace(" ", "_")
+    bare = last_name(dim.removeprefix("self.")).strip(" '`").replace(" ", "_")
     if bare.isdigit():
         return int(bare) if 0 < int(bare) <= _MAX_STATED else usual
     if place == 0 and _BATCH.fullmatch(bare.lower()):

@@ -23,6 +23,7 @@ from torch import nn
 
 from modgraph.errors import ModgraphError, TargetError, TraceError, UnknownNameError
 from modgraph.graph.model import ModelInfo
+from modgraph.names import last_name
 from modgraph.options import TraceOptions
 from modgraph.source.targets import Ref, Target
 from modgraph.tracing import fake
@@ -81,7 +82,7 @@ def load_model(target: Target, options: TraceOptions) -> LoadedModel:
 def model_info(model: nn.Module, target: Target) -> ModelInfo:
     """Name, class and target; counts and inputs are filled in by the trace."""
     kind = user_class(type(model))
-    name = target.name.rpartition(".")[2] or kind.__name__
+    name = last_name(target.name) or kind.__name__
     return ModelInfo(name=name, class_name=f"{kind.__module__}.{kind.__qualname__}", target=target.text)
 
 

@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from modgraph.names import last_name
 from modgraph.tracing.backward import leaves_of
 from modgraph.tracing.recipes import slots_in
 from modgraph.tracing.shortcuts import ARGUMENT_NAMES, NOT_PLAIN, PlainOperations, narrowed
@@ -70,7 +71,7 @@ class Function:
     @cached_property
     def last(self) -> str:
         """The name without what it stands in: "add"."""
-        return self.name.rpartition(".")[2]
+        return last_name(self.name)
 
     @cached_property
     def fills_gradients(self) -> bool:
@@ -88,7 +89,7 @@ class Function:
     @cached_property
     def decides_by_value(self) -> bool:
         """It reads a value, and runs one or another function of the user's."""
-        return self.kind is Kind.HIGHER_ORDER and self.name.rpartition(".")[2] in _GAPS
+        return self.kind is Kind.HIGHER_ORDER and last_name(self.name) in _GAPS
 
     @cached_property
     def simple(self) -> bool:
@@ -361,7 +362,7 @@ def _is_out(place: str) -> bool:
 
 
 def _gap_of(function: Function) -> str:
-    return _GAPS[function.name.rpartition(".")[2]]
+    return _GAPS[last_name(function.name)]
 
 
 def _regions(
@@ -404,7 +405,7 @@ def _made(result: Any, arrived: list[Named], changed: list[torch.Tensor]) -> lis
 def classified(func: Any) -> Function:
     """What `func` does, by its name and kind."""
     name = function_name(func)
-    last = name.rpartition(".")[2]
+    last = last_name(name)
     if isinstance(func, torch._ops.HigherOrderOperator):
         return Function(Kind.HIGHER_ORDER, name)
     if last in ("__get__", "__set__", "__delete__"):
@@ -485,4 +486,4 @@ def function_name(func: Any) -> str:
     if vars(torch.Tensor).get(name) is func:
         return f"torch.Tensor.{name}"
     place = getattr(func, "__module__", None) or "torch"
-    return f"{place}.{getattr(func, '__qualname__', name).rpartition('.')[2]}"
+    return f"{place}.{last_name(getattr(func, '__qualname__', name))}"

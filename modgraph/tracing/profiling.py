@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.model import Graph
+from modgraph.names import last_name
 from modgraph.tracing.failures import describe, is_interruption
 from modgraph.tracing.measured_calls import Measured, MeasuredCalls
 from modgraph.tracing.operation_costs import formula_of
@@ -175,7 +176,7 @@ class _FlopMode(TorchDispatchMode):  # type: ignore[misc]
 
 def _computes(func: Any) -> bool:
     """Whether an operator does arithmetic, as far as its schema and name tell."""
-    name = str(getattr(func, "_overloadpacket", func)).rpartition(".")[2]
+    name = last_name(str(getattr(func, "_overloadpacket", func)))
     if name in _VIEWS_AND_SIZES or name.strip("_").startswith(_MAKING):
         return False
     schema = getattr(func, "_schema", None)

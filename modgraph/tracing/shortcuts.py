@@ -1,7 +1,10 @@
 """What most of a run is, recorded in the fewest steps: calls of plain layers, operations on plain tensors.
 
 What is recorded is the same as by `Recorder.enter` to `exit` and by `OperationMode.recorded`, which take over wherever
-anything is out of the ordinary; most of what a trace costs is spent here.
+anything is out of the ordinary; most of what a trace costs is spent here. They are worth it by
+`tests/benchmarks/trace_overhead.py`: without them a forward under the recorder takes 5.8 times the bare one in place of
+3.1 (a thousand tiny layers), and 1.5 in place of 1.3 (BERT). `tests/tracing/test_shortcuts.py` holds that both say the
+same.
 """
 
 from __future__ import annotations

@@ -219,6 +219,15 @@ def test_it_is_refused_with_a_message(name: str, tmp_path: Path, capsys: pytest.
 TAKEN = {
     "1e999": with_('{"a": 1e999}'),
     "a statistic of 1e999": json.dumps(small()).replace('"mean": 0.5', '"mean": 1e999'),
+    "seconds that are no number": json.dumps(
+        {
+            **small(),
+            "profile": {
+                "flops": 1, "seconds": "NaN", "problem": None, "not_counted": [{"operator": "aten.x", "count": 2}],
+                "calls": [{"call": 0, "flops": 1, "seconds": "Infinity", "allocated": None}],
+            },
+        }
+    ),
     "keys twice": json.dumps(small()).replace('"schema"', '"schema": "modgraph/1", "schema"'),
     "half a character": with_('{"a": "\\ud800"}'),
     "half a character as a class": with_('"\\udfff"', "class"),
@@ -300,7 +309,7 @@ def test_four_times_the_graph_takes_four_times_the_steps(make: Any, form: str):
     texts = [json.dumps(make(n)) for n in (10, 60, 240)]
     render(from_json(texts[0]), form)  # what is imported and made once is there now
     few, many = (calls_of(lambda text=text: render(from_json(text), form)) for text in texts[1:])  # type: ignore[misc]
-    assert many < 6.5 * few  # sorting, and looking for what repeats, take a little more; pair by pair it were 16
+    assert many < 7 * few  # sorting, repeats, and a second try of a large picture take more; pair by pair it were 16
 
 
 NAMES = st.sampled_from(
