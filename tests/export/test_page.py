@@ -348,7 +348,7 @@ def test_the_library_in_the_page_is_the_vendored_one_with_its_licences():
 
 
 def test_the_command_that_vendors_takes_the_pinned_archive_alone():
-    tool = runpy.run_path(str(ROOT / "tools" / "vendor_dagre.py"))
+    tool = runpy.run_path(str(ROOT / "tests" / "tools" / "vendor_dagre.py"))
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w:gz") as tar:
         entry = tarfile.TarInfo("package/dist/a.js")

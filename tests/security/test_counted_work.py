@@ -21,7 +21,7 @@ from modgraph.source.targets import parse_target
 MOST_CALLS_OF_A_UNIT = 30
 PART = 10
 """Of what a prediction may cost; a loop that has no end shows in that as well."""
-MOST_CALLS_OF_A_LOOP = 30_000_000 // PART
+MOST_CALLS_OF_A_LOOP = 40_000_000 // PART
 
 HEAD = """
 import collections, copy, dataclasses, enum, functools, inspect, itertools, json, os, re, sys, types, typing

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from modgraph.errors import UnknownNameError
-from modgraph.prediction import entry, predict_graph
+from modgraph.prediction import entry, interpreter, predict_graph
 from modgraph.prediction.deep_stack import with_deep_stack
-from modgraph.prediction.domain import budget, limits, machine
+from modgraph.prediction.domain import budget, limits
 from modgraph.prediction.domain.objects import DictObject
 from modgraph.prediction.domain.values import Address
 from modgraph.source import files, ignored, modules
@@ -134,7 +134,7 @@ class Block(nn.Module):
 
 def test_what_is_left_can_be_looked_at_after_every_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the rules do, which know of none."""
-    monkeypatch.setattr(machine, "MAX_TREE_WORK", -limits.MAX_WORK)
+    monkeypatch.setattr(interpreter, "MAX_TREE_WORK", -limits.MAX_WORK)
     target = target_of(tmp_path, REGISTRY, "KINDS")
     prediction = with_deep_stack(lambda: entry.predict_target(target))
     assert isinstance(prediction.root, Address)

@@ -23,6 +23,7 @@ from modgraph.prediction import predict_graph
 from modgraph.prediction.entry import predict_target  # which imports the parts in their order
 
 from modgraph.prediction.code import allowances, functions, import_order  # isort: skip
+from modgraph.prediction.domain import budget  # isort: skip
 from modgraph.prediction.project import mutating_calls  # isort: skip
 from modgraph.prediction.answer import tree as graph_tree  # isort: skip
 from modgraph.source import bases, call_arguments, modules, nesting, refusing_text, usage
@@ -398,7 +399,7 @@ def test_steps_behind_many_undecided_loops_count_several_times(tmp_path: Path, m
     """Each of them copies and joins states: the same number of them takes several times as long."""
     target = parse_target(f"{written(tmp_path, SHAPES['nested_loops'](12))}:Net")
     as_many = predict_target(target).machine.steps
-    monkeypatch.setattr(allowances, "UNDECIDED_STEPS", 1)
+    monkeypatch.setattr(budget, "UNDECIDED_STEPS", 1)
     assert as_many > 2 * predict_target(target).machine.steps
 
 

@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.source.quiet import literal_value
 from modgraph.source.torch_names import REGISTERING
 
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ class _Body:
 
     def _by_name(self, objects: frozenset[Address], exact: bool, name: Sequence[cst.Arg]) -> None:
         text = name[0].value if name else None
-        value = text.evaluated_value if isinstance(text, cst.SimpleString) else None
+        value = literal_value(text.value) if isinstance(text, cst.SimpleString) else None
         if isinstance(value, str):
             self._stored(objects, exact, value)
         else:

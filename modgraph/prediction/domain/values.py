@@ -169,6 +169,12 @@ def _hash_of(value: Any) -> int:
 _FLOAT = struct.Struct("<d")
 
 
+def _length(numbers: range) -> int:
+    """len(numbers), also where that is more than Python can say."""
+    beyond = numbers.stop - numbers.start + numbers.step - (1 if numbers.step > 0 else -1)
+    return max(0, beyond // numbers.step)
+
+
 def number_key(value: Any) -> Constant:
     """What is the same of two plain values that Python takes for equal, 1, 1.0 and True, and of no others: the key of
     a dict that is to hold them."""
@@ -177,7 +183,7 @@ def number_key(value: Any) -> Constant:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, range):
-        value = (*value[:2], len(value))
+        value = (*value[:2], _length(value))
     return Constant(int(value) if isinstance(value, bool) else value)
 
 
