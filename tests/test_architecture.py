@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -135,18 +136,10 @@ def test_architecture_names_files_and_folders_that_are_there():
 
 
 def test_no_modules_of_the_prediction_import_each_other_in_a_circle():
-    import grimp
-
-    graph = grimp.build_graph("modgraph", exclude_type_checking_imports=True, cache_dir=None)
-    imports = {
-        name: {each for each in graph.find_modules_directly_imported_by(name) if each in graph.modules}
-        for name in graph.modules
-        if name.startswith("modgraph.prediction.")
-    }
+    tool = runpy.run_path(str(ROOT / "tests" / "tools" / "house_figures.py"))
+    imports = tool["imports"]()
     assert len(imports) > 100
-    while leaves := {name for name, below in imports.items() if not below & imports.keys()}:
-        imports = {name: below for name, below in imports.items() if name not in leaves}
-    assert sorted(imports) == []  # what is left stands in circles, or above one
+    assert tool["in_circles"](imports) == []
 
 
 HEAVY = ("torch", "libcst", "libcst.matchers", "networkx", "numpy", "onnx", "graphviz", "rich")

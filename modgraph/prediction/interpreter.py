@@ -120,12 +120,12 @@ class Interpreter(Machine):
     make_class = functions.make_class
     class_namespace_entry = functions.class_namespace_entry
     shadow_class = functions.shadow_class
-    function_signature = functions.signature
 
     copy_deep = copying.copy_deep
     pickled_its_own_way = copying.is_pickled_its_own_way
     place_tensors = devices.settle
     expose = havoc.expose
+    may_fail = guards.may_fail
     may_refuse = guards.may_refuse
     note_costly = allowances.note_costly
 
@@ -303,9 +303,6 @@ class Interpreter(Machine):
         """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
         if self.guards:
             self.guards[-1].append((raised.kept(), self.state))
-
-    def may_fail(self, name: str = guards.OPERATION) -> None:
-        guards.may_fail(self, name)
 
     def settle(
         self,

@@ -14,6 +14,7 @@ import sys
 import time
 from typing import Any
 
+from modgraph.prediction.code import functions
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import LimitError
@@ -224,7 +225,7 @@ def predict(machine: Interpreter, question: dict[str, Any]) -> Prediction:
             extra = {key: decoder.value(item) for key, item in question.get("varkw", {}).items()}
             cls = machine.resolve(question["class"])
             if positional:
-                names = machine.function_signature(cls) or ()
+                names = functions.signature(machine, cls) or ()
                 before = [
                     keywords.pop(name) for name in names if name in keywords and names.index(name) < len(keywords) + 1
                 ]

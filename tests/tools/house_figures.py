@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import grimp
+import networkx
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,14 +37,10 @@ def imports() -> dict[str, set[str]]:
     return {name: graph.find_modules_directly_imported_by(name) & inside for name in inside}
 
 
-def in_circles(found: dict[str, set[str]]) -> int:
+def in_circles(found: dict[str, set[str]]) -> list[str]:
     """Modules that import each other, by any number of steps."""
-    reached = {name: set(below) for name, below in found.items()}
-    for middle in found:
-        for name in found:
-            if middle in reached[name]:
-                reached[name] |= reached[middle]
-    return sum(name in below for name, below in reached.items())
+    circles = networkx.strongly_connected_components(networkx.DiGraph(found))
+    return sorted(name for circle in circles if len(circle) > 1 for name in circle)
 
 
 def upwards(found: dict[str, set[str]]) -> int:
@@ -75,7 +72,7 @@ def main() -> None:
     models, false = undecided()
     rows = [
         ("Python lines in `modgraph/` without stubs", f"{lines():,}"),
-        ("modules of the prediction that import each other in circles", in_circles(found)),
+        ("modules of the prediction that import each other in circles", len(in_circles(found))),
         ("imports of the prediction that run up, of all", f"{upwards(found)} of {sum(map(len, found.values())):,}"),
         ("models with one flag nobody can tell, answered falsely", f"{false} of {models}"),
     ]

@@ -16,6 +16,7 @@ import libcst as cst
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.dict_views import certain_pairs
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import LimitError
 from modgraph.prediction.domain.objects import (
@@ -41,7 +42,6 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
-    is_optional,
 )
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.prediction.python.bounds import text_size
@@ -196,7 +196,7 @@ class HeldModules:
     def _entries(self, item: DictObject, place: str) -> tuple[list[_Place], list[Value]]:
         """Values by their keys, and the keys by position; and those whose places are not known."""
         pairs = list(item.entries.items())
-        certain = _certain(item)
+        certain = len(certain_pairs(item))
         rest = [key for key, _ in pairs[certain:]]
         found: list[_Place] = []
         for index, (key, held) in enumerate(pairs):
@@ -256,14 +256,6 @@ def _names(node: cst.CSTNode) -> set[str]:
             found.add(child.value)
         pending.extend((child.value,) if isinstance(child, (cst.Attribute, cst.Arg)) else child.children)
     return found
-
-
-def _certain(item: DictObject) -> int:
-    """How many of its entries certainly come first."""
-    entries = item.entries.values()
-    if item.open is not None:
-        return 0
-    return next((place for place, each in enumerate(entries) if is_optional(each)), len(entries))
 
 
 def _key(key: Value, position: int) -> str:

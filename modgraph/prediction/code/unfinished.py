@@ -15,6 +15,7 @@ import libcst as cst
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.frames import Frame
+from modgraph.prediction.domain.limits import MAX_FOLLOWED_BODIES
 from modgraph.prediction.domain.objects import EnvironmentObject, ModuleObject
 from modgraph.prediction.domain.values import (
     Address,
@@ -26,66 +27,34 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths.given_up import without_limit
 from modgraph.source.quiet import literal_value
 from modgraph.source.torch_names import REGISTERING
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-MAX_FOLLOWED = 40
-"""Bodies of functions that are read; what is given to further ones may change."""
-
 _LOOPS = (cst.For, cst.While)
 _HARMLESS = frozenset(
-    {
-        "len",
-        "isinstance",
-        "issubclass",
-        "hasattr",
-        "getattr",
-        "print",
-        "range",
-        "enumerate",
-        "zip",
-        "reversed",
-        "sorted",
-    }
-    | {"min", "max", "sum", "any", "all", "abs", "repr", "round", "super", "callable", "iter"}
+    (
+        *("len", "isinstance", "issubclass", "hasattr", "getattr", "print", "range", "enumerate", "zip", "reversed"),
+        *("sorted", "min", "max", "sum", "any", "all", "abs", "repr", "round", "super", "callable", "iter"),
+    )
 )
 """Builtins that change nothing that they are given."""
 _ADDING = frozenset(
-    {"append", "extend", "items", "keys", "values", "size", "dim", "numel", "parameters", "named_parameters", "buffers"}
-    | {
-        "named_buffers",
-        "modules",
-        "named_modules",
-        "children",
-        "named_children",
-        "normal_",
-        "uniform_",
-        "zero_",
-        "fill_",
-    }
-    | {"copy_", "trunc_normal_", "mul_", "div_", "add_", "sub_", "clamp_"}
+    (
+        *("append", "extend", "items", "keys", "values", "size", "dim", "numel", "parameters", "named_parameters"),
+        *("buffers", "named_buffers", "modules", "named_modules", "children", "named_children"),
+        *("normal_", "uniform_", "zero_", "fill_", "copy_", "trunc_normal_", "mul_", "div_", "add_", "sub_", "clamp_"),
+    )
 )
 """Methods that change nothing of what is there: they add, give what is inside, or write elements."""
 _PLAIN = frozenset(
-    {
-        "len",
-        "isinstance",
-        "hasattr",
-        "any",
-        "all",
-        "repr",
-        "round",
-        "int",
-        "float",
-        "str",
-        "bool",
-        "numel",
-        "dim",
-        "size",
-    }
+    (
+        *("len", "isinstance", "hasattr", "any", "all", "repr", "round", "int", "float", "str", "bool"),
+        *("numel", "dim", "size"),
+    )
 )
 """Functions and methods that give no object that can be changed."""
 _OWN = frozenset({"__init__", "train", "eval", "state_dict"})
@@ -122,9 +91,7 @@ def _other_blocks(node: cst.CSTNode, begun: list[Sequence[cst.CSTNode]]) -> Iter
 def doubt(machine: Machine, limit: BaseException, why: Unknown) -> None:
     """Makes unknown what the statements that were not run may change."""
     reader = _Reader(machine)
-    base = machine.base
-    require, base.require = base.require, lambda: None
-    try:
+    with without_limit(machine):
         for frame, _, rest in getattr(limit, "unfinished", ()):
             reader.read(frame.module, frame.function, frame.environment, {}, rest)
         for address, name in sorted(reader.stored, key=lambda each: (each[0].index, each[1])):
@@ -133,8 +100,6 @@ def doubt(machine: Machine, limit: BaseException, why: Unknown) -> None:
                 if name in store:
                     store[name] = points_to.either_of(replace(why, optional=True), (store[name],))
         machine.expose([Address(index) for index in sorted(each.index for each in reader.changed)], why)
-    finally:
-        base.require = require
 
 
 class _Reader:
@@ -171,7 +136,7 @@ class _Reader:
         key = (function.definition, frozenset(given.items()))
         if key in self.followed:
             return True
-        if self.n_followed >= MAX_FOLLOWED or isinstance(function.definition.node, cst.Lambda):
+        if self.n_followed >= MAX_FOLLOWED_BODIES or isinstance(function.definition.node, cst.Lambda):
             return False
         self.n_followed += 1
         self.followed.add(key)

@@ -63,10 +63,15 @@ class DictView(ListObject):
         return self._shown
 
 
+def certain_pairs(held: DictObject) -> list[tuple[Value, Value]]:
+    """The entries that certainly come first."""
+    known = {} if held.open is not None else held.entries  # what is not shown may come first
+    return list(itertools.takewhile(lambda pair: not is_optional(pair[1]), known.items()))
+
+
 def shown(held: DictObject, kind: Value) -> tuple[list[Value], Unknown | None]:
     """What certainly comes first in such a view, and why something else may follow."""
-    known = {} if held.open is not None else held.entries  # what is not shown may come first
-    pairs = itertools.takewhile(lambda pair: not is_optional(pair[1]), known.items())
+    pairs = certain_pairs(held)
     found: list[Value]
     if kind == VIEWS[2]:
         found = [TupleValue(pair) for pair in pairs]

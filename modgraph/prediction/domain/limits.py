@@ -11,6 +11,10 @@ NO_MEMORY = "there is not enough memory to follow it"
 MAX_CALL_DEPTH = 80
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
 
+MAX_FOLLOWED_BODIES = 40
+"""Bodies of functions that are read where a limit has left statements that were not run; what is given to further ones
+may change."""
+
 MAX_HANDED_DEPTH = 4
 """Functions handing an object on to each other, when it is asked whether they change it."""
 

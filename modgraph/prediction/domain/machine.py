@@ -298,10 +298,6 @@ class Machine(Budget):
         """The class as its source has it, of a known class; None where its source is not there."""
 
     @abstractmethod
-    def function_signature(self, function: Value) -> tuple[str, ...] | None:
-        """Parameter names of a function, method (without the receiver) or class; None where not known."""
-
-    @abstractmethod
     def place_tensors(self, found: Value, since: int, arguments: Arguments) -> None:
         """Tensors made since, as a result, are where the operands are, and need a gradient where one of these does."""
 

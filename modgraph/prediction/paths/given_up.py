@@ -5,7 +5,8 @@ A limit ends the path that runs. What that one alone has done is not what the mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.limits import LimitError
@@ -27,12 +28,19 @@ def join_others(machine: Machine, others: Iterable[State], since: int) -> None:
         others: their states; as they were where the paths parted, if they have not run.
         since: objects from that address on were made on one path only.
     """
-    base = machine.base
-    require, base.require = base.require, lambda: None  # the work is used up; this is what is told of it
-    try:
+    with without_limit(machine):
         for other in others:
             if other is not machine.state:
                 machine.state = join(machine.state, other, _REASON, machine.where, since)
+
+
+@contextmanager
+def without_limit(machine: Machine) -> Iterator[None]:
+    """The work is used up; inside, what is told of it is made."""
+    base = machine.base
+    require, base.require = base.require, lambda: None
+    try:
+        yield
     finally:
         base.require = require
 

@@ -46,7 +46,7 @@ class Guard(list[tuple[Raised, State]]):
         """By what may be raised."""
 
 
-def may_fail(machine: Machine, name: str) -> None:
+def may_fail(machine: Machine, name: str = OPERATION) -> None:
     """What is done here may raise: the `try` around it has to go both ways.
 
     All places at which the same may be raised are one path, on which it is raised at one of them. To add a place costs

@@ -7,6 +7,8 @@ Source: torch/nn/modules/container.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -65,6 +67,31 @@ def _position(machine: Machine, value: Value, size: int) -> int | None:
     if not -size <= index < size:
         raise machine.raises("IndexError", f"index {index} is out of range")
     return index % size
+
+
+def initialised(arguments: Arguments, machine: Machine) -> Address:
+    """The container whose `__init__` is called, empty."""
+    address = arguments.positional[0]
+    assert isinstance(address, Address)
+    initialise(Arguments("__init__", (address,)), machine)
+    return address
+
+
+def filled(
+    machine: Machine,
+    address: Address,
+    arguments: Arguments,
+    name: str,
+    method: str,
+    opens: Callable[[Machine, Address, Unknown], None],
+) -> Value:
+    """The rest of its `__init__`: its own method takes what is given under that name."""
+    given = arguments.get(1, name, NONE)
+    if arguments.open is not None:
+        opens(machine, address, arguments.open)
+    elif given != NONE:
+        own(machine, address, method, given)
+    return NONE
 
 
 # ---- what Sequential and ModuleList have in common -------------------------------------------------------------------
@@ -337,14 +364,8 @@ def repeat_sequential(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{LIST}.__init__")
 def module_list(arguments: Arguments, machine: Machine) -> Value:
     """Children are named "0", "1", ... in the order of the iterable."""
-    address, modules = arguments.positional[0], arguments.get(1, "modules", NONE)
-    assert isinstance(address, Address)
-    initialise(Arguments("__init__", (address,)), machine)
-    if arguments.open is not None:
-        open_from_here(machine, address, arguments.open)
-    elif modules != NONE:
-        own(machine, address, "extend", modules)
-    return NONE
+    address = initialised(arguments, machine)
+    return filled(machine, address, arguments, "modules", "extend", open_from_here)
 
 
 @models(f"{LIST}.__add__")
@@ -361,14 +382,8 @@ def add_to_list(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.__init__")
 def module_dict(arguments: Arguments, machine: Machine) -> Value:
     """Children are named by the keys of the mapping, or by the first of each pair."""
-    address, modules = arguments.positional[0], arguments.get(1, "modules", NONE)
-    assert isinstance(address, Address)
-    initialise(Arguments("__init__", (address,)), machine)
-    if arguments.open is not None:
-        open_from_here(machine, address, arguments.open)
-    elif modules != NONE:
-        own(machine, address, "update", modules)
-    return NONE
+    address = initialised(arguments, machine)
+    return filled(machine, address, arguments, "modules", "update", open_from_here)
 
 
 @models(f"{DICT}.update")

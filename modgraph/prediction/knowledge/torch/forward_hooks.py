@@ -78,12 +78,9 @@ def enter(arguments: Arguments, machine: Machine) -> Value:
 def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     """`module(...)`: what `forward` gives, or what the hooks make of it."""
     module = machine.state.find(address, ModuleObject)
-    held = module.attributes.get(_HELD) if module is not None else None
+    held = module.attributes.get(_HELD, NONE) if module is not None else NONE
     given = arguments.positional[1:]
-    if held is None:
-        run = machine.get_attribute(address, "forward")
-        return machine.call(run, given, arguments.keywords, arguments.where, arguments.open)
-    hooks = machine.state.find(held, InstanceObject)
+    hooks = InstanceObject(_HOOKS) if held == NONE else machine.state.find(held, InstanceObject)
     if hooks is None or hooks.open is not None or not all(map(_is_plain, hooks.attributes.values())):
         why = machine.unknown("which hooks run before and after a module is not known")
         machine.expose((held, *given, *arguments.keywords.values()), why)

@@ -28,8 +28,8 @@ from modgraph.prediction.domain.values import (
     is_optional,
 )
 from modgraph.prediction.knowledge.stdlib.iteration import index_of, own, pairs_of, prefix_of, slice_of
+from modgraph.prediction.knowledge.torch.containers import filled, initialised
 from modgraph.prediction.knowledge.torch.parameters import as_parameter
-from modgraph.prediction.knowledge.torch.registering import initialise
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import may_items
@@ -82,15 +82,9 @@ def _unsure_size(machine: Machine, module: ModuleObject) -> Unknown | None:
 
 @models(f"{LIST}.__init__")
 def parameter_list(arguments: Arguments, machine: Machine) -> Value:
-    address, values = arguments.positional[0], arguments.get(1, "values", NONE)
-    assert isinstance(address, Address)
-    initialise(Arguments("__init__", (address,)), machine)
+    address = initialised(arguments, machine)
     machine.state.change(address, ModuleObject).attributes["_size"] = Constant(0)
-    if arguments.open is not None:
-        _open(machine, address, arguments.open)
-    elif values != NONE:
-        own(machine, address, "extend", values)
-    return NONE
+    return filled(machine, address, arguments, "values", "extend", _open)
 
 
 @models(f"{LIST}.__len__")
@@ -184,15 +178,9 @@ def iterate_list(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{DICT}.__init__")
 def parameter_dict(arguments: Arguments, machine: Machine) -> Value:
-    address, given = arguments.positional[0], arguments.get(1, "parameters", NONE)
-    assert isinstance(address, Address)
-    initialise(Arguments("__init__", (address,)), machine)
+    address = initialised(arguments, machine)
     machine.state.change(address, ModuleObject).attributes["_keys"] = machine.allocate(DictObject())
-    if arguments.open is not None:
-        _open(machine, address, arguments.open)
-    elif given != NONE:
-        own(machine, address, "update", given)
-    return NONE
+    return filled(machine, address, arguments, "parameters", "update", _open)
 
 
 def _keys(machine: Machine, module: ModuleObject) -> tuple[Address, list[Value]]:
