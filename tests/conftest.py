@@ -24,6 +24,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# What earlier runs kept is no part of a test; one that is about it names a folder of its own.
+os.environ["MODGRAPH_CACHE"] = "off"
+
 # Started in the background, or by nohup, a process ignores what tests of Ctrl-C and of a closed terminal send, and so do
 # its children.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

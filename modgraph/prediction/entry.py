@@ -35,6 +35,7 @@ from modgraph.prediction.own_calls import arguments_of_own_call
 from modgraph.prediction.project import import_effects, module_effects, namespace_stores
 from modgraph.prediction.python import metaclasses, node_text, text
 from modgraph.prediction.target_arguments import require_fitting
+from modgraph.source import kept_trees
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.reached import telling
 from modgraph.source.targets import NOT_GIVEN, Ref, Target
@@ -86,7 +87,10 @@ def predict_target(
     if prepare is not None:
         prepare(machine.finder)
     machine.unshared = lambda: min(machine.finder.reading, free_reading)
-    return with_deep_stack(lambda: _predict(machine, target, text))
+    try:
+        return with_deep_stack(lambda: _predict(machine, target, text))
+    finally:
+        kept_trees.write_changed()
 
 
 def load_target(machine: Interpreter, target: Target, text: str | SourceModule | None = None) -> SourceModule:
@@ -281,7 +285,7 @@ def _signature(function: ClassValue | FunctionValue, init: FunctionValue, skip: 
     parameters = init.definition.node.params
     places = [*parameters.posonly_params, *parameters.params][skip:]
     shown = [
-        each.name.value if each.default is None else f"{each.name.value}={node_text.source_of(each.default)}"
+        each.name if each.default is None else f"{each.name}={node_text.source_of(each.default)}"
         for each in (*places, *parameters.kwonly_params)
     ]
     if parameters.kwonly_params:

@@ -71,7 +71,6 @@ class Interpreter(Machine):
     subscript_key = expressions.subscript_key
     execute = statements.execute
     execute_one = statements.execute_one
-    run_block = statements.run_block
     module_statement = statements.module_statement
     class_statement = statements.run_class_statement
     define = functions.define_from_index

@@ -5,14 +5,13 @@ So a script's `args = parser.parse_args(); model = Net(args)` says what `args` i
 
 from __future__ import annotations
 
-import libcst as cst
-
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
 from modgraph.prediction.domain.limits import MAX_CALLER_WORK, LimitError
 from modgraph.prediction.domain.objects import EnvironmentObject
 from modgraph.prediction.domain.values import ClassValue, ModuleReference
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.source import nodes
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceModule
 from modgraph.source.targets import SCRIPT
@@ -51,12 +50,12 @@ def _run_script_part(machine: Interpreter, source: SourceModule) -> None:
         if node is not None:
             frame = Frame(source.name, source.statement(statement), environment)
             machine.frames.append(frame)
-            machine.run_block(frame, node.body)
+            machine.execute(frame, node.body)
             machine.frames.pop()
 
 
-def _script_part(source: SourceModule, statement: Statement) -> cst.If | None:
+def _script_part(source: SourceModule, statement: Statement) -> nodes.If | None:
     if statement.kind != "compound" or "__main__" not in source.lines[statement.first_line - 1]:
         return None
     node = source.statement(statement).statements[0]
-    return node if isinstance(node, cst.If) else None
+    return node if isinstance(node, nodes.If) else None

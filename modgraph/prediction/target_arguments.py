@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-import libcst as cst
-
 from modgraph.errors import TargetError
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.values import FunctionValue
+from modgraph.source.code_text import code_text
 from modgraph.source.targets import Target
 
 _STARS = {"varargs": "*", "varkw": "**"}
@@ -78,11 +77,11 @@ def signature_text(parameters: Sequence[Parameter]) -> str:
 def _written(parameter: Parameter) -> str:
     text = _STARS.get(parameter.kind, "") + parameter.name
     if parameter.annotation is not None:
-        text += f": {_code(parameter.annotation)}"
+        text += f": {code_text(parameter.annotation)}"
     if parameter.default is not None:
-        text += f" = {_code(parameter.default)}" if parameter.annotation is not None else f"={_code(parameter.default)}"
+        text += (
+            f" = {code_text(parameter.default)}"
+            if parameter.annotation is not None
+            else f"={code_text(parameter.default)}"
+        )
     return text
-
-
-def _code(node: cst.BaseExpression) -> str:
-    return " ".join(cst.Module([]).code_for_node(node).split())

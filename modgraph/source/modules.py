@@ -17,15 +17,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import libcst as cst
-
 from modgraph.doors.reading import read
 from modgraph.errors import TargetError
+from modgraph.source import nodes
 from modgraph.source.class_bodies import ClassBodies
 from modgraph.source.files import decode
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.integers import parse
+from modgraph.source.kept_trees import KeptTrees, Measures, Piece
 from modgraph.source.literals import assigned_literal
 from modgraph.source.mangling import has_private
 from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS, MAX_TRIED, depth_of, readings_of
@@ -137,6 +137,10 @@ class TextFacts:
         if pattern not in self.searches:
             self.searches[pattern] = pattern.search(self.text) is not None
         return self.searches[pattern]
+
+    @cached_property
+    def trees(self) -> KeptTrees:
+        return KeptTrees(self.text)
 
     def index(self, file: str) -> ModuleIndex:
         """Raises as `index.read_index` does."""
@@ -307,7 +311,7 @@ class SourceModule:
             body = self.lines[definition.body_line - 1]
             indentation = body[: len(body) - len(body.lstrip(" \t\f"))]
             found = self._parsed[key] = self._parse(
-                [*lines, f"{indentation}pass"], definition.first_line, definition.last_line
+                [*lines, f"{indentation}pass"], definition.first_line, definition.last_line, "header"
             )
         return found
 
@@ -315,43 +319,49 @@ class SourceModule:
         """The innermost class in whose body these lines stand, where private names make it matter."""
         return self.facts.class_bodies.around(first_line, last_line)
 
-    def _require_readable(self, lines: Sequence[str], first_line: int) -> None:
+    def _require_readable(self, measures: Measures, first_line: int) -> None:
         """Raises SourceError where libcst would read the same words and signs too often; else spends what it takes."""
 
         def refuse(why: str) -> SourceError:
             return SourceError(Reached(why), file=self.file, line=first_line)
 
-        depth, depths = depth_of(lines)
-        if depth > MAX_NESTING:
+        if measures.depth > MAX_NESTING:
             raise refuse(f"nested more than {MAX_NESTING} levels deep")
-        readings = readings_of(lines)
-        if readings.deepest_tried > MAX_TRIED:
+        if measures.readings.deepest_tried > MAX_TRIED:
             raise refuse(f"patterns, or what is deleted, nested more than {MAX_TRIED} levels deep")
-        again = readings.again + depths // DEPTHS_OF_A_READING
+        again = measures.readings.again + measures.depths // DEPTHS_OF_A_READING
         if again > MAX_READINGS:
             raise refuse(f"too much stands in brackets inside each other: more than {MAX_READINGS:,} readings")
-        self.spend(depth * depth // 2 + again * UNITS_READ_AGAIN)
+        self.spend(measures.depth * measures.depth // 2 + again * UNITS_READ_AGAIN)
         self.tokens.readings += again
         if self.tokens.readings > MAX_ALL_READINGS:
             raise refuse(f"more than {MAX_ALL_READINGS:,} readings of what stands inside brackets are needed")
 
-    def _parse(self, lines: Sequence[str], first_line: int, last_line: int) -> Parsed:
+    def _parse(self, lines: Sequence[str], first_line: int, last_line: int, what: str = "") -> Parsed:
+        """What the lines are, where not these lines of the file, `what` says."""
         self.spend(UNITS_OF_A_TREE + sum(map(len, lines)) * UNITS_PARSED)
-        self._require_readable(lines, first_line)
-        left = MAX_PARSED_TOKENS - self.tokens.spent
-        spent = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
-        if spent > left:
+        class_name = self._class_around(first_line, last_line)
+        key = f"{first_line} {last_line} {what} {class_name or ''}"
+        trees = self.facts.trees
+        piece = trees.find(key)
+        measures = self._measures(lines) if piece is None else piece.measures
+        self._require_readable(measures, first_line)
+        if measures.n_tokens > MAX_PARSED_TOKENS - self.tokens.spent:
             why = Reached(f"more than {MAX_PARSED_TOKENS:,} words and signs of source are needed")
             raise SourceError(why, file=self.file, line=first_line)
-        self.tokens.spent += spent
+        self.tokens.spent += measures.n_tokens
         try:
-            return Parsed(lines, first_line, self.file, self._class_around(first_line, last_line))
-        except (cst.ParserSyntaxError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
+            parsed = Parsed(lines, first_line, self.file, class_name, None if piece is None else piece.statements)
+        except (nodes.NotParsedError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
             raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
-        except BaseException as error:  # a panic of its native parser is none of `Exception`
-            if type(error).__name__ != "PanicException":
-                raise
-            raise SourceError("libcst cannot parse this: its parser failed", file=self.file, line=first_line) from error
+        if piece is None:
+            trees.add(key, Piece(measures, parsed.statements), sum(map(len, lines)))
+        return parsed
+
+    def _measures(self, lines: Sequence[str]) -> Measures:
+        left = MAX_PARSED_TOKENS - self.tokens.spent
+        n_words = sum(n_tokens(line, left) + 1 for line in lines) if sum(map(len, lines)) > 200 else len(lines)
+        return Measures(*depth_of(lines), readings_of(lines), n_words)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-import libcst as cst
 import pytest
 
 from modgraph.prediction.deep_stack import with_deep_stack
@@ -15,6 +14,8 @@ from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.values import Choice, Unknown
 from modgraph.prediction.entry import interpreter
 from modgraph.prediction.python.text import to_python
+from modgraph.source import nodes
+from modgraph.source.lowering import lower
 
 
 class Program:
@@ -470,6 +471,6 @@ def test_looking_into_the_namespace_of_a_class_parses_no_other_method(tmp_path):
 def test_whose_break_it_is(body: str, ends: bool) -> None:
     from modgraph.prediction.code.control import _breaks
 
-    loop = cst.parse_module(f"for i in x:\n{body}").body[0]
-    assert isinstance(loop, cst.For)
+    (loop,) = lower(f"for i in x:\n{body}", False, None)
+    assert isinstance(loop, nodes.For)
     assert _breaks(loop) is ends

@@ -8,10 +8,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import libcst as cst
 import pytest
 
 from modgraph.graph.model import Graph
+from modgraph.source import nodes
 from modgraph.source.mangling import mangle_syntax, mangled
 from modgraph.source.parsed import Parsed
 
@@ -192,7 +192,7 @@ def test_a_tree_holds_the_names_that_pythons_own_compiler_makes():
     mangle_syntax(tree)
     spelled = Parsed(WRITTEN.split("\n"), 1, "x.py").statements
     told = set(_names(code)) | {"__meta", "__at", "__x"}  # keyword arguments and attributes of patterns are constants
-    for names in (_private(tree), {node.value for node in _nodes(spelled)}):
+    for names in (_private(tree), set(_spelled(spelled))):
         private = {name for name in names if "__" in name.strip("_")} | {name for name in names if name[:2] == "__"}
         definitions = {"__f", "__C", "__g", "__I", "____"}
         assert private - definitions - {"__a", "__m", "__y__"} <= told
@@ -214,13 +214,15 @@ def _private(tree: ast.AST) -> set[str]:
     return {each for each in found if each.isidentifier()}
 
 
-def _nodes(statements: Any) -> Iterator[cst.Name]:
-    pending = list(statements)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, cst.Name):
-            yield node
-        pending.extend(node.children)
+def _spelled(statements: nodes.Block) -> Iterator[str]:
+    """Every name in the fields of nodes."""
+    for statement in statements:
+        for node in nodes.walk(statement):
+            if isinstance(node, (nodes.FunctionDef, nodes.ClassDef)):
+                yield node.bound
+                continue
+            values = [getattr(node, name) for name in type(node).fields if name not in type(node).nested]
+            yield from (each for each in values if isinstance(each, str) and each.isidentifier())
 
 
 @pytest.mark.parametrize("owner", ["Net", "_Net", "__Net_", "_", "__", "Ä"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import modgraph
-from modgraph.source import parsed
+from modgraph.source import lowering
 
 BARE_EXCEPT_FIRST = """
 from torch import nn
@@ -50,14 +50,14 @@ class PanicException(BaseException):
 
 @pytest.mark.parametrize("error", [PanicException("index out of bounds"), MemoryError(), RecursionError()])
 def test_a_parser_that_fails_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException):
-    whole = parsed.cst.parse_module
+    whole = lowering.cst.parse_module
 
     def parse(text: str) -> object:
         if "def helper" in text:
             raise error
         return whole(text)
 
-    monkeypatch.setattr(parsed.cst, "parse_module", parse)
+    monkeypatch.setattr(lowering.cst, "parse_module", parse)
     graph = predicted(tmp_path, BARE_EXCEPT_FIRST.replace("    except:\n        return 2\n", ""))
     assert shapes(graph)["a"] == (2, 2)
     assert not graph.complete
@@ -70,6 +70,6 @@ def test_what_ends_the_process_is_not_taken_for_a_failure(
     def parse(text: str) -> object:
         raise error
 
-    monkeypatch.setattr(parsed.cst, "parse_module", parse)
+    monkeypatch.setattr(lowering.cst, "parse_module", parse)
     with pytest.raises(type(error)):
         predicted(tmp_path, BARE_EXCEPT_FIRST)

@@ -421,11 +421,13 @@ def test_brackets_of_which_both_readings_are_tried_are_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: str
 ) -> None:
     """Twenty of them take libcst longer than anyone waits, in a call that nothing interrupts."""
-    from modgraph.source import parsed
+    from modgraph.source import lowering
 
     given: list[str] = []
-    whole = parsed.cst.parse_module
-    monkeypatch.setattr(parsed.cst, "parse_module", lambda text: given.append(text) or whole(text.replace(tried, "1")))
+    whole = lowering.cst.parse_module
+    monkeypatch.setattr(
+        lowering.cst, "parse_module", lambda text: given.append(text) or whole(text.replace(tried, "1"))
+    )
     text = f"from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self, x=1):\n        super().__init__()\n        {tried}\n"
     graph = predict_graph(parse_target(f"{written(tmp_path, {'model.py': text})}:Net"))
     assert not any(tried in each for each in given)
@@ -453,11 +455,11 @@ def test_what_is_wide_inside_of_brackets_is_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n: int
 ) -> None:
     """Four times as often for each bracket, whatever the depth: it is the product that counts."""
-    from modgraph.source import parsed
+    from modgraph.source import lowering
 
     given: list[str] = []
-    whole = parsed.cst.parse_module
-    monkeypatch.setattr(parsed.cst, "parse_module", lambda text: given.append(text) or whole(text))
+    whole = lowering.cst.parse_module
+    monkeypatch.setattr(lowering.cst, "parse_module", lambda text: given.append(text) or whole(text))
     graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES[name](n))}:Net"))
     assert any("more than 200,000 readings" in each.message for each in graph.problems)
     assert not any(wide in text for text in given for wide in ("1|1|1|", "1,1,1,", "x,x,x,", "_,_,_,"))

@@ -50,4 +50,4 @@ def test_lines_keep_their_numbers_and_strings_their_text() -> None:
     assert ast.dump(ast.parse("\n".join(lines))) == ast.dump(ast.parse(text))
     assert len(lines) == 4
     (statement,) = Parsed(text.split("\n"), 7, "m.py").statements
-    assert statement.body.body[1].body[0].value.func.value == "c"  # type: ignore[attr-defined]
+    assert statement.body[1].value.func.value == "c"  # type: ignore[attr-defined]

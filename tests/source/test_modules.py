@@ -6,10 +6,11 @@ import ast
 import sys
 from pathlib import Path
 
-import libcst as cst
 import pytest
 
+from modgraph.source import nodes
 from modgraph.source.class_bodies import ClassBodies
+from modgraph.source.code_text import code_text
 from modgraph.source.modules import CompiledModule, ModuleFinder, NamespacePackage, SourceError, SourceModule
 
 
@@ -97,18 +98,21 @@ def test_a_method_is_parsed_alone_and_its_strings_keep_their_indentation(tmp_pat
     found = module(tmp_path, 'class A:\n\tdef f(self):\n\t\treturn """x\n\ty"""\n\tdef g(self): pass\n')
     parsed = found.definition("A.f")
     node = parsed.statements[0]
-    assert isinstance(node, cst.FunctionDef)
-    assert node.body.body[0].body[0].value.evaluated_value == "x\n\ty"
+    assert isinstance(node, nodes.FunctionDef)
+    (statement,) = node.body
+    assert isinstance(statement, nodes.Return)
+    assert isinstance(statement.value, nodes.SimpleString)
+    assert ast.literal_eval(statement.value.value) == "x\n\ty"
     assert parsed.line(node) == 2
-    assert parsed.line(node.body.body[0]) == 3
+    assert parsed.line(statement) == 3
 
 
 def test_header_of_a_class_costs_nothing_of_its_body(tmp_path):
     found = module(tmp_path, "@d(\n  1)\nclass A(B,\n        C):\n    # comment\n    x = 1\n    def f(self): pass\n")
     node = found.header(found.index.definitions["A"]).statements[0]
-    assert isinstance(node, cst.ClassDef)
-    assert [base.value.value for base in node.bases] == ["B", "C"]
-    assert len(node.body.body) == 1
+    assert isinstance(node, nodes.ClassDef)
+    assert [code_text(base.value) for base in node.bases] == ["B", "C"]
+    assert len(node.body) == 1
 
 
 def calls_with_lines(found: SourceModule) -> list[tuple[str, int]]:
@@ -119,13 +123,11 @@ def calls_with_lines(found: SourceModule) -> list[tuple[str, int]]:
             continue
         parsed = found.definition(definition.qualname)
 
-        def walk(node: cst.CSTNode, statement: cst.CSTNode | None, parsed=parsed) -> None:
-            if isinstance(node, (cst.BaseCompoundStatement, cst.BaseSmallStatement)):
+        def walk(node: nodes.Node, statement: nodes.Node | None, parsed=parsed) -> None:
+            if isinstance(node, nodes.Statement):
                 statement = node
-            if isinstance(node, cst.Call) and statement is not None:
-                result.append(
-                    (cst.Module([]).code_for_node(node.func).split(".")[-1], parsed.location(statement, node).line)
-                )
+            if isinstance(node, nodes.Call) and statement is not None:
+                result.append((code_text(node.func).split(".")[-1], parsed.location(statement, node).line))
             for child in node.children:
                 walk(child, statement)
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
@@ -45,6 +43,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.prediction.python.bounds import text_size
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -246,16 +245,9 @@ def _is_known(cls: Value) -> bool:
     return isinstance(cls, KnownClass) or (isinstance(cls, ClassValue) and cls.name.startswith("torch."))
 
 
-def _names(node: cst.CSTNode) -> set[str]:
+def _names(node: nodes.Node) -> set[str]:
     """Every name that stands in a function, those of attributes and keywords aside."""
-    found: set[str] = set()
-    pending: list[cst.CSTNode] = [node]
-    while pending:
-        child = pending.pop()
-        if isinstance(child, cst.Name):
-            found.add(child.value)
-        pending.extend((child.value,) if isinstance(child, (cst.Attribute, cst.Arg)) else child.children)
-    return found
+    return {each.value for each in nodes.walk(node) if isinstance(each, nodes.Name)}
 
 
 def _key(key: Value, position: int) -> str:

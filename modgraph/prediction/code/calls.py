@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from modgraph.prediction.code import (
     allowances,
     binding,
@@ -76,6 +74,7 @@ from modgraph.prediction.python import (
     stored_attributes,
     tensor_classes,
 )
+from modgraph.source import nodes
 from modgraph.source.bases import imports_torch
 from modgraph.source.module_classes import FORWARD, is_taken, of_bases, of_path
 from modgraph.source.reached import Reached, telling
@@ -311,7 +310,7 @@ def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:
 
 def _run(machine: Machine, frame: Frame, definition: FunctionDefinition) -> Value:
     node = definition.node
-    if not isinstance(node, cst.FunctionDef):
+    if not isinstance(node, nodes.FunctionDef):
         return machine.evaluate(frame, node.body)
     if definition.is_generator:
         if machine.on_yield is None:
@@ -321,7 +320,7 @@ def _run(machine: Machine, frame: Frame, definition: FunctionDefinition) -> Valu
     since = machine.base.next_index
     outcome: Outcome
     try:
-        outcome = machine.run_block(frame, node.body)
+        outcome = machine.execute(frame, node.body)
     except EnoughError:
         endless = machine.unknown(Reached(f"a generator of more than {MAX_YIELDED} items"))
         return machine.allocate(IteratorObject(frame.yields or [], 0, endless))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.code import names, targets, walruses
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.frames import Frame
@@ -15,26 +13,27 @@ from modgraph.prediction.domain.objects import MIXED, DictObject, EnvironmentObj
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, TRUE, TupleValue, Unknown, Value
 from modgraph.prediction.python import hashing, items, node_text, producing, unordered
+from modgraph.source import nodes
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
-def list_of(machine: Machine, frame: Frame, node: cst.ListComp) -> Value:
+def list_of(machine: Machine, frame: Frame, node: nodes.ListComp) -> Value:
     gathered = _collect(machine, frame, node)
     if gathered.in_any_order:
         return unordered.listed(machine, gathered.found)
     return machine.allocate(ListObject(gathered.found, gathered.why))
 
 
-def set_of(machine: Machine, frame: Frame, node: cst.SetComp) -> Value:
+def set_of(machine: Machine, frame: Frame, node: nodes.SetComp) -> Value:
     gathered = _collect(machine, frame, node)
     elements, why = hashing.unique(machine, gathered.found)
     return machine.allocate(SetObject(elements, gathered.why or why))
 
 
-def dict_of(machine: Machine, frame: Frame, node: cst.DictComp) -> Value:
+def dict_of(machine: Machine, frame: Frame, node: nodes.DictComp) -> Value:
     since = machine.base.next_index
     address = machine.allocate(DictObject())
     replaced: dict[Value, list[Value]] = {}
@@ -78,7 +77,7 @@ class _Gathered:
         self.why = self.why or why
 
 
-def _collect(machine: Machine, frame: Frame, node: cst.ListComp | cst.SetComp) -> _Gathered:
+def _collect(machine: Machine, frame: Frame, node: nodes.ListComp | nodes.SetComp) -> _Gathered:
     """The items, or those that certainly come first."""
 
     def add(inner: Frame) -> None:
@@ -93,10 +92,10 @@ def _collect(machine: Machine, frame: Frame, node: cst.ListComp | cst.SetComp) -
     return gathered
 
 
-def _inside(machine: Machine, frame: Frame, clause: cst.CompFor) -> Frame:
+def _inside(machine: Machine, frame: Frame, clause: nodes.CompFor) -> Frame:
     """The scope of a comprehension in that frame."""
     own: set[str] = set()
-    inner: cst.CompFor | None = clause
+    inner: nodes.CompFor | None = clause
     while inner is not None:
         own.update(targets.bound_names(inner.target))
         inner = inner.inner_for_in
@@ -114,7 +113,7 @@ def _inside(machine: Machine, frame: Frame, clause: cst.CompFor) -> Frame:
     )
 
 
-def _run(machine: Machine, frame: Frame, clause: cst.CompFor, gathered: _Gathered, since: int | None = None) -> None:
+def _run(machine: Machine, frame: Frame, clause: nodes.CompFor, gathered: _Gathered, since: int | None = None) -> None:
     """Adds to `gathered` in a scope of its own for every turn."""
     iterable = machine.evaluate(frame, clause.iter)
     elements = unordered.elements(machine, iterable)
@@ -127,7 +126,7 @@ def _run(machine: Machine, frame: Frame, clause: cst.CompFor, gathered: _Gathere
 def _apart(
     machine: Machine,
     frame: Frame,
-    clause: cst.CompFor,
+    clause: nodes.CompFor,
     elements: list[Value],
     gathered: _Gathered,
     since: int | None,
@@ -146,7 +145,7 @@ def _apart(
     return False
 
 
-def _turns(machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value, gathered: _Gathered) -> None:
+def _turns(machine: Machine, inner: Frame, clause: nodes.CompFor, iterable: Value, gathered: _Gathered) -> None:
     found = producing.walk(machine, iterable)
     started, modules = machine.steps, machine.base.modules
     while True:
@@ -169,22 +168,22 @@ def _turns(machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value,
         machine.fork([lambda: NONE, lambda: _probe(machine, inner, clause, why, gathered)], why.reason)
 
 
-def _probe(machine: Machine, inner: Frame, clause: cst.CompFor, element: Unknown, gathered: _Gathered) -> Value:
+def _probe(machine: Machine, inner: Frame, clause: nodes.CompFor, element: Unknown, gathered: _Gathered) -> Value:
     targets.assign(machine, inner, clause.target, element)
     _one_turn(machine, inner, clause, clause.ifs, gathered)
     return NONE
 
 
 def _one_turn(
-    machine: Machine, inner: Frame, clause: cst.CompFor, conditions: Sequence[cst.CompIf], gathered: _Gathered
+    machine: Machine, inner: Frame, clause: nodes.CompFor, conditions: Sequence[nodes.Expression], gathered: _Gathered
 ) -> None:
     for position, condition in enumerate(conditions):
-        value = machine.test(inner, condition.test)
+        value = machine.test(inner, condition)
         truth = machine.truth(value)
         if truth is False:
             return
         if truth is None:
-            why = machine.unknown(node_text.reason_of_test(machine, condition.test, value))
+            why = machine.unknown(node_text.reason_of_test(machine, condition, value))
             gathered.may_differ(why)
             _maybe(machine, inner, clause, conditions[position + 1 :], gathered, why)
             return
@@ -198,8 +197,8 @@ def _one_turn(
 def _maybe(
     machine: Machine,
     inner: Frame,
-    clause: cst.CompFor,
-    conditions: Sequence[cst.CompIf],
+    clause: nodes.CompFor,
+    conditions: Sequence[nodes.Expression],
     gathered: _Gathered,
     why: Unknown,
 ) -> None:
@@ -215,7 +214,7 @@ def _maybe(
 # ---- generator expressions -------------------------------------------------------------------------------------------
 
 
-def generator_of(machine: Machine, frame: Frame, node: cst.GeneratorExp) -> Value:
+def generator_of(machine: Machine, frame: Frame, node: nodes.GeneratorExp) -> Value:
     """Nothing of it runs before the first item is asked for, but what stands after its first `in`."""
     iterable = machine.evaluate(frame, node.for_in.iter)
     inner = _inside(machine, frame, node.for_in)
@@ -241,7 +240,7 @@ def generator_of(machine: Machine, frame: Frame, node: cst.GeneratorExp) -> Valu
     return unordered.iterator(machine, found, producing.Suspended(start, changes, forget=forget))
 
 
-def _steps(machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value, element: cst.BaseExpression) -> Steps:
+def _steps(machine: Machine, inner: Frame, clause: nodes.CompFor, iterable: Value, element: nodes.Expression) -> Steps:
     found = producing.walk(machine, iterable, by_demand=True)
     spent, modules = 0, machine.base.modules
     while True:
@@ -264,14 +263,14 @@ def _steps(machine: Machine, inner: Frame, clause: cst.CompFor, iterable: Value,
     return None
 
 
-def _lazy_turn(machine: Machine, inner: Frame, clause: cst.CompFor, element: cst.BaseExpression) -> Steps:
+def _lazy_turn(machine: Machine, inner: Frame, clause: nodes.CompFor, element: nodes.Expression) -> Steps:
     for condition in clause.ifs:
-        value = machine.test(inner, condition.test)
+        value = machine.test(inner, condition)
         truth = machine.truth(value)
         if truth is False:
             return None
         if truth is None:
-            yield Lost(machine.unknown(node_text.reason_of_test(machine, condition.test, value)))
+            yield Lost(machine.unknown(node_text.reason_of_test(machine, condition, value)))
     if clause.inner_for_in is None:
         yield machine.evaluate(inner, element)
         return None

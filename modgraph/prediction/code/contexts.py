@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import libcst as cst
-
 from modgraph.prediction.code import control, fallible_calls, raising, targets
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import Frame, Outcome
@@ -29,6 +27,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+from modgraph.source import nodes
 
 _GENERATED = "contextlib._GeneratorContextManager"
 _SUPPRESS = "contextlib.suppress"
@@ -45,21 +44,20 @@ known_class(_STACK)
 known_class(_CLOSING)
 
 
-def execute_with(machine: Machine, frame: Frame, node: cst.With) -> Outcome:
+def execute_with(machine: Machine, frame: Frame, node: nodes.With) -> Outcome:
     return _enter(machine, frame, node, node.items)
 
 
-def _enter(machine: Machine, frame: Frame, node: cst.With, items: Sequence[cst.WithItem]) -> Outcome:
+def _enter(machine: Machine, frame: Frame, node: nodes.With, items: Sequence[nodes.WithItem]) -> Outcome:
     """The block inside the first of these managers, and inside it the others."""
     if not items:
-        return machine.run_block(frame, node.body)
+        return machine.execute(frame, node.body)
     manager = machine.evaluate(frame, items[0].item)
 
     def inside(given: Value) -> Outcome:
         name = items[0].asname
         if name is not None:
-            assert isinstance(name.name, cst.BaseExpression)
-            targets.assign(machine, frame, name.name, given)
+            targets.assign(machine, frame, name, given)
         return _enter(machine, frame, node, items[1:])
 
     if isinstance(manager, Unknown) and fallible_calls.is_device(manager):

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.code import targets
 from modgraph.prediction.domain.calling import Raised
@@ -22,6 +20,7 @@ from modgraph.prediction.paths import given_up
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
+from modgraph.source import nodes
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
@@ -102,43 +101,40 @@ def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int)
     return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
 
 
-def execute_if(machine: Machine, frame: Frame, node: cst.If) -> Outcome:
-    current: cst.If = node
+def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:
+    current: nodes.If = node
     while True:
         value = machine.test(frame, current.test)
         truth = machine.truth(value)
         if truth is True:
-            return machine.run_block(frame, current.body)
+            return machine.execute(frame, current.body)
         if truth is None:
             return _fork_if(machine, frame, current, value)
-        orelse = current.orelse
-        if orelse is None:
-            return "normal"
-        if type(orelse) is not cst.If:
-            return machine.run_block(frame, orelse.body)
-        current = orelse
+        following = nodes.following(current)
+        if following is None:
+            return machine.execute(frame, current.orelse)
+        current = following
 
 
-def _fork_if(machine: Machine, frame: Frame, node: cst.If, value: Value) -> Outcome:
+def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Outcome:
     since = machine.base.next_index
     other = machine.state.fork()
     reason = node_text.reason_of_test(machine, node.test, value)
 
     def otherwise() -> Outcome:
-        if isinstance(node.orelse, cst.If):
-            return execute_if(machine, frame, node.orelse)
-        if node.orelse is not None:
-            return machine.run_block(frame, node.orelse.body)
-        return "normal"
+        following = nodes.following(node)
+        if following is not None:
+            return execute_if(machine, frame, following)
+        return machine.execute(frame, node.orelse)
 
     paths: list[Path] = [
-        (machine.state, lambda: machine.run_block(frame, node.body)),
+        (machine.state, lambda: machine.execute(frame, node.body)),
         (other, otherwise),
     ]
     return run_paths(machine, frame, paths, reason, since)
 
 
-def execute_for(machine: Machine, frame: Frame, node: cst.For) -> Outcome:
+def execute_for(machine: Machine, frame: Frame, node: nodes.For) -> Outcome:
     iterable, some = _iterable(machine, frame, node.iter)
     since = machine.base.next_index
     if some is not None:
@@ -148,7 +144,7 @@ def execute_for(machine: Machine, frame: Frame, node: cst.For) -> Outcome:
     return _loop_over(machine, frame, node, iterable, since)
 
 
-def _loop_over_each(machine: Machine, frame: Frame, node: cst.For, iterable: Choice, since: int) -> Outcome:
+def _loop_over_each(machine: Machine, frame: Frame, node: nodes.For, iterable: Choice, since: int) -> Outcome:
     """The loop over one of a few, which of them is not known: each on a path of its own."""
     states = [machine.state, *(machine.state.fork() for _ in iterable.alternatives[1:])]
     paths: list[Path] = [
@@ -158,12 +154,12 @@ def _loop_over_each(machine: Machine, frame: Frame, node: cst.For, iterable: Cho
     return run_paths(machine, frame, paths, iterable.reason, since)
 
 
-def _loop_over(machine: Machine, frame: Frame, node: cst.For, iterable: Value, since: int) -> Outcome:
+def _loop_over(machine: Machine, frame: Frame, node: nodes.For, iterable: Value, since: int) -> Outcome:
     elements = unordered.elements(machine, iterable)
     ways = unordered.orders(elements) if elements is not None else None
     if ways is None:
         outcome = _loop(machine, frame, node, producing.walk(machine, iterable, whole=True), since)
-        if isinstance(node.iter, cst.Call) and isinstance(iterable, Address):  # nothing else holds it
+        if isinstance(node.iter, nodes.Call) and isinstance(iterable, Address):  # nothing else holds it
             producing.close(machine, iterable)
         return outcome
     states = [machine.state, *(machine.state.fork() for _ in ways[1:])]
@@ -174,9 +170,9 @@ def _loop_over(machine: Machine, frame: Frame, node: cst.For, iterable: Value, s
     return run_paths(machine, frame, paths, "depends on the order of a set", since)
 
 
-def _iterable(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[Value, tuple[list[Value], str] | None]:
+def _iterable(machine: Machine, frame: Frame, node: nodes.Expression) -> tuple[Value, tuple[list[Value], str] | None]:
     """What is iterated over; of a slice with bounds that are not known, the items that may be in it, and why."""
-    if not isinstance(node, cst.Subscript):
+    if not isinstance(node, nodes.Subscript):
         return machine.evaluate(frame, node), None
     value = machine.evaluate(frame, node.value)
     key = machine.subscript_key(frame, node)
@@ -193,7 +189,7 @@ _SLICED: Any = (ListObject, ModuleObject)
 
 
 def _loop_over_some(
-    machine: Machine, frame: Frame, node: cst.For, some: tuple[list[Value], str], since: int
+    machine: Machine, frame: Frame, node: nodes.For, some: tuple[list[Value], str], since: int
 ) -> Outcome:
     """A turn for each item, or none: which of them are there is not known, but their order is."""
     found, reason = some
@@ -204,7 +200,7 @@ def _loop_over_some(
 
             def turn(item: Value = item) -> Outcome:
                 targets.assign(machine, frame, node.target, item)
-                return machine.run_block(frame, node.body)
+                return machine.execute(frame, node.body)
 
             outcome = end_turn(machine, frame, _turn(machine, frame, _maybe(machine, frame, turn, reason)), since)
             if outcome != "normal":
@@ -212,14 +208,14 @@ def _loop_over_some(
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _loop(machine: Machine, frame: Frame, node: cst.For, found: Walk, since: int) -> Outcome:
+def _loop(machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int) -> Outcome:
     with _loop_in(machine, frame, since) as loop:
         outcome, why = _known_turns(machine, frame, node, found, since)
         if why is not None:
 
             def turn() -> Outcome:
                 targets.assign(machine, frame, node.target, why)
-                return machine.run_block(frame, node.body)
+                return machine.execute(frame, node.body)
 
             outcome = unknown_turns(machine, frame, turn, why.reason, since)
     return _leave(machine, frame, outcome, loop, node.orelse, since)
@@ -241,7 +237,7 @@ def _loop_in(machine: Machine, frame: Frame, since: int) -> Iterator[Loop]:
 
 
 def _known_turns(
-    machine: Machine, frame: Frame, node: cst.For, found: Walk, since: int
+    machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int
 ) -> tuple[Outcome, Unknown | None]:
     """The turns for items that are known, and why there may be others after them."""
     left: Unknown | None = None
@@ -256,7 +252,7 @@ def _known_turns(
         def turn(item: Value = item) -> Outcome:
             plain = item.item if isinstance(item, (may_items.Several, may_items.Perhaps)) else item
             targets.assign(machine, frame, node.target, plain)
-            return machine.run_block(frame, node.body)
+            return machine.execute(frame, node.body)
 
         if isinstance(item, may_items.Several) and why is not None:
             outcome = unknown_turns(machine, frame, turn, why.reason, since)
@@ -269,16 +265,16 @@ def _known_turns(
 
 
 @lru_cache(maxsize=1024)
-def _breaks(node: cst.For) -> bool:
+def _breaks(node: nodes.For) -> bool:
     """A turn may end the loop: what comes after an unknown number of turns may not run."""
-    pending: list[cst.CSTNode] = [node.body]
+    pending: list[nodes.Node] = [*node.body]
     while pending:
         part = pending.pop()
-        if isinstance(part, cst.Break):
+        if isinstance(part, nodes.Break):
             return True
-        if isinstance(part, (cst.For, cst.While)):  # its own breaks end it; those of its `else` end this loop
-            pending.extend([part.orelse] if part.orelse is not None else [])
-        elif not isinstance(part, (cst.BaseExpression, cst.FunctionDef, cst.ClassDef)):
+        if isinstance(part, (nodes.For, nodes.While)):  # its own breaks end it; those of its `else` end this loop
+            pending.extend(part.orelse)
+        elif not isinstance(part, (nodes.Expression, nodes.FunctionDef, nodes.ClassDef)):
             pending.extend(part.children)
     return False
 
@@ -327,12 +323,10 @@ def end_turn(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Ou
     return "normal"
 
 
-def _leave(
-    machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, orelse: cst.Else | None, since: int
-) -> Outcome:
+def _leave(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, orelse: nodes.Block, since: int) -> Outcome:
     """After the last turn: `else`, and the paths that broke out before."""
-    if outcome == "normal" and orelse is not None:
-        outcome = machine.run_block(frame, orelse.body)
+    if outcome == "normal":
+        outcome = machine.execute(frame, orelse)
     elif outcome == "break":
         outcome = "normal"
     return join_breaks(machine, frame, outcome, loop, since)
@@ -351,7 +345,7 @@ def join_breaks(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, si
     return "normal"
 
 
-def execute_while(machine: Machine, frame: Frame, node: cst.While) -> Outcome:
+def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
     since = machine.base.next_index
     outcome: Outcome = "normal"
     with _loop_in(machine, frame, since) as loop:
@@ -367,7 +361,7 @@ def execute_while(machine: Machine, frame: Frame, node: cst.While) -> Outcome:
                 break
             if truth is False:
                 break
-            turn = _turn(machine, frame, lambda: machine.run_block(frame, node.body))
+            turn = _turn(machine, frame, lambda: machine.execute(frame, node.body))
             outcome = end_turn(machine, frame, turn, since)
             if outcome != "normal":
                 break
@@ -378,10 +372,10 @@ def execute_while(machine: Machine, frame: Frame, node: cst.While) -> Outcome:
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def unknown_while(machine: Machine, frame: Frame, node: cst.While, reason: str, since: int) -> Outcome:
+def unknown_while(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> Outcome:
     def turn() -> Outcome:
         machine.evaluate(frame, node.test)
-        return machine.run_block(frame, node.body)
+        return machine.execute(frame, node.body)
 
     return unknown_turns(machine, frame, turn, reason, since)
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from modgraph.prediction.code import binding, comprehensions, functions, names
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -17,7 +15,6 @@ from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.domain.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.python import (
     attributes,
-    comparison,
     hashing,
     items,
     literal_texts,
@@ -25,6 +22,7 @@ from modgraph.prediction.python import (
     operators,
     text,
 )
+from modgraph.source import nodes
 from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 Evaluator = Callable[["Machine", Frame, Any], Value]
 
 
-def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+def evaluate(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     """The value of an expression.
 
     Raises:
@@ -47,7 +45,7 @@ def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     return evaluator(machine, frame, node)
 
 
-def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
+def _name(machine: Machine, frame: Frame, node: nodes.Name) -> Value:
     name = node.value
     return _KEYWORDS[name] if name in _KEYWORDS else names.look_up(machine, frame, name)
 
@@ -68,7 +66,7 @@ def _literal(machine: Machine, frame: Frame, node: Any) -> Value:
 def _read(node: Any) -> object:
     """The value of a literal; the plain ones without a parser."""
     text_: str = node.value
-    if type(node) is cst.Integer and text_.isdecimal():
+    if type(node) is nodes.Integer and text_.isdecimal():
         return int(text_)
     quote = text_[0]
     if quote in "'\"" and "\\" not in text_ and text_.count(quote) == 2:
@@ -76,21 +74,21 @@ def _read(node: Any) -> object:
     return literal_value(text_)
 
 
-def _ellipsis(machine: Machine, frame: Frame, node: cst.Ellipsis) -> Value:
+def _ellipsis(machine: Machine, frame: Frame, node: nodes.Ellipsis) -> Value:
     return Constant(...)
 
 
-def _tuple(machine: Machine, frame: Frame, node: cst.Tuple) -> Value:
+def _tuple(machine: Machine, frame: Frame, node: nodes.Tuple) -> Value:
     found, unknown = _elements(machine, frame, node.elements)
     return unknown if unknown is not None else TupleValue(tuple(found))
 
 
-def _list(machine: Machine, frame: Frame, node: cst.List) -> Value:
+def _list(machine: Machine, frame: Frame, node: nodes.List) -> Value:
     found, unknown = _elements(machine, frame, node.elements)
     return machine.allocate(ListObject(found, unknown))
 
 
-def _set(machine: Machine, frame: Frame, node: cst.Set) -> Value:
+def _set(machine: Machine, frame: Frame, node: nodes.Set) -> Value:
     found, unknown = _elements(machine, frame, node.elements, in_any_order=True)
     elements, why = hashing.unique(machine, found)
     return machine.allocate(SetObject(elements, unknown or why))
@@ -103,8 +101,9 @@ def _elements(
     found: list[Value] = []
     unknown: Unknown | None = None
     for element in elements:
-        value = evaluate(machine, frame, element.value)
-        if type(element) is cst.StarredElement:
+        is_starred = type(element) is nodes.Starred
+        value = evaluate(machine, frame, element.value if is_starred else element)
+        if is_starred:
             parts = machine.iterate_in_any_order(value) if in_any_order else machine.iterate(value)
             if isinstance(parts, Unknown):
                 unknown = unknown or parts
@@ -115,22 +114,22 @@ def _elements(
     return found, unknown
 
 
-def _dict(machine: Machine, frame: Frame, node: cst.Dict) -> Value:
+def _dict(machine: Machine, frame: Frame, node: nodes.Dict) -> Value:
     address = machine.allocate(DictObject())
     for element in node.elements:
-        if type(element) is cst.DictElement:
+        if type(element) is nodes.DictElement:
             key = evaluate(machine, frame, element.key)
             items.assign(machine, address, key, evaluate(machine, frame, element.value))
-        elif type(element) is cst.StarredDictElement:
+        elif type(element) is nodes.StarredDictElement:
             items.merge_mapping(machine, address, evaluate(machine, frame, element.value))
     return address
 
 
-def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
-    return attributes.get(machine, evaluate(machine, frame, node.value), node.attr.value)
+def _attribute(machine: Machine, frame: Frame, node: nodes.Attribute) -> Value:
+    return attributes.get(machine, evaluate(machine, frame, node.value), node.attr)
 
 
-def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
+def _subscript(machine: Machine, frame: Frame, node: nodes.Subscript) -> Value:
     value = evaluate(machine, frame, node.value)
     key = subscript_key(machine, frame, node)
     # What loops over points ask for most, spared the questions about every other kind.
@@ -141,38 +140,30 @@ def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
     return machine.get_item(value, key)
 
 
-def subscript_key(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
+def subscript_key(machine: Machine, frame: Frame, node: nodes.Subscript) -> Value:
     """What stands between the brackets: a value, a slice, or a tuple of these."""
-    first = node.slice[0]
-    if len(node.slice) == 1 and type(first.comma) is not cst.Comma:
-        return _slice_part(machine, frame, first.slice)
-    return TupleValue(tuple([_slice_part(machine, frame, element.slice) for element in node.slice]))
+    return evaluate(machine, frame, node.slice)
 
 
-def _slice_part(machine: Machine, frame: Frame, part: cst.BaseSlice) -> Value:
-    if type(part) is cst.Index:
-        return evaluate(machine, frame, part.value)
-    assert isinstance(part, cst.Slice)
-    bounds = [
-        evaluate(machine, frame, bound) if bound is not None else NONE for bound in (part.lower, part.upper, part.step)
-    ]
-    return SliceValue(*bounds)
+def _slice(machine: Machine, frame: Frame, node: nodes.Slice) -> Value:
+    bounds = (node.lower, node.upper, node.step)
+    return SliceValue(*[evaluate(machine, frame, bound) if bound is not None else NONE for bound in bounds])
 
 
-def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
+def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
     function = evaluate(machine, frame, node.func)
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     unknown: Unknown | None = None
     unread = type(function) is Unknown and function.inert  # a logger: the text of an object may take long to make
     for argument in node.args:
-        if unread and type(argument.value) is cst.FormattedString:
+        if unread and type(argument.value) is nodes.FormattedString:
             value = text.unread(machine, frame, argument.value)
         else:
             value = evaluate(machine, frame, argument.value)
         if argument.keyword is not None:
-            _require_single(machine, keywords, argument.keyword.value)
-            keywords[argument.keyword.value] = value
+            _require_single(machine, keywords, argument.keyword)
+            keywords[argument.keyword] = value
         elif argument.star == "**":
             unknown = _unpack_mapping(machine, value, keywords) or unknown
         elif argument.star:
@@ -188,7 +179,7 @@ def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
         else:  # what stands behind arguments whose number is not known is one of the further ones
             unknown = points_to.either_of(unknown, (value,))
     where = frame.location(node)
-    if type(function) is Unknown and type(node.func) is cst.Name and node.func.value == "super":
+    if type(function) is Unknown and type(node.func) is nodes.Name and node.func.value == "super":
         machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
     return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
 
@@ -217,25 +208,24 @@ def _unpack_mapping(machine: Machine, value: Value, keywords: dict[str, Value]) 
     return unknown
 
 
-def _binary(machine: Machine, frame: Frame, node: cst.BinaryOperation) -> Value:
+def _binary(machine: Machine, frame: Frame, node: nodes.BinaryOperation) -> Value:
     # A long chain (a + b + c + ...) leans to the left; a loop spares Python's stack.
-    chain: list[cst.BinaryOperation] = [node]
+    chain: list[nodes.BinaryOperation] = [node]
     left = node.left
-    while type(left) is cst.BinaryOperation:
+    while type(left) is nodes.BinaryOperation:
         chain.append(left)
         left = left.left
     value = evaluate(machine, frame, left)
     for each in reversed(chain):
-        symbol = operators.BINARY[type(each.operator)]
-        value = machine.binary(symbol, value, evaluate(machine, frame, each.right))
+        value = machine.binary(each.operator, value, evaluate(machine, frame, each.right))
     return value
 
 
-def test(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+def test(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     """A value that is as true as that of the expression: `unknown or True` is true, whichever of the two it gives."""
-    if type(node) is cst.BooleanOperation:
+    if type(node) is nodes.BooleanOperation:
         return _boolean(machine, frame, node, test)
-    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
+    if type(node) is nodes.UnaryOperation and node.operator == "not":
         value = test(machine, frame, node.expression)
         truth = machine.truth(value)
         return Constant(not truth) if truth is not None else operators.unary(machine, node.operator, value)
@@ -245,12 +235,12 @@ def test(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
 def _boolean(
     machine: Machine,
     frame: Frame,
-    node: cst.BooleanOperation,
-    evaluate_part: Callable[[Machine, Frame, cst.BaseExpression], Value] | None = None,
+    node: nodes.BooleanOperation,
+    evaluate_part: Callable[[Machine, Frame, nodes.Expression], Value] | None = None,
 ) -> Value:
     part = evaluate_part or evaluate
     left = part(machine, frame, node.left)
-    stops = type(node.operator) is cst.Or
+    stops = node.operator == "or"
     truth = machine.truth(left)
     if truth is not None:
         return left if truth is stops else part(machine, frame, node.right)
@@ -277,12 +267,12 @@ def _boolean(
     return machine.choice([*kept, *alternatives], reason)
 
 
-def _comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Value:
+def _comparison(machine: Machine, frame: Frame, node: nodes.Comparison) -> Value:
     left = evaluate(machine, frame, node.left)
     result: Value = TRUE
     for target in node.comparisons:
         right = evaluate(machine, frame, target.comparator)
-        result = machine.compare(comparison.symbol(target.operator), left, right)
+        result = machine.compare(target.operator, left, right)
         if len(node.comparisons) > 1 and machine.truth(result) is False:
             return result
         if isinstance(result, (Unknown, Choice)):
@@ -291,11 +281,11 @@ def _comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Value:
     return result
 
 
-def _unary(machine: Machine, frame: Frame, node: cst.UnaryOperation) -> Value:
+def _unary(machine: Machine, frame: Frame, node: nodes.UnaryOperation) -> Value:
     return operators.unary(machine, node.operator, evaluate(machine, frame, node.expression))
 
 
-def _conditional(machine: Machine, frame: Frame, node: cst.IfExp) -> Value:
+def _conditional(machine: Machine, frame: Frame, node: nodes.IfExp) -> Value:
     value = test(machine, frame, node.test)
     truth = machine.truth(value)
     if truth is not None:
@@ -306,22 +296,22 @@ def _conditional(machine: Machine, frame: Frame, node: cst.IfExp) -> Value:
     )
 
 
-def _named(machine: Machine, frame: Frame, node: cst.NamedExpr) -> Value:
+def _named(machine: Machine, frame: Frame, node: nodes.NamedExpr) -> Value:
     value = evaluate(machine, frame, node.value)
-    if isinstance(node.target, cst.Name):
+    if isinstance(node.target, nodes.Name):
         comprehensions.bind_outside(machine, frame, node.target.value, value)
     return value
 
 
-def _lambda(machine: Machine, frame: Frame, node: cst.Lambda) -> Value:
+def _lambda(machine: Machine, frame: Frame, node: nodes.Lambda) -> Value:
     return functions.define_lambda(machine, frame, node)
 
 
-def _yield(machine: Machine, frame: Frame, node: cst.Yield) -> Value:
+def _yield(machine: Machine, frame: Frame, node: nodes.Yield) -> Value:
     if frame.yields is None:
         return machine.unknown("yield outside a function")
-    if isinstance(node.value, cst.From):
-        parts = machine.iterate(evaluate(machine, frame, node.value.item))
+    if node.is_from and node.value is not None:
+        parts = machine.iterate(evaluate(machine, frame, node.value))
         if isinstance(parts, Unknown):
             frame.yields_unknown = True
         else:
@@ -336,40 +326,41 @@ def _yield(machine: Machine, frame: Frame, node: cst.Yield) -> Value:
     return NONE
 
 
-def _await(machine: Machine, frame: Frame, node: cst.Await) -> Value:
+def _await(machine: Machine, frame: Frame, node: nodes.Await) -> Value:
     return evaluate(machine, frame, node.expression)
 
 
 @cache
-def _evaluators() -> dict[type[cst.CSTNode], Evaluator]:
+def _evaluators() -> dict[type[nodes.Node], Evaluator]:
     """Built at the first expression: the modules it names import this one."""
     return {
-        cst.Name: _name,
-        cst.Integer: _literal,
-        cst.Float: _literal,
-        cst.Imaginary: _literal,
-        cst.SimpleString: _literal,
-        cst.ConcatenatedString: text.concatenated,
-        cst.FormattedString: text.formatted,
-        cst.Ellipsis: _ellipsis,
-        cst.Tuple: _tuple,
-        cst.List: _list,
-        cst.Set: _set,
-        cst.Dict: _dict,
-        cst.Attribute: _attribute,
-        cst.Subscript: _subscript,
-        cst.Call: _call,
-        cst.BinaryOperation: _binary,
-        cst.BooleanOperation: _boolean,
-        cst.Comparison: _comparison,
-        cst.UnaryOperation: _unary,
-        cst.IfExp: _conditional,
-        cst.NamedExpr: _named,
-        cst.Lambda: _lambda,
-        cst.ListComp: comprehensions.list_of,
-        cst.SetComp: comprehensions.set_of,
-        cst.DictComp: comprehensions.dict_of,
-        cst.GeneratorExp: comprehensions.generator_of,
-        cst.Yield: _yield,
-        cst.Await: _await,
+        nodes.Name: _name,
+        nodes.Integer: _literal,
+        nodes.Float: _literal,
+        nodes.Imaginary: _literal,
+        nodes.SimpleString: _literal,
+        nodes.ConcatenatedString: text.concatenated,
+        nodes.FormattedString: text.formatted,
+        nodes.Ellipsis: _ellipsis,
+        nodes.Tuple: _tuple,
+        nodes.List: _list,
+        nodes.Set: _set,
+        nodes.Dict: _dict,
+        nodes.Attribute: _attribute,
+        nodes.Subscript: _subscript,
+        nodes.Slice: _slice,
+        nodes.Call: _call,
+        nodes.BinaryOperation: _binary,
+        nodes.BooleanOperation: _boolean,
+        nodes.Comparison: _comparison,
+        nodes.UnaryOperation: _unary,
+        nodes.IfExp: _conditional,
+        nodes.NamedExpr: _named,
+        nodes.Lambda: _lambda,
+        nodes.ListComp: comprehensions.list_of,
+        nodes.SetComp: comprehensions.set_of,
+        nodes.DictComp: comprehensions.dict_of,
+        nodes.GeneratorExp: comprehensions.generator_of,
+        nodes.Yield: _yield,
+        nodes.Await: _await,
     }

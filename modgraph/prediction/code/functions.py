@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.code import allowances, names, whole_modules
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments, Raised
@@ -39,6 +37,7 @@ from modgraph.prediction.python import (
     node_text,
     standard_sources,
 )
+from modgraph.source import nodes
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.reached import Reached
@@ -52,22 +51,22 @@ _EVERY_CLASS = ("__init_subclass__", "__class_getitem__", "__new__")
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
-def define_function(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Value:
+def define_function(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Value:
     """The value of a `def` statement, decorators applied."""
-    value: Value = _function_value(machine, frame, node, node.name.value)
-    if frame.class_scope is not None and node.name.value in _EVERY_CLASS:
-        value = StaticMethod(value) if node.name.value == "__new__" else ClassMethod(value)
+    value: Value = _function_value(machine, frame, node, node.name)
+    if frame.class_scope is not None and node.name in _EVERY_CLASS:
+        value = StaticMethod(value) if node.name == "__new__" else ClassMethod(value)
     return decorate(machine, frame, node.decorators, value)
 
 
-def define_lambda(machine: Machine, frame: Frame, node: cst.Lambda) -> Value:
+def define_lambda(machine: Machine, frame: Frame, node: nodes.Lambda) -> Value:
     return _function_value(machine, frame, node, "<lambda>")
 
 
-def _function_value(machine: Machine, frame: Frame, node: cst.FunctionDef | cst.Lambda, name: str) -> FunctionValue:
+def _function_value(machine: Machine, frame: Frame, node: nodes.FunctionDef | nodes.Lambda, name: str) -> FunctionValue:
     definition = machine.caches.functions.get(id(node))
     if definition is None:
-        statement = node if isinstance(node, cst.FunctionDef) else frame.statement or node
+        statement = node if isinstance(node, nodes.FunctionDef) else frame.statement or node
         definition = FunctionDefinition(name, _qualname(frame, name), frame.module, frame.parsed, node, statement)
         machine.caches.functions[id(node)] = definition
     defaults = tuple(
@@ -105,7 +104,7 @@ def _closure(machine: Machine, frame: Frame) -> Address | None:
     return frame.environment
 
 
-def decorate(machine: Machine, frame: Frame, decorators: Sequence[cst.Decorator], value: Value) -> Value:
+def decorate(machine: Machine, frame: Frame, decorators: Sequence[nodes.Expression], value: Value) -> Value:
     """The decorators applied, innermost first. One that is not known is taken to leave what it decorates, as most do
     that register or wrap it; where that is used, there is a problem."""
     for decorator in reversed(decorators):
@@ -127,7 +126,7 @@ def _doubt(machine: Machine, value: Value, why: Unknown) -> None:
         machine.doubtful[value.address.index] = why
 
 
-def _decorated(machine: Machine, frame: Frame, decorator: cst.Decorator, value: Value) -> Value | None:
+def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, value: Value) -> Value | None:
     """What a decorator gives, Unknown where that is not known; None where it leaves what it decorates, or where it
     raises or takes too long, and then it has changed nothing."""
     before, limit = machine.state, machine.limit
@@ -135,7 +134,7 @@ def _decorated(machine: Machine, frame: Frame, decorator: cst.Decorator, value: 
     function: Value | None = None
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
     try:
-        function = machine.evaluate(frame, decorator.decorator)
+        function = machine.evaluate(frame, decorator)
         held = machine.state.find(function, InstanceObject)
         if held is not None and held.cls == KnownClass("contextlib._GeneratorContextManager"):
             function = machine.unknown("a context manager as a decorator is not followed")
@@ -217,7 +216,7 @@ def _from_index(machine: Machine, source: SourceModule, definition: Definition) 
     if definition.kind == "class":
         return _class_from_index(machine, source, definition)
     parsed = source.parse(definition.first_line, definition.last_line)  # several may share the name
-    if not isinstance(parsed.statements[0], cst.FunctionDef):
+    if not isinstance(parsed.statements[0], nodes.FunctionDef):
         return None
     environment = machine.state.allocate(EnvironmentObject())
     frame = Frame(source.name, parsed, environment, statement=parsed.statements[0])
@@ -237,7 +236,7 @@ def _class_from_index(
 ) -> Value:
     parsed = source.header(definition)
     node = parsed.statements[0]
-    assert isinstance(node, cst.ClassDef)
+    assert isinstance(node, nodes.ClassDef)
     environment = machine.state.allocate(EnvironmentObject())
     frame = Frame(source.name, parsed, environment, class_scope=scope, statement=node)
     machine.frames.append(frame)
@@ -249,26 +248,26 @@ def _class_from_index(
         machine.frames.pop()
 
 
-def define_class(machine: Machine, frame: Frame, node: cst.ClassDef) -> Value:
+def define_class(machine: Machine, frame: Frame, node: nodes.ClassDef) -> Value:
     """The value of a `class` statement whose body is at hand."""
-    qualname = _qualname(frame, node.name.value)
+    qualname = _qualname(frame, node.name)
     known = registry.lookup(f"{frame.module}.{qualname}")
     if known is not None:
         return known
-    details = ClassDefinition(node.name.value, qualname, frame.module, frame.parsed, node, None)
+    details = ClassDefinition(node.name, qualname, frame.module, frame.parsed, node, None)
     return _make(machine, frame, node, details, node.decorators)
 
 
 def _make(
     machine: Machine,
     frame: Frame,
-    node: cst.ClassDef,
+    node: nodes.ClassDef,
     definition: ClassDefinition,
-    decorators: Sequence[cst.Decorator],
+    decorators: Sequence[nodes.Expression],
 ) -> Value:
     bases = _bases(machine, frame, node)
     keywords = {
-        argument.keyword.value: machine.evaluate(frame, argument.value)
+        argument.keyword: machine.evaluate(frame, argument.value)
         for argument in node.keywords
         if argument.keyword is not None
     }
@@ -298,7 +297,7 @@ def finished(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -
     return made
 
 
-def _bases(machine: Machine, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
+def _bases(machine: Machine, frame: Frame, node: nodes.ClassDef) -> tuple[Value, ...]:
     found: list[Value] = []
     for argument in node.bases:
         value = machine.evaluate(frame, argument.value)
@@ -348,13 +347,13 @@ def make_class(
     return cls
 
 
-def _run_body(machine: Machine, frame: Frame, node: cst.ClassDef, cls: ClassValue, closure: Address | None) -> None:
+def _run_body(machine: Machine, frame: Frame, node: nodes.ClassDef, cls: ClassValue, closure: Address | None) -> None:
     """Executes a class body at once: that of a local class, or of one on a single line."""
     environment = machine.allocate(EnvironmentObject(parent=closure))
     inner = Frame(frame.module, frame.parsed, environment, frame.function, None, cls, frame.statement)
     machine.frames.append(inner)
     try:
-        machine.run_block(inner, node.body)
+        machine.execute(inner, node.body)
     finally:
         machine.frames.pop()
     _give_names(machine, cls, environment)

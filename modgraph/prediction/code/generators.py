@@ -10,9 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import libcst as cst
-
-from modgraph.prediction.code import contexts, control, raising, targets
+from modgraph.prediction.code import contexts, control, names, raising, targets
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
@@ -21,6 +19,7 @@ from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, Address, Unknown, Value
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.python import node_text, producing
+from modgraph.source import nodes
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ Stepping: TypeAlias = "Generator[Value | Lost, None, Outcome]"
 _Given: TypeAlias = "Generator[Value | Lost, None, Value]"
 
 
-def generator(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Address:
+def generator(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Address:
     """What a call of a generator function gives; nothing of its body has run."""
 
     def start() -> tuple[Steps, Frame]:
@@ -41,10 +40,10 @@ def generator(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Address:
     return producing.suspended(machine, start, changes, MAX_YIELDED)
 
 
-def _body(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Steps:
+def _body(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Steps:
     since = machine.base.next_index
     try:
-        outcome = yield from _block(machine, frame, node.body.body)
+        outcome = yield from _block(machine, frame, node.body)
     except Raised as raised:
         if not frame.returns:
             raise
@@ -55,14 +54,12 @@ def _body(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Steps:
     return None
 
 
-def _block(machine: Machine, frame: Frame, block: Sequence[cst.CSTNode]) -> Stepping:
+def _block(machine: Machine, frame: Frame, block: Sequence[nodes.Node]) -> Stepping:
     assert frame.function is not None
     yielding = frame.function.definition.yielding
     for statement in block:
         if statement not in yielding:
             outcome = machine.execute(frame, (statement,))
-        elif type(statement) is cst.SimpleStatementLine:
-            outcome = yield from _block(machine, frame, statement.body)
         else:
             machine.step()
             frame.statement = statement
@@ -82,39 +79,39 @@ def _lost(machine: Machine, frame: Frame, statement: Any, why: Unknown | None = 
 # ---- the yields themselves -------------------------------------------------------------------------------------------
 
 
-def _given(machine: Machine, frame: Frame, node: cst.Yield) -> _Given:
+def _given(machine: Machine, frame: Frame, node: nodes.Yield) -> _Given:
     """Yields; what the expression is then worth."""
     if frame.returns or any(loop.breaks or loop.continues for loop in frame.loops):
         yield Lost(machine.unknown("it is not known whether the generator comes to this `yield`"))
-    if not isinstance(node.value, cst.From):
+    if node.value is None or not node.is_from:
         yield machine.evaluate(frame, node.value) if node.value is not None else NONE
         return NONE
-    why = yield from producing.walk(machine, machine.evaluate(frame, node.value.item), by_demand=True)
+    why = yield from producing.walk(machine, machine.evaluate(frame, node.value), by_demand=True)
     if why is not None:
         yield Lost(why)
     return machine.unknown("what an inner generator returns is not known")
 
 
-def _expression(machine: Machine, frame: Frame, node: cst.Expr) -> Stepping:
-    if not isinstance(node.value, cst.Yield):
+def _expression(machine: Machine, frame: Frame, node: nodes.Expr) -> Stepping:
+    if not isinstance(node.value, nodes.Yield):
         return (yield from _lost(machine, frame, node))
     yield from _given(machine, frame, node.value)
     return "normal"
 
 
-def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> Stepping:
-    if not isinstance(node.value, cst.Yield):
+def _assign(machine: Machine, frame: Frame, node: nodes.Assign) -> Stepping:
+    if not isinstance(node.value, nodes.Yield):
         return (yield from _lost(machine, frame, node))
     value = yield from _given(machine, frame, node.value)
     for target in node.targets:
-        targets.assign(machine, frame, target.target, value)
+        targets.assign(machine, frame, target, value)
     return "normal"
 
 
 # ---- compound statements ---------------------------------------------------------------------------------------------
 
 
-def _if(machine: Machine, frame: Frame, node: cst.If) -> Stepping:
+def _if(machine: Machine, frame: Frame, node: nodes.If) -> Stepping:
     current = node
     while True:
         value = machine.test(frame, current.test)
@@ -123,16 +120,14 @@ def _if(machine: Machine, frame: Frame, node: cst.If) -> Stepping:
             yield Lost(Unknown(node_text.reason_of_test(machine, current.test, value), machine.where))
             return control.execute_if(machine, frame, current)
         if truth:
-            return (yield from _block(machine, frame, current.body.body))
-        orelse = current.orelse
-        if orelse is None:
-            return "normal"
-        if not isinstance(orelse, cst.If):
-            return (yield from _block(machine, frame, orelse.body.body))
-        current = orelse
+            return (yield from _block(machine, frame, current.body))
+        following = nodes.following(current)
+        if following is None:
+            return (yield from _block(machine, frame, current.orelse))
+        current = following
 
 
-def _for(machine: Machine, frame: Frame, node: cst.For) -> Stepping:
+def _for(machine: Machine, frame: Frame, node: nodes.For) -> Stepping:
     found = producing.walk(machine, machine.evaluate(frame, node.iter), by_demand=True)
     since, loop, why = machine.base.next_index, Loop(), None
     frame.loops.append(loop)
@@ -152,14 +147,14 @@ def _for(machine: Machine, frame: Frame, node: cst.For) -> Stepping:
 
         def turn() -> Outcome:
             targets.assign(machine, frame, node.target, why)
-            return machine.run_block(frame, node.body)
+            return machine.execute(frame, node.body)
 
         outcome = control.unknown_turns(machine, frame, turn, why.reason, since)
     frame.loops.pop()
     return (yield from _after_loop(machine, frame, node, loop, outcome, since))
 
 
-def _while(machine: Machine, frame: Frame, node: cst.While) -> Stepping:
+def _while(machine: Machine, frame: Frame, node: nodes.While) -> Stepping:
     since, loop = machine.base.next_index, Loop()
     frame.loops.append(loop)
     outcome: Outcome = "normal"
@@ -185,10 +180,10 @@ def _while(machine: Machine, frame: Frame, node: cst.While) -> Stepping:
     return (yield from _after_loop(machine, frame, node, loop, outcome, since))
 
 
-def _turn(machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop, since: int) -> Stepping:
+def _turn(machine: Machine, frame: Frame, node: nodes.For | nodes.While, loop: Loop, since: int) -> Stepping:
     outcome: Outcome
     try:
-        outcome = yield from _block(machine, frame, node.body.body)
+        outcome = yield from _block(machine, frame, node.body)
     except Raised as raised:
         if not loop.breaks and not loop.continues:
             raise
@@ -198,41 +193,40 @@ def _turn(machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop,
 
 
 def _after_loop(
-    machine: Machine, frame: Frame, node: cst.For | cst.While, loop: Loop, outcome: Outcome, since: int
+    machine: Machine, frame: Frame, node: nodes.For | nodes.While, loop: Loop, outcome: Outcome, since: int
 ) -> Stepping:
-    if outcome == "normal" and node.orelse is not None:
-        outcome = yield from _block(machine, frame, node.orelse.body.body)
+    if outcome == "normal":
+        outcome = yield from _block(machine, frame, node.orelse)
     elif outcome == "break":
         outcome = "normal"
     return control.join_breaks(machine, frame, outcome, loop, since)
 
 
-def _try(machine: Machine, frame: Frame, node: cst.Try) -> Stepping:
+def _try(machine: Machine, frame: Frame, node: nodes.Try) -> Stepping:
     loops = len(frame.loops)
     outcome: Outcome = "normal"
     failure: Raised | None = None
     try:
-        outcome = yield from _guarded(machine, frame, _block(machine, frame, node.body.body), bool(node.handlers))
-        if outcome == "normal" and node.orelse is not None:
-            outcome = yield from _block(machine, frame, node.orelse.body.body)
+        outcome = yield from _guarded(machine, frame, _block(machine, frame, node.body), bool(node.handlers))
+        if outcome == "normal":
+            outcome = yield from _block(machine, frame, node.orelse)
     except Raised as raised:
         failure = raised.kept()
         del frame.loops[loops:]
     handler = raising.handler_of(machine, frame, node, failure) if failure is not None else None
     if failure is not None and handler is not None:
-        bound = handler.name.name if handler.name is not None else None
-        if bound is not None and isinstance(bound, cst.Name):
-            targets.assign(machine, frame, bound, failure.exception)
+        if handler.name is not None:
+            names.bind(machine, frame, handler.name, failure.exception)
         outer, frame.handling = frame.handling, failure
         failure = None
         try:
-            outcome = yield from _block(machine, frame, handler.body.body)
+            outcome = yield from _block(machine, frame, handler.body)
         except Raised as raised:
             failure = raised.kept()
         frame.handling = outer
-    if node.finalbody is not None:
+    if node.finalbody:
         value = frame.value
-        final = yield from _block(machine, frame, node.finalbody.body.body)
+        final = yield from _block(machine, frame, node.finalbody)
         if final != "normal":
             return final
         frame.value = value
@@ -263,7 +257,7 @@ def _guarded(machine: Machine, frame: Frame, steps: Stepping, doubts: bool) -> S
         yield found
 
 
-def _with(machine: Machine, frame: Frame, node: cst.With) -> Stepping:
+def _with(machine: Machine, frame: Frame, node: nodes.With) -> Stepping:
     if len(node.items) != 1:
         return (yield from _lost(machine, frame, node))
     manager = machine.evaluate(frame, node.items[0].item)
@@ -273,11 +267,9 @@ def _with(machine: Machine, frame: Frame, node: cst.With) -> Stepping:
         return (yield from _lost(machine, frame, node))
     given = machine.call(enter) if not isinstance(enter, Unknown) else enter
     if node.items[0].asname is not None:
-        name = node.items[0].asname.name
-        assert isinstance(name, cst.BaseExpression)
-        targets.assign(machine, frame, name, given)
+        targets.assign(machine, frame, node.items[0].asname, given)
     try:
-        outcome = yield from _block(machine, frame, node.body.body)
+        outcome = yield from _block(machine, frame, node.body)
     except Raised as raised:
         if contexts.call_exit(machine, manager, raised) is not True:
             raise
@@ -286,12 +278,12 @@ def _with(machine: Machine, frame: Frame, node: cst.With) -> Stepping:
     return outcome
 
 
-_EXECUTORS: dict[type[cst.CSTNode], Callable[..., Stepping]] = {
-    cst.Expr: _expression,
-    cst.Assign: _assign,
-    cst.If: _if,
-    cst.For: _for,
-    cst.While: _while,
-    cst.Try: _try,
-    cst.With: _with,
+_EXECUTORS: dict[type[nodes.Node], Callable[..., Stepping]] = {
+    nodes.Expr: _expression,
+    nodes.Assign: _assign,
+    nodes.If: _if,
+    nodes.For: _for,
+    nodes.While: _while,
+    nodes.Try: _try,
+    nodes.With: _with,
 }

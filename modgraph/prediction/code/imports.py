@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from modgraph.prediction.code import names, targets, whole_modules
+from modgraph.prediction.code import names, whole_modules
 from modgraph.prediction.domain.calling import Raised
-from modgraph.prediction.domain.definitions import dotted
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.values import Value
 from modgraph.prediction.paths.guards import Guard
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -20,41 +18,31 @@ if TYPE_CHECKING:
 _UNITS_OF_A_NAME = 6
 
 
-def import_modules(machine: Machine, frame: Frame, node: cst.Import) -> Outcome:
+def import_modules(machine: Machine, frame: Frame, node: nodes.Import) -> Outcome:
     for alias in node.names:
-        module = dotted(alias.name) or ""
-        bound = alias.asname.name if alias.asname is not None else None
-        top = frame.parsed.bound_as(alias, module.partition(".")[0])
-        name = bound.value if isinstance(bound, cst.Name) else top
         if frame.function is not None:
-            machine.note_import(module)
-        _execute(machine, frame, module)
-        value = _guarded(machine, module, None, name if bound is None else f"{name} ")
-        targets.assign(machine, frame, cst.Name(name), value)
+            machine.note_import(alias.name)
+        _execute(machine, frame, alias.name)
+        value = _guarded(machine, alias.name, None, alias.bound if alias.asname is None else f"{alias.bound} ")
+        names.bind(machine, frame, alias.bound, value)
     return "normal"
 
 
-def import_names(machine: Machine, frame: Frame, node: cst.ImportFrom) -> Outcome:
-    module = (dotted(node.module) if node.module is not None else None) or ""
+def import_names(machine: Machine, frame: Frame, node: nodes.ImportFrom) -> Outcome:
     source = machine.finder.source(frame.module)
-    absolute = source.absolute(module, len(node.relative)) if source is not None else module
+    absolute = source.absolute(node.module, node.level) if source is not None else node.module
     if frame.function is not None:
         machine.note_import(absolute)
-    for alias in () if isinstance(node.names, cst.ImportStar) else node.names:
-        _execute(machine, frame, absolute, str(alias.name.value))
+    for alias in node.names:
+        _execute(machine, frame, absolute, alias.name)
     _execute(machine, frame, absolute)
-    if isinstance(node.names, cst.ImportStar):
+    if not node.names:
         _import_all(machine, frame, absolute)
         return "normal"
     for alias in node.names:
-        attribute = alias.name.value
-        assert isinstance(attribute, str)
         if frame.function is not None:
-            machine.note_import(f"{absolute}.{attribute}")
-        bound = alias.asname.name if alias.asname is not None else alias.name
-        value = _guarded(machine, absolute, attribute, attribute)
-        assert isinstance(bound, cst.BaseExpression)
-        targets.assign(machine, frame, bound, value)
+            machine.note_import(f"{absolute}.{alias.name}")
+        names.bind(machine, frame, alias.bound, _guarded(machine, absolute, alias.name, alias.name))
     return "normal"
 
 

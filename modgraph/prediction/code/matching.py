@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.code import control, names
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.python import keys
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
-def execute_match(machine: Machine, frame: Frame, node: cst.Match) -> Outcome:
+def execute_match(machine: Machine, frame: Frame, node: nodes.Match) -> Outcome:
     subject = machine.evaluate(frame, node.subject)
     return _cases(machine, frame, node, subject, 0)
 
@@ -27,7 +26,7 @@ Captures = dict[str, Value]
 """What a pattern binds: only where all of it has matched."""
 
 
-def _cases(machine: Machine, frame: Frame, node: cst.Match, subject: Value, position: int) -> Outcome:
+def _cases(machine: Machine, frame: Frame, node: nodes.Match, subject: Value, position: int) -> Outcome:
     while position < len(node.cases):
         case = node.cases[position]
         position += 1
@@ -39,7 +38,7 @@ def _cases(machine: Machine, frame: Frame, node: cst.Match, subject: Value, posi
             _bind(machine, frame, captures)
             guard = _guarded(machine, frame, case)
             if guard is True:
-                return machine.run_block(frame, case.body)
+                return machine.execute(frame, case.body)
             if guard is False:
                 continue
         since = machine.base.next_index
@@ -54,19 +53,19 @@ def _cases(machine: Machine, frame: Frame, node: cst.Match, subject: Value, posi
     return "normal"
 
 
-def _going_on(machine: Machine, frame: Frame, node: cst.Match, subject: Value, position: int) -> _Way:
+def _going_on(machine: Machine, frame: Frame, node: nodes.Match, subject: Value, position: int) -> _Way:
     return lambda: _cases(machine, frame, node, subject, position)
 
 
-def _running(machine: Machine, frame: Frame, case: cst.MatchCase) -> _Way:
-    return lambda: machine.run_block(frame, case.body)
+def _running(machine: Machine, frame: Frame, case: nodes.MatchCase) -> _Way:
+    return lambda: machine.execute(frame, case.body)
 
 
-def _taking(machine: Machine, frame: Frame, case: cst.MatchCase, rest: _Way) -> _Way:
+def _taking(machine: Machine, frame: Frame, case: nodes.MatchCase, rest: _Way) -> _Way:
     """A pattern that may match is taken to: what then its guard says."""
 
     def take() -> Outcome:
-        return rest() if _guarded(machine, frame, case) is False else machine.run_block(frame, case.body)
+        return rest() if _guarded(machine, frame, case) is False else machine.execute(frame, case.body)
 
     return take
 
@@ -79,7 +78,7 @@ def _binding(machine: Machine, frame: Frame, captures: Captures, then: _Way) -> 
     return bind
 
 
-def _guarded(machine: Machine, frame: Frame, case: cst.MatchCase) -> bool | None:
+def _guarded(machine: Machine, frame: Frame, case: nodes.MatchCase) -> bool | None:
     return True if case.guard is None else machine.truth(machine.evaluate(frame, case.guard))
 
 
@@ -88,53 +87,51 @@ def _bind(machine: Machine, frame: Frame, captures: Captures) -> None:
         names.bind(machine, frame, name, value)
 
 
-def _all_captured(machine: Machine, case: cst.MatchCase, captures: Captures) -> Captures:
+def _all_captured(machine: Machine, case: nodes.MatchCase, captures: Captures) -> Captures:
     """Every name that the pattern binds, where it is not known whether, and so not always to what, it matches."""
-    pending: list[cst.CSTNode] = [case.pattern]
+    pending: list[nodes.Node] = [case.pattern]
     found = dict(captures)
     while pending:
         node = pending.pop()
-        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
-            found.setdefault(node.name.value, machine.unknown("what a pattern captures is not known"))
-        elif isinstance(node, cst.MatchMapping) and node.rest is not None:
-            found.setdefault(node.rest.value, machine.unknown("what a pattern captures is not known"))
+        if isinstance(node, (nodes.MatchAs, nodes.MatchStar)) and node.name is not None:
+            found.setdefault(node.name, machine.unknown("what a pattern captures is not known"))
+        elif isinstance(node, nodes.MatchMapping) and node.rest is not None:
+            found.setdefault(node.rest, machine.unknown("what a pattern captures is not known"))
         pending.extend(node.children)
     return found
 
 
-def matches(
-    machine: Machine, frame: Frame, pattern: cst.MatchPattern, subject: Value, captures: Captures
-) -> bool | None:
+def matches(machine: Machine, frame: Frame, pattern: nodes.Pattern, subject: Value, captures: Captures) -> bool | None:
     """Whether the pattern matches; adds what it captures, also where it does not match in the end."""
-    if isinstance(pattern, cst.MatchAs):
+    if isinstance(pattern, nodes.MatchAs):
         matched: bool | None = True
         if pattern.pattern is not None:
             matched = matches(machine, frame, pattern.pattern, subject, captures)
         if matched is not False and pattern.name is not None:
-            captures[pattern.name.value] = subject
+            captures[pattern.name] = subject
         return matched
-    if isinstance(pattern, cst.MatchOr):
+    if isinstance(pattern, nodes.MatchOr):
         return _either(machine, frame, pattern, subject, captures)
-    if isinstance(pattern, cst.MatchValue):
+    if isinstance(pattern, nodes.MatchValue):
         return machine.equal(subject, machine.evaluate(frame, pattern.value))
-    if isinstance(pattern, cst.MatchSingleton):
+    if isinstance(pattern, nodes.MatchSingleton):
         return machine.truth(machine.compare("is", subject, machine.evaluate(frame, pattern.value)))
-    if isinstance(pattern, cst.MatchSequence):
+    if isinstance(pattern, nodes.MatchSequence):
         return _sequence(machine, frame, pattern, subject, captures)
-    if isinstance(pattern, cst.MatchMapping):
+    if isinstance(pattern, nodes.MatchMapping):
         return _mapping(machine, frame, pattern, subject, captures)
-    if isinstance(pattern, cst.MatchClass):
+    if isinstance(pattern, nodes.MatchClass):
         return _class(machine, frame, pattern, subject, captures)
     return None
 
 
-def _either(machine: Machine, frame: Frame, pattern: cst.MatchOr, subject: Value, captures: Captures) -> bool | None:
+def _either(machine: Machine, frame: Frame, pattern: nodes.MatchOr, subject: Value, captures: Captures) -> bool | None:
     """The first alternative that matches captures, and no other."""
     possible: list[Captures] = []
     certain = False
     for element in pattern.patterns:
         own: Captures = {}
-        matched = matches(machine, frame, element.pattern, subject, own)
+        matched = matches(machine, frame, element, subject, own)
         if matched is not False:
             possible.append(own)
         if matched:
@@ -152,7 +149,7 @@ def _all(results: list[bool | None]) -> bool | None:
 
 
 def _sequence(
-    machine: Machine, frame: Frame, pattern: cst.MatchSequence, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: nodes.MatchSequence, subject: Value, captures: Captures
 ) -> bool | None:
     if isinstance(subject, Unknown):
         return None
@@ -162,26 +159,26 @@ def _sequence(
     found = machine.iterate(subject)
     if isinstance(found, Unknown):
         return None
-    stars = [place for place, element in enumerate(pattern.patterns) if isinstance(element, cst.MatchStar)]
+    stars = [place for place, element in enumerate(pattern.patterns) if isinstance(element, nodes.MatchStar)]
     fixed = len(pattern.patterns) - len(stars)
     if len(found) < fixed or (not stars and len(found) != fixed):
         return False
     results: list[bool | None] = []
     place = 0
     for element in pattern.patterns:
-        if isinstance(element, cst.MatchStar):
+        if isinstance(element, nodes.MatchStar):
             taken = found[place : place + len(found) - fixed]
             place += len(taken)
             if element.name is not None:
-                captures[element.name.value] = machine.allocate(ListObject(list(taken)))
+                captures[element.name] = machine.allocate(ListObject(list(taken)))
         else:
-            results.append(matches(machine, frame, element.value, found[place], captures))
+            results.append(matches(machine, frame, element, found[place], captures))
             place += 1
     return _all(results)
 
 
 def _mapping(
-    machine: Machine, frame: Frame, pattern: cst.MatchMapping, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, pattern: nodes.MatchMapping, subject: Value, captures: Captures
 ) -> bool | None:
     mapping = machine.state.find(subject, DictObject)
     if mapping is None:
@@ -197,11 +194,13 @@ def _mapping(
         results.append(matches(machine, frame, element.pattern, value, captures))
     if pattern.rest is not None:
         rest = {key: value for key, value in mapping.entries.items() if key not in used}
-        captures[pattern.rest.value] = machine.allocate(DictObject(rest, mapping.open))
+        captures[pattern.rest] = machine.allocate(DictObject(rest, mapping.open))
     return _all(results)
 
 
-def _class(machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value, captures: Captures) -> bool | None:
+def _class(
+    machine: Machine, frame: Frame, pattern: nodes.MatchClass, subject: Value, captures: Captures
+) -> bool | None:
     cls = machine.evaluate(frame, pattern.cls)
     matched = machine.is_instance(subject, cls)
     if matched is False:
@@ -213,15 +212,15 @@ def _class(machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Val
         if isinstance(declared, TupleValue):
             arguments = [item.value for item in declared.items if isinstance(item, Constant)]
         elif len(pattern.patterns) == 1 and isinstance(cls, KnownClass):
-            results.append(matches(machine, frame, pattern.patterns[0].value, subject, captures))
+            results.append(matches(machine, frame, pattern.patterns[0], subject, captures))
     for name, element in zip(arguments, pattern.patterns, strict=False):
-        results.append(_attribute(machine, frame, name, element.value, subject, captures))
-    results += [_attribute(machine, frame, kwd.key.value, kwd.pattern, subject, captures) for kwd in pattern.kwds]
+        results.append(_attribute(machine, frame, name, element, subject, captures))
+    results += [_attribute(machine, frame, kwd.key, kwd.pattern, subject, captures) for kwd in pattern.kwds]
     return _all(results)
 
 
 def _attribute(
-    machine: Machine, frame: Frame, name: str, pattern: cst.MatchPattern, subject: Value, captures: Captures
+    machine: Machine, frame: Frame, name: str, pattern: nodes.Pattern, subject: Value, captures: Captures
 ) -> bool | None:
     value = machine.find_attribute(subject, name)
     if value is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.code import control, names
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Outcome, place_outside_torch
@@ -16,6 +14,7 @@ from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.python import exceptions, node_text
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _EXCEPTION = KnownClass("builtins.BaseException")
 
 
-def execute_raise(machine: Machine, frame: Frame, node: cst.Raise) -> Outcome:
+def execute_raise(machine: Machine, frame: Frame, node: nodes.Raise) -> Outcome:
     if node.exc is None:
         if frame.handling is not None:
             raise frame.handling
@@ -32,11 +31,11 @@ def execute_raise(machine: Machine, frame: Frame, node: cst.Raise) -> Outcome:
     raised = raised_from(machine, _exception(machine, frame, node.exc))
     exceptions.keep_context(machine, raised.exception)
     if node.cause is not None:
-        exceptions.keep_cause(machine, raised.exception, _cause(machine, frame, node.cause.item))
+        exceptions.keep_cause(machine, raised.exception, _cause(machine, frame, node.cause))
     raise raised
 
 
-def _cause(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+def _cause(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     """What follows `from`; a class is instantiated.
 
     Raises:
@@ -50,10 +49,10 @@ def _cause(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     return cause
 
 
-def _exception(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
+def _exception(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     """What is raised. A message that takes long to make is left out: nothing depends on it."""
     limit = machine.limit
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, nodes.Call):
         return machine.evaluate(frame, node)
     before, frames, depth = machine.state, len(machine.frames), machine.depth
     machine.state = before.fork()
@@ -91,7 +90,7 @@ def _message(machine: Machine, value: Value) -> str:
     return "..."
 
 
-def execute_assert(machine: Machine, frame: Frame, node: cst.Assert) -> Outcome:
+def execute_assert(machine: Machine, frame: Frame, node: nodes.Assert) -> Outcome:
     value = machine.test(frame, node.test)
     if machine.truth(value) is False:
         given = (machine.evaluate(frame, node.msg),) if node.msg is not None else ()
@@ -102,7 +101,7 @@ def execute_assert(machine: Machine, frame: Frame, node: cst.Assert) -> Outcome:
     return "normal"
 
 
-def execute_try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> Outcome:
+def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
     since = machine.base.next_index
     machine.guards.append(Guard(doubts=bool(node.handlers)))
     leaving = Leaving(frame)
@@ -110,7 +109,7 @@ def execute_try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> 
     certain: Raised | None = None
     frames = len(machine.frames)
     try:
-        outcome = machine.run_block(frame, node.body)
+        outcome = machine.execute(frame, node.body)
     except Raised as raised:
         certain = raised.kept()
         outcome = "dead"
@@ -124,9 +123,7 @@ def execute_try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> 
         ended = outcome
 
         def go_on() -> Outcome:
-            if ended == "normal" and orelse is not None:
-                return machine.run_block(frame, orelse.body)
-            return ended
+            return machine.execute(frame, orelse) if ended == "normal" else ended
 
         paths.append((machine.state, go_on))
     else:
@@ -146,7 +143,7 @@ def execute_try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> 
 def _finish(
     machine: Machine,
     frame: Frame,
-    node: cst.Try | cst.TryStar,
+    node: nodes.Try,
     paths: list[control.Path],
     unhandled: list[tuple[Raised, State]],
     leaving: Leaving,
@@ -165,14 +162,14 @@ def _finish(
         failure, machine.state = unhandled[0]
         if machine.guards:
             machine.guards[-1].extend(unhandled[1:])
-    if node.finalbody is not None:
-        last = node.finalbody.body
-        leaving.run(machine, lambda: machine.run_block(frame, last))
-    if node.finalbody is not None and (outcome != "dead" or failure is not None):
+    if node.finalbody:
+        last = node.finalbody
+        leaving.run(machine, lambda: machine.execute(frame, last))
+    if node.finalbody and (outcome != "dead" or failure is not None):
         value, outer = frame.value, frame.handling
         frame.handling = failure or outer
         try:
-            final = machine.run_block(frame, node.finalbody.body)
+            final = machine.execute(frame, node.finalbody)
         finally:
             frame.handling = outer
         if final != "normal":
@@ -186,9 +183,7 @@ def _finish(
     return outcome
 
 
-def handler_of(
-    machine: Machine, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
-) -> cst.ExceptHandler | cst.ExceptStarHandler | None:
+def handler_of(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> nodes.ExceptHandler | None:
     """The first handler that takes the exception; one whose class is not known is taken to."""
     for handler in node.handlers:
         if handler.type is None:
@@ -202,10 +197,10 @@ def handler_of(
 
 
 def _handlers(
-    machine: Machine, frame: Frame, node: cst.Try | cst.TryStar, raised: Raised
-) -> tuple[list[cst.ExceptHandler | cst.ExceptStarHandler], bool]:
+    machine: Machine, frame: Frame, node: nodes.Try, raised: Raised
+) -> tuple[list[nodes.ExceptHandler], bool]:
     """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
-    found: list[cst.ExceptHandler | cst.ExceptStarHandler] = []
+    found: list[nodes.ExceptHandler] = []
     for handler in node.handlers:
         takes: bool | None = True
         if handler.type is not None:
@@ -234,16 +229,14 @@ def _takes_more(machine: Machine, classes: Value) -> bool:
     return any(machine.is_subclass(one, KnownClass("builtins.ImportError")) is not True for one in each)
 
 
-def _handling(
-    machine: Machine, frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler, raised: Raised
-) -> Callable[[], Outcome]:
+def _handling(machine: Machine, frame: Frame, handler: nodes.ExceptHandler, raised: Raised) -> Callable[[], Outcome]:
     def handle() -> Outcome:
         outer, frame.handling = frame.handling, raised
-        bound = handler.name.name.value if handler.name and isinstance(handler.name.name, cst.Name) else None
+        bound = handler.name
         if bound is not None:
             names.bind(machine, frame, bound, raised.exception)
         try:
-            outcome = machine.run_block(frame, handler.body)
+            outcome = machine.execute(frame, handler.body)
         finally:
             frame.handling = outer
         if bound is not None and outcome == "normal":

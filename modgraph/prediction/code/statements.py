@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from modgraph.prediction.code import (
     contexts,
     control,
@@ -28,6 +26,7 @@ from modgraph.prediction.domain.values import NONE, Address, Value
 from modgraph.prediction.paths import given_up, several
 from modgraph.prediction.python import literal_texts, operators
 from modgraph.prediction.python.plain import lifted
+from modgraph.source import nodes
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.reached import Reached
@@ -38,21 +37,15 @@ if TYPE_CHECKING:
 Executor = Callable[["Machine", Frame, Any], Outcome]
 
 
-def execute(machine: Machine, frame: Frame, block: Sequence[cst.CSTNode]) -> Outcome:
+def execute(machine: Machine, frame: Frame, block: Sequence[nodes.Node]) -> Outcome:
     """Runs the statements in order until one of them leaves the block.
 
     Raises:
         Raised: what Python would certainly raise.
     """
-    statement: cst.CSTNode | None = None
+    statement: nodes.Node | None = None
     try:
         for statement in block:
-            if type(statement) is cst.SimpleStatementLine:  # isinstance is slow on classes of libcst
-                for small in statement.body:
-                    outcome = execute_one(machine, frame, small)
-                    if outcome != "normal":
-                        return outcome
-                continue
             outcome = execute_one(machine, frame, statement)
             if outcome != "normal":
                 return outcome
@@ -63,7 +56,7 @@ def execute(machine: Machine, frame: Frame, block: Sequence[cst.CSTNode]) -> Out
     return "normal"
 
 
-def execute_one(machine: Machine, frame: Frame, statement: cst.CSTNode) -> Outcome:
+def execute_one(machine: Machine, frame: Frame, statement: nodes.Node) -> Outcome:
     """Runs one statement. A fault of the interpreter itself leaves what the statement binds unknown."""
     machine.step()
     outer, frame.statement = frame.statement, statement
@@ -84,22 +77,18 @@ def execute_one(machine: Machine, frame: Frame, statement: cst.CSTNode) -> Outco
         frame.statement = outer
 
 
-def _give_up(machine: Machine, frame: Frame, statement: cst.CSTNode, error: Exception) -> None:
+def _give_up(machine: Machine, frame: Frame, statement: nodes.Node, error: Exception) -> None:
     unknown = machine.unknown(reason_of(error))
     machine.problem(unknown.reason, None, unknown.where)
-    written: list[cst.BaseExpression] = []
-    if isinstance(statement, cst.Assign):
-        written = [target.target for target in statement.targets]
-    elif isinstance(statement, (cst.AnnAssign, cst.AugAssign)):
+    written: list[nodes.Expression] = []
+    if isinstance(statement, nodes.Assign):
+        written = list(statement.targets)
+    elif isinstance(statement, (nodes.AnnAssign, nodes.AugAssign)):
         written = [statement.target]
     for target in written:
         targets.assign(machine, frame, target, unknown)
     if not written and frame.receiver is not None:
         machine.expose([frame.receiver], unknown)
-
-
-def run_block(machine: Machine, frame: Frame, suite: cst.BaseSuite) -> Outcome:
-    return execute(machine, frame, suite.body)
 
 
 def module_statement(
@@ -182,55 +171,56 @@ _EMPTY: Any = _NoSource()
 # ---- simple statements -----------------------------------------------------------------------------------------------
 
 
-def _expression(machine: Machine, frame: Frame, node: cst.Expr) -> Outcome:
-    if type(node.value) not in (cst.SimpleString, cst.ConcatenatedString):
+def _expression(machine: Machine, frame: Frame, node: nodes.Expr) -> Outcome:
+    if type(node.value) not in (nodes.SimpleString, nodes.ConcatenatedString):
         machine.evaluate(frame, node.value)
     return "normal"
 
 
-def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> Outcome:
+def _assign(machine: Machine, frame: Frame, node: nodes.Assign) -> Outcome:
     value = machine.evaluate(frame, node.value)
     for target in node.targets:
-        targets.assign(machine, frame, target.target, value)
+        targets.assign(machine, frame, target, value)
     return "normal"
 
 
-def _annotated(machine: Machine, frame: Frame, node: cst.AnnAssign) -> Outcome:
+def _annotated(machine: Machine, frame: Frame, node: nodes.AnnAssign) -> Outcome:
     if node.value is not None:
         targets.assign(machine, frame, node.target, machine.evaluate(frame, node.value))
     return "normal"
 
 
-def _augmented(machine: Machine, frame: Frame, node: cst.AugAssign) -> Outcome:
-    if type(node.target) is cst.Name and frame.function is not None:
+def _augmented(machine: Machine, frame: Frame, node: nodes.AugAssign) -> Outcome:
+    if type(node.target) is nodes.Name and frame.function is not None:
         names.require_own(machine, frame, node.target.value)
     current = machine.evaluate(frame, node.target)
     value = machine.evaluate(frame, node.value)
-    symbol = operators.AUGMENTED[type(node.operator)]
-    result = several.decided(machine, (current, value), lambda: operators.in_place(machine, symbol, current, value))
+    result = several.decided(
+        machine, (current, value), lambda: operators.in_place(machine, node.operator, current, value)
+    )
     targets.assign(machine, frame, node.target, result)
     return "normal"
 
 
-def _delete(machine: Machine, frame: Frame, node: cst.Del) -> Outcome:
+def _delete(machine: Machine, frame: Frame, node: nodes.Del) -> Outcome:
     targets.delete(machine, frame, node.target)
     return "normal"
 
 
-def _return(machine: Machine, frame: Frame, node: cst.Return) -> Outcome:
+def _return(machine: Machine, frame: Frame, node: nodes.Return) -> Outcome:
     frame.value = machine.evaluate(frame, node.value) if node.value is not None else NONE
     return "return"
 
 
-def _pass(machine: Machine, frame: Frame, node: cst.CSTNode) -> Outcome:
+def _pass(machine: Machine, frame: Frame, node: nodes.Node) -> Outcome:
     return "normal"
 
 
-def _break(machine: Machine, frame: Frame, node: cst.Break) -> Outcome:
+def _break(machine: Machine, frame: Frame, node: nodes.Break) -> Outcome:
     return "break" if frame.loops else _outside(machine, "break")
 
 
-def _continue(machine: Machine, frame: Frame, node: cst.Continue) -> Outcome:
+def _continue(machine: Machine, frame: Frame, node: nodes.Continue) -> Outcome:
     return "continue" if frame.loops else _outside(machine, "continue")
 
 
@@ -240,56 +230,51 @@ def _outside(machine: Machine, word: str) -> Outcome:
     return "normal"
 
 
-def _global(machine: Machine, frame: Frame, node: cst.Global) -> Outcome:
-    frame.global_names |= {item.name.value for item in node.names}
+def _global(machine: Machine, frame: Frame, node: nodes.Global) -> Outcome:
+    frame.global_names |= set(node.names)
     return "normal"
 
 
-def _nonlocal(machine: Machine, frame: Frame, node: cst.Nonlocal) -> Outcome:
-    frame.nonlocal_names |= {item.name.value for item in node.names}
+def _nonlocal(machine: Machine, frame: Frame, node: nodes.Nonlocal) -> Outcome:
+    frame.nonlocal_names |= set(node.names)
     return "normal"
 
 
-def _function(machine: Machine, frame: Frame, node: cst.FunctionDef) -> Outcome:
-    names.bind(
-        machine, frame, frame.parsed.bound_as(node, node.name.value), functions.define_function(machine, frame, node)
-    )
+def _function(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Outcome:
+    names.bind(machine, frame, node.bound, functions.define_function(machine, frame, node))
     return "normal"
 
 
-def _class(machine: Machine, frame: Frame, node: cst.ClassDef) -> Outcome:
-    names.bind(
-        machine, frame, frame.parsed.bound_as(node, node.name.value), functions.define_class(machine, frame, node)
-    )
+def _class(machine: Machine, frame: Frame, node: nodes.ClassDef) -> Outcome:
+    names.bind(machine, frame, node.bound, functions.define_class(machine, frame, node))
     return "normal"
 
 
 @cache
-def _executors() -> dict[type[cst.CSTNode], Executor]:
+def _executors() -> dict[type[nodes.Node], Executor]:
     """Built at the first statement: the modules it names import this one."""
     return {
-        cst.Expr: _expression,
-        cst.Assign: _assign,
-        cst.AnnAssign: _annotated,
-        cst.AugAssign: _augmented,
-        cst.Del: _delete,
-        cst.Return: _return,
-        cst.Pass: _pass,
-        cst.Break: _break,
-        cst.Continue: _continue,
-        cst.Global: _global,
-        cst.Nonlocal: _nonlocal,
-        cst.FunctionDef: _function,
-        cst.ClassDef: _class,
-        cst.Import: imports.import_modules,
-        cst.ImportFrom: imports.import_names,
-        cst.Assert: raising.execute_assert,
-        cst.Raise: raising.execute_raise,
-        cst.Try: raising.execute_try,
-        cst.TryStar: raising.execute_try,
-        cst.If: control.execute_if,
-        cst.For: control.execute_for,
-        cst.While: control.execute_while,
-        cst.With: contexts.execute_with,
-        cst.Match: matching.execute_match,
+        nodes.Expr: _expression,
+        nodes.Assign: _assign,
+        nodes.AnnAssign: _annotated,
+        nodes.AugAssign: _augmented,
+        nodes.Del: _delete,
+        nodes.Return: _return,
+        nodes.Pass: _pass,
+        nodes.Break: _break,
+        nodes.Continue: _continue,
+        nodes.Global: _global,
+        nodes.Nonlocal: _nonlocal,
+        nodes.FunctionDef: _function,
+        nodes.ClassDef: _class,
+        nodes.Import: imports.import_modules,
+        nodes.ImportFrom: imports.import_names,
+        nodes.Assert: raising.execute_assert,
+        nodes.Raise: raising.execute_raise,
+        nodes.Try: raising.execute_try,
+        nodes.If: control.execute_if,
+        nodes.For: control.execute_for,
+        nodes.While: control.execute_while,
+        nodes.With: contexts.execute_with,
+        nodes.Match: matching.execute_match,
     }

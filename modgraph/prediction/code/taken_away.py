@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.code import control
 from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Arguments, Raised
@@ -46,7 +44,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.paths.havoc import is_there
-from modgraph.source import containers
+from modgraph.source import containers, nodes
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
@@ -320,26 +318,30 @@ def _changes(machine: Machine, value: Value) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _may_change(node: cst.CSTNode) -> bool:
+def _may_change(node: nodes.Node) -> bool:
     """The function calls something, or stores somewhere else than in its own names."""
-    finder = _Changes()
-    node.visit(finder)
-    return finder.found
+    return any(map(_is_change, nodes.walk(node)))
 
 
-_CHANGES = (cst.Call, cst.Del, cst.Global, cst.Nonlocal, cst.Import, cst.ImportFrom, cst.AugAssign, cst.For, cst.With)
+_CHANGES = (
+    nodes.Call,
+    nodes.Del,
+    nodes.Global,
+    nodes.Nonlocal,
+    nodes.Import,
+    nodes.ImportFrom,
+    nodes.AugAssign,
+    nodes.For,
+    nodes.With,
+)
 
 
-class _Changes(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found = False
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, _CHANGES):
-            self.found = True
-        elif isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.NamedExpr)):
-            self.found = self.found or not isinstance(node.target, cst.Name)
-        return not self.found
+def _is_change(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.Assign):
+        return not all(isinstance(target, nodes.Name) for target in node.targets)
+    if isinstance(node, (nodes.AnnAssign, nodes.NamedExpr)):
+        return not isinstance(node.target, nodes.Name)
+    return isinstance(node, _CHANGES)
 
 
 # ---- methods of a library's class ------------------------------------------------------------------------------------

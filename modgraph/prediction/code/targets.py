@@ -5,58 +5,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.code import names
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.objects import ListObject
 from modgraph.prediction.domain.values import Unknown, Value
 from modgraph.prediction.python import attribute_changes
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
-def assign(machine: Machine, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+def assign(machine: Machine, frame: Frame, target: nodes.Expression, value: Value) -> None:
     """target = value."""
-    if type(target) is cst.Name:
+    if type(target) is nodes.Name:
         names.bind(machine, frame, target.value, value)
-    elif type(target) is cst.Attribute:
+    elif type(target) is nodes.Attribute:
         owner = machine.evaluate(frame, target.value)
-        attribute_changes.assign(machine, owner, target.attr.value, value)
-    elif type(target) is cst.Subscript:
+        attribute_changes.assign(machine, owner, target.attr, value)
+    elif type(target) is nodes.Subscript:
         owner = machine.evaluate(frame, target.value)
         machine.set_item(owner, machine.subscript_key(frame, target), value)
-    elif isinstance(target, (cst.Tuple, cst.List)):
+    elif isinstance(target, (nodes.Tuple, nodes.List)):
         unpack(machine, frame, target.elements, value)
 
 
-def delete(machine: Machine, frame: Frame, target: cst.BaseExpression) -> None:
+def delete(machine: Machine, frame: Frame, target: nodes.Expression) -> None:
     """del target."""
-    if type(target) is cst.Name:
+    if type(target) is nodes.Name:
         names.unbind(machine, frame, target.value)
-    elif type(target) is cst.Attribute:
-        attribute_changes.delete(machine, machine.evaluate(frame, target.value), target.attr.value)
-    elif type(target) is cst.Subscript:
+    elif type(target) is nodes.Attribute:
+        attribute_changes.delete(machine, machine.evaluate(frame, target.value), target.attr)
+    elif type(target) is nodes.Subscript:
         owner = machine.evaluate(frame, target.value)
         machine.delete_item(owner, machine.subscript_key(frame, target))
-    elif isinstance(target, (cst.Tuple, cst.List)):
+    elif isinstance(target, (nodes.Tuple, nodes.List)):
         for element in target.elements:
-            delete(machine, frame, element.value)
+            delete(machine, frame, element)
 
 
-def unpack(machine: Machine, frame: Frame, elements: Sequence[cst.BaseElement], value: Value) -> None:
+def unpack(machine: Machine, frame: Frame, elements: Sequence[nodes.Expression], value: Value) -> None:
     """a, *b, c = value."""
     found = machine.iterate(value)
-    starred = [position for position, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+    starred = [position for position, element in enumerate(elements) if isinstance(element, nodes.Starred)]
     if isinstance(found, Unknown):
         if not isinstance(value, Unknown):
             machine.may_refuse("ValueError")
         for element in elements:
-            single: Value = found
-            if isinstance(element, cst.StarredElement):
-                single = machine.allocate(ListObject([], found))
-            assign(machine, frame, element.value, single)
+            if isinstance(element, nodes.Starred):
+                assign(machine, frame, element.value, machine.allocate(ListObject([], found)))
+            else:
+                assign(machine, frame, element, found)
         return
     wanted = len(elements) - len(starred)
     if len(found) < wanted or (not starred and len(found) > wanted):
@@ -64,19 +63,21 @@ def unpack(machine: Machine, frame: Frame, elements: Sequence[cst.BaseElement], 
         raise machine.raises("ValueError", f"{problem} (expected {wanted}, got {len(found)})")
     if not starred:
         for element, item in zip(elements, found, strict=True):
-            assign(machine, frame, element.value, item)
+            assign(machine, frame, element, item)
         return
     before, after = starred[0], len(elements) - starred[0] - 1
     middle: list[Value] = found[before : len(found) - after]
     parts: list[Value] = [*found[:before], machine.allocate(ListObject(middle)), *found[len(found) - after :][:after]]
     for element, item in zip(elements, parts, strict=True):
-        assign(machine, frame, element.value, item)
+        assign(machine, frame, element.value if isinstance(element, nodes.Starred) else element, item)
 
 
-def bound_names(target: cst.BaseExpression) -> list[str]:
+def bound_names(target: nodes.Expression) -> list[str]:
     """The plain names in a target."""
-    if isinstance(target, cst.Name):
+    if isinstance(target, nodes.Name):
         return [target.value]
-    if isinstance(target, (cst.Tuple, cst.List)):
-        return [name for element in target.elements for name in bound_names(element.value)]
+    if isinstance(target, (nodes.Tuple, nodes.List)):
+        return [name for element in target.elements for name in bound_names(element)]
+    if isinstance(target, nodes.Starred):
+        return bound_names(target.value)
     return []

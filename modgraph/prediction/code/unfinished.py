@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.frames import Frame
@@ -28,13 +26,14 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths.given_up import without_limit
+from modgraph.source import nodes
 from modgraph.source.quiet import literal_value
 from modgraph.source.torch_names import REGISTERING
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-_LOOPS = (cst.For, cst.While)
+_LOOPS = (nodes.For, nodes.While)
 _HARMLESS = frozenset(
     (
         *("len", "isinstance", "issubclass", "hasattr", "getattr", "print", "range", "enumerate", "zip", "reversed"),
@@ -66,26 +65,23 @@ Names = dict[str, tuple[frozenset[Address], bool]]
 _NOTHING: tuple[frozenset[Address], bool] = (frozenset(), True)
 
 
-def note(limit: BaseException, frame: Frame, block: Sequence[cst.CSTNode], running: cst.CSTNode) -> None:
+def note(limit: BaseException, frame: Frame, block: Sequence[nodes.Node], running: nodes.Node) -> None:
     """A limit has ended a statement of a block: it and those after it were not run, or not to their end."""
     noted = limit.__dict__.setdefault("unfinished", [])
     place = next(index for index, each in enumerate(block) if each is running)
     rest = list(block[place + 1 :])
     inner = [begun for other, begun, _ in noted if other is frame]
-    if isinstance(running, _LOOPS) or not inner or isinstance(running, cst.SimpleStatementLine):
+    if isinstance(running, _LOOPS) or not inner or not any(nodes.blocks(running)):
         rest.insert(0, running)
     else:
         rest += _other_blocks(running, inner)
     noted.append((frame, block, rest))
 
 
-def _other_blocks(node: cst.CSTNode, begun: list[Sequence[cst.CSTNode]]) -> Iterator[cst.CSTNode]:
-    for child in node.children:
-        body = getattr(child, "body", None)
-        if isinstance(child, cst.BaseSuite) and not any(body is each for each in begun):
-            yield child
-        elif not isinstance(child, (cst.BaseSuite, cst.BaseExpression)):
-            yield from _other_blocks(child, begun)
+def _other_blocks(node: nodes.Node, begun: list[Sequence[nodes.Node]]) -> Iterator[nodes.Node]:
+    for block in nodes.blocks(node):
+        if not any(block is each for each in begun):
+            yield from block
 
 
 def doubt(machine: Machine, limit: BaseException, why: Unknown) -> None:
@@ -118,17 +114,17 @@ class _Reader:
         function: FunctionValue | None,
         environment: Address | None,
         names: Mapping[str, tuple[frozenset[Address], bool]],
-        statements: Iterable[cst.CSTNode],
+        statements: Iterable[nodes.Node],
     ) -> None:
         body = _Body(self, module, function, environment, dict(names))
-        nodes = [node for statement in statements for node in _nodes(statement)]
+        within = [node for statement in statements for node in nodes.walk(statement)]
         for _ in range(8):  # what is bound later in a loop counts for what stands before
             before = dict(body.names)
-            for node in nodes:
+            for node in within:
                 body.bind(node)
             if body.names == before:
                 break
-        for node in nodes:
+        for node in within:
             body.visit(node)
 
     def follow(self, function: FunctionValue, given: Names) -> bool:
@@ -136,12 +132,12 @@ class _Reader:
         key = (function.definition, frozenset(given.items()))
         if key in self.followed:
             return True
-        if self.n_followed >= MAX_FOLLOWED_BODIES or isinstance(function.definition.node, cst.Lambda):
+        if self.n_followed >= MAX_FOLLOWED_BODIES or isinstance(function.definition.node, nodes.Lambda):
             return False
         self.n_followed += 1
         self.followed.add(key)
         definition = function.definition
-        self.read(definition.module, function, function.closure, given, [definition.node.body])
+        self.read(definition.module, function, function.closure, given, nodes.body_of(definition.node))
         return True
 
 
@@ -154,25 +150,27 @@ class _Body:
         self.reader, self.machine = reader, reader.machine
         self.module, self.function, self.environment, self.names = module, function, environment, names
 
-    def bind(self, node: cst.CSTNode) -> None:
-        if isinstance(node, cst.Assign):
+    def bind(self, node: nodes.Node) -> None:
+        if isinstance(node, nodes.Assign):
             for each in node.targets:
-                self._bind(each.target, self.led_to(node.value))
-        elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)) and node.value is not None:
+                self._bind(each, self.led_to(node.value))
+        elif isinstance(node, (nodes.AnnAssign, nodes.NamedExpr)) and node.value is not None:
             self._bind(node.target, self.led_to(node.value))
-        elif isinstance(node, (cst.For, cst.CompFor)):
+        elif isinstance(node, (nodes.For, nodes.CompFor)):
             self._bind(node.target, (self.led_to(node.iter)[0], False))
-        elif isinstance(node, cst.WithItem) and node.asname is not None:
-            self._bind(node.asname.name, (self.led_to(node.item)[0], False))
+        elif isinstance(node, nodes.WithItem) and node.asname is not None:
+            self._bind(node.asname, (self.led_to(node.item)[0], False))
 
-    def _bind(self, target: cst.CSTNode, found: tuple[frozenset[Address], bool]) -> None:
-        if isinstance(target, cst.Name):
+    def _bind(self, target: nodes.Node, found: tuple[frozenset[Address], bool]) -> None:
+        if isinstance(target, nodes.Name):
             self._add(target.value, found)
-        elif isinstance(target, cst.Attribute):
-            self._add(f".{target.attr.value}", found)
-        elif isinstance(target, (cst.Tuple, cst.List)):
+        elif isinstance(target, nodes.Attribute):
+            self._add(f".{target.attr}", found)
+        elif isinstance(target, (nodes.Tuple, nodes.List)):
             for element in target.elements:
-                self._bind(element.value, (found[0], False))
+                self._bind(element, (found[0], False))
+        elif isinstance(target, nodes.Starred):
+            self._bind(target.value, (found[0], False))
 
     def _add(self, name: str, found: tuple[frozenset[Address], bool]) -> None:
         addresses, exact = self.names.get(name) or self._before(name)
@@ -195,30 +193,30 @@ class _Body:
             environment = scope.parent
         return None
 
-    def led_to(self, node: cst.CSTNode) -> tuple[frozenset[Address], bool]:
+    def led_to(self, node: nodes.Node) -> tuple[frozenset[Address], bool]:
         """The objects that the value of an expression is; or, where that is not exact, may be, hold or lie in."""
-        if isinstance(node, cst.Name):
+        if isinstance(node, nodes.Name):
             return self.names.get(node.value) or self._before(node.value)
-        if isinstance(node, cst.Attribute):
+        if isinstance(node, nodes.Attribute):
             return self._attribute(node)
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super":
+        if isinstance(node, nodes.Call) and isinstance(node.func, nodes.Name) and node.func.value == "super":
             receiver = self._receiver()
             return (frozenset() if receiver is None else frozenset([receiver])), True
-        if isinstance(node, cst.Call) and _last_name(node.func) in _PLAIN:
+        if isinstance(node, nodes.Call) and _last_name(node.func) in _PLAIN:
             return _NOTHING
-        if isinstance(node, cst.BaseSimpleComp):
+        if isinstance(node, nodes.SimpleComp):
             return self.led_to(node.elt)[0], False
-        parts = [self.led_to(child)[0] for child in node.children if not isinstance(child, cst.BaseSuite)]
+        parts = [self.led_to(child)[0] for child in node.children if not isinstance(child, nodes.Statement)]
         return frozenset().union(*parts), False
 
     def _receiver(self) -> Address | None:
         parameters = () if self.function is None else self.function.definition.parameters
-        found = self.led_to(cst.Name(parameters[0].name))[0] if parameters else frozenset()
+        found = self.led_to(nodes.Name(parameters[0].name))[0] if parameters else frozenset()
         return next(iter(found)) if len(found) == 1 else None
 
-    def _attribute(self, node: cst.Attribute) -> tuple[frozenset[Address], bool]:
+    def _attribute(self, node: nodes.Attribute) -> tuple[frozenset[Address], bool]:
         above, exact = self.led_to(node.value)
-        name = node.attr.value
+        name = node.attr
         later = self.names.get(f".{name}", _NOTHING)
         if not exact:
             return above | later[0], False
@@ -238,25 +236,30 @@ class _Body:
 
     # ---- what is changed -------------------------------------------------------------------------------------------
 
-    def visit(self, node: cst.CSTNode) -> None:
-        if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.For, cst.Del)):
+    def visit(self, node: nodes.Node) -> None:
+        if isinstance(node, nodes.Assign):
+            for target in node.targets:
+                self._store(target)
+        elif isinstance(node, (nodes.AugAssign, nodes.For, nodes.Del)):
             self._store(node.target)
-        elif isinstance(node, cst.AnnAssign):
-            self._store(node.target if node.value is not None else cst.Name("_"))
-        elif isinstance(node, cst.WithItem) and node.asname is not None:
-            self._store(node.asname.name)
-        elif isinstance(node, cst.Call):
+        elif isinstance(node, nodes.AnnAssign):
+            self._store(node.target if node.value is not None else nodes.Name("_"))
+        elif isinstance(node, nodes.WithItem) and node.asname is not None:
+            self._store(node.asname)
+        elif isinstance(node, nodes.Call):
             self._call(node)
-        if isinstance(node, cst.AugAssign):
+        if isinstance(node, nodes.AugAssign):
             self.reader.changed |= self.led_to(node.target)[0]
 
-    def _store(self, target: cst.CSTNode) -> None:
-        if isinstance(target, (cst.Tuple, cst.List)):
+    def _store(self, target: nodes.Node) -> None:
+        if isinstance(target, (nodes.Tuple, nodes.List)):
             for element in target.elements:
-                self._store(element.value)
-        elif isinstance(target, cst.Attribute):
-            self._stored(*self.led_to(target.value), target.attr.value)
-        elif isinstance(target, cst.Subscript):
+                self._store(element)
+        elif isinstance(target, nodes.Starred):
+            self._store(target.value)
+        elif isinstance(target, nodes.Attribute):
+            self._stored(*self.led_to(target.value), target.attr)
+        elif isinstance(target, nodes.Subscript):
             self.reader.changed |= self.led_to(target.value)[0]
 
     def _stored(self, objects: frozenset[Address], exact: bool, name: str) -> None:
@@ -266,13 +269,13 @@ class _Body:
             else:
                 self.reader.changed.add(address)
 
-    def _call(self, node: cst.Call) -> None:
-        name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+    def _call(self, node: nodes.Call) -> None:
+        name = node.func.attr if isinstance(node.func, nodes.Attribute) else ""
         arguments = [self.led_to(each.value) for each in node.args]
         if name in _ADDING:
             return
-        of, exact = self.led_to(node.func.value) if isinstance(node.func, cst.Attribute) else _NOTHING
-        if isinstance(node.func, cst.Name) and node.func.value in ("setattr", "delattr") and arguments:
+        of, exact = self.led_to(node.func.value) if isinstance(node.func, nodes.Attribute) else _NOTHING
+        if isinstance(node.func, nodes.Name) and node.func.value in ("setattr", "delattr") and arguments:
             self._by_name(*arguments[0], node.args[1:2])
             return
         if name in _REGISTERING and of:
@@ -288,9 +291,9 @@ class _Body:
         if not _is_harmless(callee):
             self.reader.changed |= of.union(*(each for each, _ in arguments))
 
-    def _applied(self, node: cst.BaseExpression, objects: frozenset[Address]) -> bool:
+    def _applied(self, node: nodes.Expression, objects: frozenset[Address]) -> bool:
         """Reads a function that is called with each module below; whether it could."""
-        of, exact = self.led_to(node.value) if isinstance(node, cst.Attribute) else _NOTHING
+        of, exact = self.led_to(node.value) if isinstance(node, nodes.Attribute) else _NOTHING
         function = self._callee(node, of, exact)
         if not isinstance(function, FunctionValue):
             return False
@@ -299,18 +302,18 @@ class _Body:
         given = dict(zip(names, [(of, exact)] * bound + [(objects, False)], strict=False))
         return len(names) > bound and self.reader.follow(function, given)
 
-    def _by_name(self, objects: frozenset[Address], exact: bool, name: Sequence[cst.Arg]) -> None:
+    def _by_name(self, objects: frozenset[Address], exact: bool, name: Sequence[nodes.Arg]) -> None:
         text = name[0].value if name else None
-        value = literal_value(text.value) if isinstance(text, cst.SimpleString) else None
+        value = literal_value(text.value) if isinstance(text, nodes.SimpleString) else None
         if isinstance(value, str):
             self._stored(objects, exact, value)
         else:
             self.reader.changed |= objects
 
-    def _followed(self, function: FunctionValue, node: cst.Call, of: frozenset[Address]) -> bool:
+    def _followed(self, function: FunctionValue, node: nodes.Call, of: frozenset[Address]) -> bool:
         parameters = function.definition.parameters
         names = {each.name for each in parameters}
-        if any(each.star or (each.keyword is not None and each.keyword.value not in names) for each in node.args):
+        if any(each.star or (each.keyword is not None and each.keyword not in names) for each in node.args):
             return False
         bound = 1 if of else 0
         given: Names = {parameters[0].name: (of, True)} if of and parameters else {}
@@ -321,36 +324,36 @@ class _Body:
             given[parameter.name] = self.led_to(each.value)
         for each in node.args:
             if each.keyword is not None:
-                given[each.keyword.value] = self.led_to(each.value)
+                given[each.keyword] = self.led_to(each.value)
         return self.reader.follow(function, given)
 
-    def _callee(self, node: cst.BaseExpression, of: frozenset[Address], exact: bool) -> Value | None:
+    def _callee(self, node: nodes.Expression, of: frozenset[Address], exact: bool) -> Value | None:
         """What is called, where that is certain."""
-        if isinstance(node, cst.Name) and (node.value in self.names or self._value(node.value) is not None):
+        if isinstance(node, nodes.Name) and (node.value in self.names or self._value(node.value) is not None):
             return self._value(node.value) if node.value not in self.names else None
         if of:
-            if not exact or len(of) != 1 or not isinstance(node, cst.Attribute):
+            if not exact or len(of) != 1 or not isinstance(node, nodes.Attribute):
                 return None
             return self._method(next(iter(of)), node)
         return attempt(self.machine, lambda: self._of_module(node), lambda _: None)
 
-    def _method(self, address: Address, node: cst.Attribute) -> Value | None:
-        name = node.attr.value
+    def _method(self, address: Address, node: nodes.Attribute) -> Value | None:
+        name = node.attr
         item = self.machine.state.find(address, ModuleObject)
         if item is None or any(name in store for store in (item.attributes, item.modules)):
             return None
-        is_super = isinstance(node.value, cst.Call) and self.function is not None
+        is_super = isinstance(node.value, nodes.Call) and self.function is not None
         after = self.function.owner if is_super and self.function is not None else None
         return attempt(self.machine, lambda: self.machine.class_attribute(item.cls, name, after), lambda _: None)
 
-    def _of_module(self, node: cst.CSTNode) -> Value | None:
-        if isinstance(node, cst.Name):
+    def _of_module(self, node: nodes.Node) -> Value | None:
+        if isinstance(node, nodes.Name):
             found = self.machine.find_attribute(ModuleReference(self.module), node.value)
             return found if found is not None else KnownFunction(f"builtins.{node.value}")
-        if not isinstance(node, cst.Attribute):
+        if not isinstance(node, nodes.Attribute):
             return None
         of = self._of_module(node.value)
-        return self.machine.find_attribute(of, node.attr.value) if isinstance(of, ModuleReference) else None
+        return self.machine.find_attribute(of, node.attr) if isinstance(of, ModuleReference) else None
 
 
 def _source_of(callee: Value | None) -> str:
@@ -360,10 +363,10 @@ def _source_of(callee: Value | None) -> str:
     return callee.name if isinstance(callee, KnownFunction) else ""
 
 
-def _last_name(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
+def _last_name(node: nodes.Expression) -> str:
+    if isinstance(node, nodes.Attribute):
+        return node.attr
+    return node.value if isinstance(node, nodes.Name) else ""
 
 
 def _is_harmless(callee: Value | None) -> bool:
@@ -379,11 +382,3 @@ def _is_harmless(callee: Value | None) -> bool:
         return name.rpartition(".")[2] in _OWN
     is_plain = name.startswith("torch.") and name.count(".") == 1
     return is_plain or name.startswith(("torch.nn.init.", "torch.nn.modules.", "torch.nn.functional.", "math."))
-
-
-def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    pending = [node]
-    while pending:
-        child = pending.pop()
-        yield child
-        pending.extend(child.children)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.domain.values import ClassValue, Value
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.code.memo import Fragment
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Caches:
-    literals: dict[cst.CSTNode, Value] = field(default_factory=dict)
+    literals: dict[nodes.Node, Value] = field(default_factory=dict)
     """Values of literals by their node; nodes are compared by identity."""
     literal_texts: dict[str, str] = field(default_factory=dict)
     """Texts of sources of which there is one object."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import libcst as cst
-
+from modgraph.source import nodes
 from modgraph.source.index import Definition, Statement
 from modgraph.source.parsed import Parsed
 
@@ -22,8 +21,8 @@ class Parameter:
 
     name: str
     kind: ParameterKind
-    default: cst.BaseExpression | None = None
-    annotation: cst.BaseExpression | None = None
+    default: nodes.Expression | None = None
+    annotation: nodes.Expression | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -39,8 +38,8 @@ class FunctionDefinition:
     qualname: str
     module: str
     parsed: Parsed
-    node: cst.FunctionDef | cst.Lambda
-    statement: cst.CSTNode
+    node: nodes.FunctionDef | nodes.Lambda
+    statement: nodes.Node
     """The statement in which it stands, for its line."""
 
     @cached_property
@@ -49,24 +48,25 @@ class FunctionDefinition:
 
     @cached_property
     def is_generator(self) -> bool:
-        return isinstance(self.node, cst.FunctionDef) and self.parsed.mentions("yield") and _yields(self.node.body)
+        return isinstance(self.node, nodes.FunctionDef) and self.parsed.mentions("yield") and _yields(self.node)
 
     @cached_property
-    def yielding(self) -> frozenset[cst.CSTNode]:
+    def yielding(self) -> frozenset[nodes.Node]:
         """The nodes of its body in which a `yield` of its own stands."""
-        found: set[cst.CSTNode] = set()
-        if isinstance(self.node, cst.FunctionDef):
-            _gather_yielding(self.node.body, found)
+        found: set[nodes.Node] = set()
+        if isinstance(self.node, nodes.FunctionDef):
+            for statement in self.node.body:
+                _gather_yielding(statement, found)
         return frozenset(found)
 
     @property
     def is_async(self) -> bool:
-        return isinstance(self.node, cst.FunctionDef) and self.node.asynchronous is not None
+        return isinstance(self.node, nodes.FunctionDef) and self.node.is_async
 
     @cached_property
     def bound_names(self) -> frozenset[str]:
         """Names that its own statements bind."""
-        return self.parsed.bound_by(self.node) if isinstance(self.node, cst.FunctionDef) else frozenset()
+        return frozenset(self.node.local_names if isinstance(self.node, nodes.FunctionDef) else ())
 
     @cached_property
     def takes_arguments(self) -> bool:
@@ -75,14 +75,14 @@ class FunctionDefinition:
     @cached_property
     def is_abstract(self) -> bool:
         """It stands under abc.abstractmethod."""
-        found = [getattr(each.decorator, "attr", each.decorator) for each in getattr(self.node, "decorators", ())]
-        return any(isinstance(name, cst.Name) and name.value == "abstractmethod" for name in found)
+        found = [getattr(each, "attr", getattr(each, "value", None)) for each in getattr(self.node, "decorators", ())]
+        return "abstractmethod" in found
 
     @cached_property
     def uses_receiver(self) -> bool:
         """Its first parameter serves for more than calling the method itself again."""
         first = self.parameters[0].name if self.parameters else ""
-        return self.parsed.mentions(first) and _uses(self.node.body, first, self.name)
+        return self.parsed.mentions(first) and _uses_in(self.node.body, first, self.name)
 
 
 @dataclass(eq=False)
@@ -93,7 +93,7 @@ class ClassDefinition:
     qualname: str
     module: str
     parsed: Parsed
-    node: cst.ClassDef
+    node: nodes.ClassDef
     """With a body of `pass` where `entry` is given."""
     entry: Definition | None
     """In the index of its module: its body is then read from there, name by name."""
@@ -132,74 +132,65 @@ _OF_PLAIN = frozenset(
 )
 
 
-def _is_plain(node: cst.BaseExpression) -> bool:
-    if isinstance(node, cst.Name):
+def _is_plain(node: nodes.Expression) -> bool:
+    if isinstance(node, nodes.Name):
         return node.value in _PLAIN
-    if isinstance(node, cst.BinaryOperation):
-        return isinstance(node.operator, cst.BitOr) and _is_plain(node.left) and _is_plain(node.right)
-    if isinstance(node, cst.Subscript):
-        origin = node.value.attr if isinstance(node.value, cst.Attribute) else node.value
-        name = origin.value if isinstance(origin, cst.Name) else ""
-        parts = [each.slice.value for each in node.slice if isinstance(each.slice, cst.Index)]
-        inside = all(isinstance(part, cst.Ellipsis) or _is_plain(part) for part in parts)
+    if isinstance(node, nodes.BinaryOperation):
+        return node.operator == "|" and _is_plain(node.left) and _is_plain(node.right)
+    if isinstance(node, nodes.Subscript):
+        name = node.value.attr if isinstance(node.value, nodes.Attribute) else getattr(node.value, "value", "")
+        parts = node.slice.elements if isinstance(node.slice, nodes.Tuple) else (node.slice,)
+        inside = all(isinstance(part, nodes.Ellipsis) or _is_plain(part) for part in parts)
         return name == "Literal" or (name in _OF_PLAIN and inside)
     return False
 
 
-def _annotation(param: cst.Param) -> cst.BaseExpression | None:
-    return param.annotation.annotation if param.annotation is not None else None
-
-
-def _parameters(params: cst.Parameters) -> Iterator[Parameter]:
+def _parameters(params: nodes.Parameters) -> Iterator[Parameter]:
     for param in params.posonly_params:
-        yield Parameter(param.name.value, "positional", param.default, _annotation(param))
+        yield Parameter(param.name, "positional", param.default, param.annotation)
     for param in params.params:
-        yield Parameter(param.name.value, "normal", param.default, _annotation(param))
-    if isinstance(params.star_arg, cst.Param):
-        yield Parameter(params.star_arg.name.value, "varargs")
+        yield Parameter(param.name, "normal", param.default, param.annotation)
+    if params.star_arg is not None:
+        yield Parameter(params.star_arg.name, "varargs")
     for param in params.kwonly_params:
-        yield Parameter(param.name.value, "keyword", param.default, _annotation(param))
+        yield Parameter(param.name, "keyword", param.default, param.annotation)
     if params.star_kwarg is not None:
-        yield Parameter(params.star_kwarg.name.value, "varkw")
+        yield Parameter(params.star_kwarg.name, "varkw")
 
 
-def _uses(node: cst.CSTNode, name: str, method: str) -> bool:
+def _uses_in(body: nodes.Expression | nodes.Block, name: str, method: str) -> bool:
+    return any(_uses(each, name, method) for each in (body if isinstance(body, tuple) else (body,)))
+
+
+def _uses(node: nodes.Node, name: str, method: str) -> bool:
     """`name` stands in it, other than in `name.method(...)`."""
-    if isinstance(node, cst.Name):
+    if isinstance(node, nodes.Name):
         return node.value == name
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    if isinstance(node, nodes.Call) and isinstance(node.func, nodes.Attribute):
         called = node.func
-        if isinstance(called.value, cst.Name) and called.value.value == name and called.attr.value == method:
+        if isinstance(called.value, nodes.Name) and called.value.value == name and called.attr == method:
             return any(_uses(argument, name, method) for argument in node.args)
     return any(_uses(child, name, method) for child in node.children)
 
 
-def _gather_yielding(node: cst.CSTNode, found: set[cst.CSTNode]) -> bool:
+def _gather_yielding(node: nodes.Node, found: set[nodes.Node]) -> bool:
     """Adds those of the nodes from this one down; whether it is one of them."""
-    if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.BaseParenthesizableWhitespace)):
+    if isinstance(node, (nodes.FunctionDef, nodes.ClassDef, nodes.Lambda)):
         return False
     inside = [_gather_yielding(child, found) for child in node.children]
-    if any(inside) or isinstance(node, cst.Yield):
+    if any(inside) or isinstance(node, nodes.Yield):
         found.add(node)
         return True
     return False
 
 
-def _yields(node: cst.CSTNode) -> bool:
+def _yields(node: nodes.Node) -> bool:
     """A `yield` stands in it, outside inner functions and classes."""
     for child in node.children:
-        if isinstance(child, cst.Yield):
+        if isinstance(child, nodes.Yield):
             return True
-        if isinstance(child, (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.BaseParenthesizableWhitespace)):
+        if isinstance(child, (nodes.FunctionDef, nodes.ClassDef, nodes.Lambda)):
             continue
         if _yields(child):
             return True
     return False
-
-
-def dotted(node: cst.BaseExpression) -> str | None:
-    """The text of a dotted name, `package.module.Name`; None of anything else."""
-    if isinstance(node, cst.Attribute):
-        owner = dotted(node.value)
-        return None if owner is None else f"{owner}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else None

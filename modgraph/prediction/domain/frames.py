@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import libcst as cst
-
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, ClassValue, FunctionValue, Value
+from modgraph.source import nodes
 from modgraph.source.parsed import Parsed
 
 Outcome = Literal["normal", "return", "break", "continue", "dead"]
@@ -51,7 +50,7 @@ class Frame:
     """First positional argument: what zero-argument `super()` is bound to."""
     class_scope: ClassValue | None = None
     """The class whose body this is."""
-    statement: cst.CSTNode | None = None
+    statement: nodes.Node | None = None
     """The one being executed."""
     global_names: frozenset[str] = frozenset()
     nonlocal_names: frozenset[str] = frozenset()
@@ -77,7 +76,7 @@ class Frame:
         """It runs a statement of a module's body: its local names are those of the module."""
         return self.function is None and self.class_scope is None and bool(self.module)
 
-    def location(self, expression: cst.CSTNode | None = None) -> SourceLocation:
+    def location(self, expression: nodes.Node | None = None) -> SourceLocation:
         if self.statement is None:
             return SourceLocation(self.parsed.file, self.parsed.first_line)
         return self.parsed.location(self.statement, expression)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
@@ -21,6 +19,7 @@ from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Choice, ClassValue, KnownClass, Unknown, Value
+from modgraph.source import nodes
 from modgraph.source.index import Definition, ImportedName, Statement
 from modgraph.source.modules import ModuleFinder, SourceModule
 
@@ -103,28 +102,24 @@ class Machine(Budget):
     # ---- code ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def evaluate(self, frame: Frame, node: cst.BaseExpression) -> Value:
+    def evaluate(self, frame: Frame, node: nodes.Expression) -> Value:
         """The value of an expression."""
 
     @abstractmethod
-    def test(self, frame: Frame, node: cst.BaseExpression) -> Value:
+    def test(self, frame: Frame, node: nodes.Expression) -> Value:
         """A value that is as true as that of the expression."""
 
     @abstractmethod
-    def subscript_key(self, frame: Frame, node: cst.Subscript) -> Value:
+    def subscript_key(self, frame: Frame, node: nodes.Subscript) -> Value:
         """What stands between the brackets: a value, a slice, or a tuple of these."""
 
     @abstractmethod
-    def execute(self, frame: Frame, block: Sequence[cst.CSTNode]) -> Outcome:
+    def execute(self, frame: Frame, block: Sequence[nodes.Node]) -> Outcome:
         """Runs the statements in order until one of them leaves the block."""
 
     @abstractmethod
-    def execute_one(self, frame: Frame, statement: cst.CSTNode) -> Outcome:
+    def execute_one(self, frame: Frame, statement: nodes.Node) -> Outcome:
         """Runs one statement."""
-
-    @abstractmethod
-    def run_block(self, frame: Frame, suite: cst.BaseSuite) -> Outcome:
-        """Runs the body of a compound statement."""
 
     @abstractmethod
     def module_statement(self, source: SourceModule, statement: Statement, environment: Address) -> dict[str, Value]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import EnvironmentObject
 from modgraph.prediction.domain.values import NONE, Address, BoundMethod, FunctionValue, KnownFunction, Unknown, Value
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -83,80 +82,77 @@ def _value(machine: Machine, owner: Address, chain: tuple[str, ...]) -> Value:
 
 
 @lru_cache(maxsize=1024)  # walking through a long function takes as long as running it
-def _chains(node: cst.CSTNode) -> list[tuple[str, tuple[str, ...]]]:
+def _chains(node: nodes.Node) -> list[tuple[str, tuple[str, ...]]]:
     """`name.a.b` for every use of a name in the function, and what is done with it: "rebound", "set", "called" or
     "read". Names of its own are among them; the caller knows which are free."""
     finder = _Finder()
-    node.visit(finder)
+    finder.visit(node)
     return list(dict.fromkeys(each for each in finder.found if each[1][0] not in finder.own or each[0] == "rebound"))
 
 
-class _Finder(cst.CSTVisitor):
+class _Finder(nodes.Visitor):
     def __init__(self) -> None:
         self.found: list[tuple[str, tuple[str, ...]]] = []
         self.own: set[str] = set()
 
-    def visit_Param(self, node: cst.Param) -> bool:  # noqa: N802 - libcst's name
-        self.own.add(node.name.value)
+    def visit_Param(self, node: nodes.Param) -> bool:  # noqa: N802 - after the kind of node
+        self.own.add(node.name)
         if node.default is not None:
-            node.default.visit(self)
+            self.visit(node.default)
         return False
 
-    def visit_Nonlocal(self, node: cst.Nonlocal) -> bool:  # noqa: N802
-        self.found.extend(("rebound", (item.name.value,)) for item in node.names)
+    def visit_Nonlocal(self, node: nodes.Nonlocal) -> None:  # noqa: N802
+        self.found.extend(("rebound", (name,)) for name in node.names)
+
+    def visit_Assign(self, node: nodes.Assign) -> bool:  # noqa: N802
+        for target in node.targets:
+            self._target(target)
+        self.visit(node.value)
         return False
 
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> bool:  # noqa: N802
-        return self._target(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> bool:  # noqa: N802
+    def visit_AnnAssign(self, node: nodes.AnnAssign) -> bool:  # noqa: N802
         if node.value is not None:
-            node.value.visit(self)
+            self.visit(node.value)
         return self._target(node.target)
 
-    def visit_AugAssign(self, node: cst.AugAssign) -> bool:  # noqa: N802
-        node.value.visit(self)
-        node.target.visit(self)
+    def visit_AugAssign(self, node: nodes.AugAssign) -> bool:  # noqa: N802
+        self.visit(node.value)
+        self.visit(node.target)
         return self._target(node.target)
 
-    def visit_Del(self, node: cst.Del) -> bool:  # noqa: N802
+    def visit_Del(self, node: nodes.Del) -> bool:  # noqa: N802
         return self._target(node.target)
 
-    def _target(self, node: cst.BaseExpression) -> bool:
+    def _target(self, node: nodes.Expression) -> bool:
         chain = _chain(node)
         if chain is None:
-            node.visit(self)
+            self.visit(node)
         elif len(chain) > 1:
             self.found.append(("set", chain))
         return False
 
-    def visit_Call(self, node: cst.Call) -> bool:  # noqa: N802
+    def visit_Call(self, node: nodes.Call) -> bool:  # noqa: N802
         chain = _chain(node.func)
         if chain is None:
             return True
         self.found.append(("called", chain))
         for argument in node.args:
-            argument.visit(self)
+            self.visit(argument)
         return False
 
-    def visit_Attribute(self, node: cst.Attribute) -> bool:  # noqa: N802
+    def visit_Attribute(self, node: nodes.Attribute) -> bool:  # noqa: N802
         chain = _chain(node)
         if chain is not None:
             self.found.append(("read", chain))
         return chain is None
 
-    def visit_Name(self, node: cst.Name) -> bool:  # noqa: N802
+    def visit_Name(self, node: nodes.Name) -> None:  # noqa: N802
         self.found.append(("read", (node.value,)))
-        return False
-
-    def visit_Arg(self, node: cst.Arg) -> bool:  # noqa: N802
-        node.value.visit(self)
-        return False
 
 
-def _chain(node: cst.BaseExpression) -> tuple[str, ...] | None:
+def _chain(node: nodes.Expression) -> tuple[str, ...] | None:
     names: list[str] = []
-    while isinstance(node, cst.Attribute):
-        names.append(node.attr.value)
+    while isinstance(node, nodes.Attribute):
+        names.append(node.attr)
         node = node.value
-    return (node.value, *reversed(names)) if isinstance(node, cst.Name) else None
+    return (node.value, *reversed(names)) if isinstance(node, nodes.Name) else None

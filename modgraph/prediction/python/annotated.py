@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject
 from modgraph.prediction.python import node_text
+from modgraph.source import nodes
 from modgraph.source.mangling import spelled
 from modgraph.source.quiet import python_tree
 
@@ -31,17 +30,16 @@ def annotated_texts(machine: Machine, item: ClassObject) -> Iterator[tuple[str, 
         yield from ((str(name.value), "") for name in getattr(listed, "items", ()))
         return
     if definition.entry is None:
-        nodes = list(definition.node.body.body)
+        statements = list(definition.node.body)
     else:
         source = machine.finder.source(definition.module)
-        nodes = []
+        statements = []
         for statement in definition.entry.body:
             if statement.kind in ("assign", "other", "delete") and source is not None:
-                nodes.extend(source.statement(statement).statements)
-    for node in nodes:
-        for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                yield small.target.value, node_text.source_of(small.annotation.annotation)
+                statements.extend(source.statement(statement).statements)
+    for node in statements:
+        if isinstance(node, nodes.AnnAssign) and isinstance(node.target, nodes.Name):
+            yield node.target.value, node_text.source_of(node.annotation)
 
 
 def annotated_names(machine: Machine, item: ClassObject) -> list[str]:

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import libcst as cst
-
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.machine import Machine
@@ -15,6 +13,8 @@ from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, V
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, ClassValue, Constant, Unknown, Value
 from modgraph.prediction.python import annotated
+from modgraph.source import nodes
+from modgraph.source.code_text import code_text
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import python_tree
@@ -65,7 +65,7 @@ def _evaluated(machine: Machine, cls: ClassValue, item: ClassObject, name: str) 
         return None
     parsed, node = found[0]
     if any(each.module == "__future__" and each.attribute == "annotations" for each in source.index.imports):
-        written = python_tree(cst.Module([]).code_for_node(node), mode="eval")
+        written = python_tree(code_text(node), mode="eval")
         return Constant(ast.unparse(written.body))
     environment = machine.allocate(EnvironmentObject(parent=item.closure))
     frame = Frame(definition.module, parsed, environment, class_scope=cls, statement=parsed.statements[0])
@@ -78,7 +78,7 @@ def _evaluated(machine: Machine, cls: ClassValue, item: ClassObject, name: str) 
         machine.frames.pop()
 
 
-def _annotating(source: SourceModule, statement: Statement, name: str) -> Iterator[tuple[Any, cst.BaseExpression]]:
+def _annotating(source: SourceModule, statement: Statement, name: str) -> Iterator[tuple[Any, nodes.Expression]]:
     lines = source.lines[statement.first_line - 1 : statement.last_line]
     if name not in statement.names or not any(":" in line for line in lines):
         return
@@ -87,9 +87,8 @@ def _annotating(source: SourceModule, statement: Statement, name: str) -> Iterat
     except SourceError:
         return
     for node in parsed.statements:
-        for small in node.body if isinstance(node, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name) and small.target.value == name:
-                yield parsed, small.annotation.annotation
+        if isinstance(node, nodes.AnnAssign) and isinstance(node.target, nodes.Name) and node.target.value == name:
+            yield parsed, node.annotation
 
 
 @models("inspect.get_annotations")

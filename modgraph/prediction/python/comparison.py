@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-import libcst as cst
-
 from modgraph.prediction.domain.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.domain.objects import (
     DictObject,
@@ -60,29 +58,12 @@ from modgraph.prediction.python.plain import number_unknown
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-_SYMBOLS: dict[type[cst.CSTNode], str] = {
-    cst.Equal: "==",
-    cst.NotEqual: "!=",
-    cst.LessThan: "<",
-    cst.LessThanEqual: "<=",
-    cst.GreaterThan: ">",
-    cst.GreaterThanEqual: ">=",
-    cst.Is: "is",
-    cst.IsNot: "is not",
-    cst.In: "in",
-    cst.NotIn: "not in",
-}
-
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-def symbol(node: cst.BaseCompOp) -> str:
-    return _SYMBOLS[type(node)]
 
 
 def truth(machine: Machine, value: Value) -> bool | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.objects import EnvironmentObject
 from modgraph.prediction.domain.registry import INSTALLED
@@ -31,6 +29,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import literal_texts
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -113,7 +112,7 @@ def is_no_number(value: object) -> bool:
     return isinstance(value, (float, complex)) and value != value
 
 
-def turn(machine: Machine, frame: Frame, node: cst.CSTNode) -> int:
+def turn(machine: Machine, frame: Frame, node: nodes.Node) -> int:
     """How many functions a `def` or lambda in a loop has made before: each turn makes another."""
     made = machine.state.change(frame.environment, EnvironmentObject).made
     number = made.get(id(node), 0)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from modgraph.prediction.domain.values import Choice, Unknown, Value
+from modgraph.source import nodes
+from modgraph.source.code_text import code_text
 from modgraph.source.reached import telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
-@lru_cache(maxsize=4096)
-def source_of(node: cst.CSTNode) -> str:
+def source_of(node: nodes.Node) -> str:
     """Its source text, shortened, for reasons."""
-    text = " ".join(cst.Module([]).code_for_node(node).split())
+    text = code_text(node)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def reason_of_test(machine: Machine, node: cst.BaseExpression, value: Value) -> str:
+def reason_of_test(machine: Machine, node: nodes.Expression, value: Value) -> str:
     """Why a branch is not decided."""
     because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
     if because.startswith("depends on `"):

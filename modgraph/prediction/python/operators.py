@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import ListObject, SetObject
@@ -34,38 +32,6 @@ from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
-
-BINARY: dict[type[cst.CSTNode], str] = {
-    cst.Add: "+",
-    cst.Subtract: "-",
-    cst.Multiply: "*",
-    cst.Divide: "/",
-    cst.FloorDivide: "//",
-    cst.Modulo: "%",
-    cst.Power: "**",
-    cst.MatrixMultiply: "@",
-    cst.LeftShift: "<<",
-    cst.RightShift: ">>",
-    cst.BitAnd: "&",
-    cst.BitOr: "|",
-    cst.BitXor: "^",
-}
-
-AUGMENTED: dict[type[cst.CSTNode], str] = {
-    cst.AddAssign: "+",
-    cst.SubtractAssign: "-",
-    cst.MultiplyAssign: "*",
-    cst.DivideAssign: "/",
-    cst.FloorDivideAssign: "//",
-    cst.ModuloAssign: "%",
-    cst.PowerAssign: "**",
-    cst.MatrixMultiplyAssign: "@",
-    cst.LeftShiftAssign: "<<",
-    cst.RightShiftAssign: ">>",
-    cst.BitAndAssign: "&",
-    cst.BitOrAssign: "|",
-    cst.BitXorAssign: "^",
-}
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -343,23 +309,23 @@ def _sets(machine: Machine, symbol: str, left: Value, right: Value) -> Value | N
 _ON_SETS = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
 
 
-def unary(machine: Machine, node: cst.BaseUnaryOp, value: Value) -> Value:
+def unary(machine: Machine, symbol: str, value: Value) -> Value:
     """-value, +value, ~value, not value."""
-    if isinstance(node, cst.Not):
+    if symbol == "not":
         truth = machine.truth(value)
         return Constant(not truth) if truth is not None else machine.unknown("its truth is not known", value)
     if isinstance(value, Choice):
-        return machine.distribute(value, lambda each: unary(machine, node, each))
+        return machine.distribute(value, lambda each: unary(machine, symbol, each))
     if isinstance(value, Constant):
         try:
-            if isinstance(node, cst.Minus):
+            if symbol == "-":
                 return Constant(-value.value)
-            if isinstance(node, cst.Plus):
+            if symbol == "+":
                 return Constant(+value.value)
             return Constant(~value.value)
         except TypeError as error:
             raise machine.raises("TypeError", str(error)) from None
-    name = {cst.Minus: "__neg__", cst.Plus: "__pos__", cst.BitInvert: "__invert__"}[type(node)]
+    name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
     method = _special(machine, value, name)
     if method is not None:
         return machine.call(method, (value,))
@@ -368,7 +334,7 @@ def unary(machine: Machine, node: cst.BaseUnaryOp, value: Value) -> Value:
         return inverted
     plain = _plain_member(machine, value)
     if plain is not value:
-        return unary(machine, node, plain)
+        return unary(machine, symbol, plain)
     return machine.unknown(f"{name} is not modelled", value)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject
@@ -31,6 +29,7 @@ from modgraph.prediction.python import literal_texts
 from modgraph.prediction.python.bounds import format_size, template_size, text_size
 from modgraph.prediction.python.plain import has_other_text, lifted, number_unknown, plain
 from modgraph.prediction.python.stand_ins import OtherTextError
+from modgraph.source import nodes
 from modgraph.source.quiet import literal_value
 from modgraph.source.reached import Reached
 
@@ -159,26 +158,26 @@ def _exception(machine: Machine, cls: Value, given: TupleValue) -> str | None:
         return None
 
 
-def concatenated(machine: Machine, frame: Frame, node: cst.ConcatenatedString) -> Value:
+def concatenated(machine: Machine, frame: Frame, node: nodes.ConcatenatedString) -> Value:
     left = machine.evaluate(frame, node.left)
     found = machine.binary("+", left, machine.evaluate(frame, node.right))
-    part: cst.BaseExpression = node
-    while isinstance(part, cst.ConcatenatedString) and isinstance(part.left, cst.SimpleString):
+    part: nodes.Expression = node
+    while isinstance(part, nodes.ConcatenatedString) and isinstance(part.left, nodes.SimpleString):
         part = part.right
-    if not isinstance(part, cst.SimpleString) or not isinstance(found, Constant):
+    if not isinstance(part, nodes.SimpleString) or not isinstance(found, Constant):
         return found
     return Constant(literal_texts.kept(machine, found.value))
 
 
-def formatted(machine: Machine, frame: Frame, node: cst.FormattedString) -> Value:
+def formatted(machine: Machine, frame: Frame, node: nodes.FormattedString) -> Value:
     """An f-string."""
     return _parts(machine, frame, node.parts, "r" in node.start.lower())
 
 
-def unread(machine: Machine, frame: Frame, node: cst.FormattedString) -> Value:
+def unread(machine: Machine, frame: Frame, node: nodes.FormattedString) -> Value:
     """An f-string that goes where nothing depends on it: what stands in it is evaluated, but not made into text."""
     for part in node.parts:
-        if isinstance(part, cst.FormattedStringExpression):
+        if isinstance(part, nodes.FormattedStringExpression):
             machine.evaluate(frame, part.expression)
     return Unknown("a text that is not needed", None, inert=True)
 
@@ -186,7 +185,7 @@ def unread(machine: Machine, frame: Frame, node: cst.FormattedString) -> Value:
 def _parts(machine: Machine, frame: Frame, parts: Any, raw: bool) -> Value:
     found: list[Value] = []
     for part in parts:
-        if isinstance(part, cst.FormattedStringText):
+        if isinstance(part, nodes.FormattedStringText):
             text = part.value.replace("{{", "{").replace("}}", "}")
             found.append(Constant(text if raw or "\\" not in text else _unescaped(text)))
         else:
@@ -220,30 +219,20 @@ def _piece(value: Value) -> str | Ends:
 def _unescaped(text: str) -> str:
     try:
         return str(literal_value('"""' + text.replace('"', '\\"') + '"""'))
-    except (ValueError, SyntaxError, cst.CSTValidationError):
+    except (ValueError, SyntaxError):
         return text
 
 
-def _replacement(machine: Machine, frame: Frame, part: cst.FormattedStringExpression) -> Value:
+def _replacement(machine: Machine, frame: Frame, part: nodes.FormattedStringExpression) -> Value:
     value = machine.evaluate(frame, part.expression)
     spec: Value = Constant("")
     if part.format_spec:
         spec = _parts(machine, frame, part.format_spec, False)
-    prefix = _as_written(part)
+    prefix = part.written or ""
     rendered = format_value(machine, value, part.conversion or ("r" if prefix and not part.format_spec else None), spec)
     if prefix:
         return put_together(machine, (Constant(prefix), rendered))
     return rendered
-
-
-def _as_written(part: cst.FormattedStringExpression) -> str:
-    """What `{value = }` shows before the value: its text with all its spaces; nothing without the `=`."""
-    if part.equal is None:
-        return ""
-    code = cst.Module([]).code_for_node
-    spaces = part.whitespace_before_expression, part.whitespace_after_expression
-    equal = f"{code(part.equal.whitespace_before)}={code(part.equal.whitespace_after)}"
-    return f"{code(spaces[0])}{code(part.expression)}{code(spaces[1])}{equal}"
 
 
 def format_value(machine: Machine, value: Value, conversion: str | None, spec: Value) -> Value:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import libcst as cst
-
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_EVALUATED_CHAIN, MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
@@ -14,6 +12,7 @@ from modgraph.prediction.domain.objects import DictObject, EnvironmentObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, OPEN, Constant, Unknown, Value
 from modgraph.prediction.python import items
+from modgraph.source import nodes
 from modgraph.source.parsed import Parsed
 from modgraph.source.reached import Reached
 
@@ -24,12 +23,11 @@ def evaluate(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(found, Unknown):
         return found
     statement = found.statement
-    small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and statement.body else None
-    if not isinstance(small, cst.Expr):
+    if not isinstance(statement, nodes.Expr):
         raise machine.raises("SyntaxError", "invalid syntax")
     machine.frames.append(found)
     try:
-        return machine.evaluate(found, small.value)
+        return machine.evaluate(found, statement.value)
     finally:
         machine.frames.pop()
 
@@ -92,8 +90,8 @@ def _prepared(machine: Machine, arguments: Arguments) -> Frame | Unknown:
     outer, where = machine.frames[-1], machine.where
     try:
         parsed = Parsed(text.value.strip().split("\n"), where.line if where else 1, where.file if where else "")
-    except cst.ParserSyntaxError as error:
-        raise machine.raises("SyntaxError", error.message) from None
+    except nodes.NotParsedError as error:
+        raise machine.raises("SyntaxError", str(error)) from None
     if not parsed.statements:
         return machine.unknown("the text that is evaluated is empty")
     environment = EnvironmentObject(parent=outer.environment)

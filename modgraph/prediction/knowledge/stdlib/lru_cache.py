@@ -10,8 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
-import libcst as cst
-
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
@@ -34,6 +32,7 @@ from modgraph.prediction.domain.values import (
     is_optional,
 )
 from modgraph.prediction.python import hashing
+from modgraph.source import nodes
 
 _CACHED = CACHED.name
 known_class(_CACHED)
@@ -236,24 +235,25 @@ def _is_pure(machine: Machine, function: Value) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _functions_called(node: cst.FunctionDef | cst.Lambda) -> frozenset[str] | None:
+def _functions_called(node: nodes.FunctionDef | nodes.Lambda) -> frozenset[str] | None:
     """The functions that it calls; None where it reads, makes or does anything else."""
-    own = {each.name.value for each in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)}
+    own = {each.name for each in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params)}
     called: set[str] = set()
-    pending: list[cst.CSTNode] = [node.body]
+    pending: list[nodes.Node] = [*nodes.body_of(node)]
     read: set[str] = set()
     while pending:
         part = pending.pop()
         if isinstance(part, _NOT_PURE):
             return None
-        if isinstance(part, (cst.AssignTarget, cst.AugAssign)):
-            if not isinstance(part.target, cst.Name):
-                return None
-            own.add(part.target.value)
-        if isinstance(part, cst.Call) and isinstance(part.func, cst.Name):
+        if isinstance(part, (nodes.Assign, nodes.AugAssign)):
+            for target in part.targets if isinstance(part, nodes.Assign) else (part.target,):
+                if not isinstance(target, nodes.Name):
+                    return None
+                own.add(target.value)
+        if isinstance(part, nodes.Call) and isinstance(part.func, nodes.Name):
             called.add(part.func.value)
             pending.extend(each.value for each in part.args)
-        elif isinstance(part, cst.Name):
+        elif isinstance(part, nodes.Name):
             read.add(part.value)
         else:
             pending.extend(part.children)
@@ -261,20 +261,30 @@ def _functions_called(node: cst.FunctionDef | cst.Lambda) -> frozenset[str] | No
 
 
 _NOT_PURE = (
-    *(cst.Attribute, cst.Subscript, cst.List, cst.Dict, cst.Set, cst.Lambda, cst.FunctionDef, cst.ClassDef),
     *(
-        cst.Global,
-        cst.Nonlocal,
-        cst.Import,
-        cst.ImportFrom,
-        cst.With,
-        cst.Try,
-        cst.For,
-        cst.While,
-        cst.Await,
-        cst.Yield,
+        nodes.Attribute,
+        nodes.Subscript,
+        nodes.List,
+        nodes.Dict,
+        nodes.Set,
+        nodes.Lambda,
+        nodes.FunctionDef,
+        nodes.ClassDef,
     ),
-    *(cst.BaseComp, cst.FormattedString, cst.Del),
+    *(
+        nodes.Global,
+        nodes.Nonlocal,
+        nodes.Import,
+        nodes.ImportFrom,
+        nodes.With,
+        nodes.Try,
+        nodes.For,
+        nodes.While,
+        nodes.Await,
+        nodes.Yield,
+    ),
+    *(nodes.SimpleComp, nodes.DictComp, nodes.FormattedString, nodes.Del),
+    *(nodes.Match, nodes.OtherExpression, nodes.OtherStatement),
 )
 
 

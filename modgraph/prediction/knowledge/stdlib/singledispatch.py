@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.definitions import dotted
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject
 from modgraph.prediction.domain.registry import known_class, models
@@ -21,6 +20,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.source import nodes
 
 _DISPATCHER = "functools._SingleDispatchCallable"
 
@@ -62,8 +62,7 @@ def _annotated(machine: Machine, function: FunctionValue) -> Value:
     node = function.definition.node
     parameters = [*node.params.posonly_params, *node.params.params]
     annotation = next((each.annotation for each in parameters if each.annotation is not None), None)
-    written = annotation.annotation if annotation is not None else None
-    name = dotted(written) if written is not None else None
+    name = nodes.dotted(annotation) if annotation is not None else None
     if name is None:
         return machine.unknown("the class of a dispatch is not known")
     found = machine.resolve(f"{function.definition.module}.{name}")

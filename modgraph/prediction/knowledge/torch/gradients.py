@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import libcst as cst
-
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
@@ -21,6 +19,8 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.source import nodes
+from modgraph.source.code_text import code_text
 
 _MODES = ("torch", "<gradients>")
 """Where a state keeps the contexts that are entered, the innermost last; there is no entry outside of all."""
@@ -95,14 +95,14 @@ def _may_be_decorated(machine: Machine) -> bool:
     """A function that runs has a decorator that speaks of gradients."""
     for frame in machine.frames:
         node = frame.function.definition.node if frame.function is not None else None
-        if isinstance(node, cst.FunctionDef) and node.decorators and _speaks_of_gradients(node):
+        if isinstance(node, nodes.FunctionDef) and node.decorators and _speaks_of_gradients(node):
             return True
     return False
 
 
 @lru_cache(maxsize=1024)
-def _speaks_of_gradients(node: cst.FunctionDef) -> bool:
-    texts = [cst.Module([]).code_for_node(each.decorator) for each in node.decorators]
+def _speaks_of_gradients(node: nodes.FunctionDef) -> bool:
+    texts = [code_text(each) for each in node.decorators]
     return any("grad" in text or "inference" in text for text in texts)
 
 

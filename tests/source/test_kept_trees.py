@@ -1,0 +1,91 @@
+"""What was lowered once is read from disk: no libcst is imported for it, and the answer is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODEL = """
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, flag=False):
+        super().__init__()
+        self.__hidden = nn.Linear(width, width)
+        if flag and (width > 3 or width
+                     < 2):
+            self.other = nn.Conv2d(width,
+                                   width, 3)
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(width, flag=k % 2) for k in range(3)])
+        self.named = nn.ModuleDict({f"b{k}": nn.Linear(k, 2) for k in (1, 2)})
+        self.which = nn.Linear(open("w").read(), 2)
+"""
+COMMAND = """
+import json, sys
+from modgraph import predict
+graph = predict("model.py:" + sys.argv[1])
+print(json.dumps({"graph": graph.to_json() if hasattr(graph, "to_json") else str(graph), "libcst": "libcst" in sys.modules}))
+"""
+
+
+def predicted(folder: Path, cache: str, name: str = "Net") -> dict[str, object]:
+    environment = {**os.environ, "MODGRAPH_CACHE": cache, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, name], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "model.py").write_text(MODEL, "utf-8")
+    return tmp_path
+
+
+def test_what_was_predicted_once_needs_no_libcst(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cache = str(tmp_path_factory.mktemp("cache"))
+    never = predicted(folder, "off")
+    first = predicted(folder, cache)
+    second = predicted(folder, cache)
+    assert first["libcst"]
+    assert not second["libcst"]
+    assert never["graph"] == first["graph"] == second["graph"]
+
+
+def test_a_part_that_is_new_is_added(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cache = str(tmp_path_factory.mktemp("cache"))
+    assert predicted(folder, cache, "Block")["libcst"]
+    assert predicted(folder, cache, "Net")["libcst"]
+    assert not predicted(folder, cache, "Block")["libcst"]
+    assert not predicted(folder, cache, "Net")["libcst"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"[1", b'{"1 2 ": "[[1,2,3,4,5],[[0]]]"}', b"\xff\xfe"])
+def test_a_damaged_entry_counts_as_absent(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, damage: bytes
+) -> None:
+    cache = tmp_path_factory.mktemp("cache")
+    whole = predicted(folder, str(cache))["graph"]
+    entries = list((cache / "trees").rglob("*.json"))
+    assert entries
+    for entry in entries:
+        entry.write_bytes(damage)
+    assert predicted(folder, str(cache))["graph"] == whole
+
+
+def test_a_change_of_the_file_is_seen(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cache = str(tmp_path_factory.mktemp("cache"))
+    before = predicted(folder, cache)["graph"]
+    (folder / "model.py").write_text(MODEL.replace("range(3)", "range(5)"), "utf-8")
+    assert predicted(folder, cache)["graph"] != before
