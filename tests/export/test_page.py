@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent.parent
 def no_renderer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages here have the summary for readers without scripting: drawing takes longer than all of these tests."""
 
-    def missing(*_: object) -> bytes:
+    def missing(*_: object, **__: object) -> bytes:
         raise ExportError("no Graphviz found")
 
     monkeypatch.setattr(images, "render", missing)

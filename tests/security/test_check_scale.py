@@ -16,6 +16,7 @@ import pytest
 
 from modgraph.cli import main
 from modgraph.config import MAX_PATTERN, MAX_PATTERNS
+from modgraph.prediction.code import whole_modules
 from modgraph.prediction.domain import budget
 from modgraph.rules import interpretation, mending, one_file
 from modgraph.rules.names import Project
@@ -328,6 +329,8 @@ def test_limits_that_cut_a_constructor_short_are_a_line_of_the_summary(
     assert main(given) == 1
     assert "not followed" not in capsys.readouterr().out
     monkeypatch.setattr(importlib.import_module(f"modgraph.prediction.{where}"), limit, value)
+    if limit == "MAX_IMPORT_WORK":  # a module that is executed whole needs none of it
+        monkeypatch.setattr(whole_modules, "MAX_EXECUTED_WORK", 1)
     main(given)
     said = capsys.readouterr()
     assert "1 class not followed to its end" in said.out

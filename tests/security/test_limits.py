@@ -15,6 +15,7 @@ import pytest
 
 from modgraph.errors import UnknownNameError
 from modgraph.prediction import entry, interpreter, predict_graph
+from modgraph.prediction.code import whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import budget, limits
 from modgraph.prediction.domain.objects import DictObject
@@ -133,7 +134,8 @@ class Block(nn.Module):
 
 
 def test_what_is_left_can_be_looked_at_after_every_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the rules do, which know of none."""
+    """As the rules do, which know of none. What is evaluated when it is asked for is left, not what was executed."""
+    monkeypatch.setattr(whole_modules, "MAX_EXECUTED_WORK", 1)
     monkeypatch.setattr(interpreter, "MAX_TREE_WORK", -limits.MAX_WORK)
     target = target_of(tmp_path, REGISTRY, "KINDS")
     prediction = with_deep_stack(lambda: entry.predict_target(target))

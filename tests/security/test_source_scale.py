@@ -20,6 +20,7 @@ import pytest
 
 from modgraph.errors import TargetError
 from modgraph.prediction import predict_graph
+from modgraph.prediction.code import whole_modules
 from modgraph.prediction.entry import predict_target  # which imports the parts in their order
 
 from modgraph.prediction.code import allowances, functions, import_order  # isort: skip
@@ -234,6 +235,9 @@ def test_a_class_with_too_many_bases_is_not_known(tmp_path: Path, monkeypatch: p
 
 
 def test_names_that_each_need_the_next_are_followed_to_a_depth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the module is not executed from top to bottom, in which order each is there before it is needed."""
+    assert predict_graph(parse_target(f"{written(tmp_path, SHAPES['name_chain'](40))}:Net")).complete
+    monkeypatch.setattr(whole_modules, "MAX_EXECUTED_WORK", 1)
     monkeypatch.setattr(allowances, "MAX_NAME_DEPTH", 20)
     graph = predict_graph(parse_target(f"{written(tmp_path, SHAPES['name_chain'](40))}:Net"))
     assert not graph.complete

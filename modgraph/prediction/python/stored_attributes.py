@@ -33,16 +33,30 @@ _KEYWORDS = "<keywords>"
 def _owner(value: Value) -> str:
     """Under what the attributes of such a value are kept; partials have no identity here, so one stands for all."""
     if isinstance(value, FunctionValue):
-        return f"<{value.definition.module}.{value.definition.qualname}>"
+        definition = value.definition
+        line = definition.parsed.line(definition.statement)
+        return f"<{definition.module}.{definition.qualname} {line}>"
     if isinstance(value, EnumMember):
         return f"<member {value.cls.address.index}.{value.name}>"
     return "<partials>"
 
 
+def _of_one(value: Value) -> str:
+    """The same of one of the functions that a `def` makes whenever it is come to."""
+    owner = _owner(value)
+    if not isinstance(value, FunctionValue) or (value.closure is None and not value.turn):
+        return owner
+    return f"{owner} {value.closure.index if value.closure is not None else ''} {value.turn}"
+
+
 def store(machine: Machine, value: FunctionValue | EnumMember | PartialValue, name: str, new: Value) -> None:
     if isinstance(value, PartialValue):
         new = points_to.either_of(machine.unknown("which partial an attribute was set on is not followed", new), (new,))
-    machine.state.globals[(_owner(value), name)] = new
+    owner = _of_one(value)
+    if owner != _owner(value):
+        why = machine.unknown("on which function of a `def` an attribute was set is not known", new)
+        machine.state.globals[(_owner(value), name)] = points_to.either_of(why, (new,))
+    machine.state.globals[(owner, name)] = new
 
 
 def stored(machine: Machine, value: Value, name: str) -> Value | None:
@@ -50,11 +64,15 @@ def stored(machine: Machine, value: Value, name: str) -> Value | None:
     if not machine.state.globals and not machine.base.globals:
         return None
     owner = _owner(value)
-    for key in ((owner, name), (owner, OPEN)):
-        found = machine.state.globals.get(key) or machine.base.globals.get(key)
+    for key in ((_of_one(value), name), (owner, name), (owner, OPEN)):
+        found = _read(machine, key)
         if found is not None:
             return found
     return None
+
+
+def _read(machine: Machine, key: tuple[str, str]) -> Value | None:
+    return machine.state.globals.get(key) or machine.base.globals.get(key)
 
 
 def opened(machine: Machine, function: FunctionValue) -> Unknown:
@@ -73,11 +91,11 @@ def cells(machine: Machine, function: FunctionValue) -> Unknown:
 
 def remade(machine: Machine, function: FunctionValue) -> Unknown | None:
     """Why a call of it runs something else than its `def` says."""
-    if not machine.state.globals:
+    if not machine.state.globals and not machine.base.globals:
         return None
     owner = _owner(function)
     for name in _MAKING:
-        new = machine.state.globals.get((owner, name))
+        new = _read(machine, (owner, name))
         if new is not None:
             return machine.unknown(f"{function.name} whose {name} may be another is not followed", new)
     return None
