@@ -33,6 +33,10 @@ class BaseResolver:
         self._stars: dict[str, tuple[SourceModule, ...]] = {}
         self._n_stars = 0
 
+    def begin(self) -> None:
+        """What was looked through so far does not count any more."""
+        self._n_stars = 0
+
     def is_module_class(self, module: SourceModule, name: str) -> bool:
         """Whether the dotted `name` ("nn.Linear", "Net") in `module` is `nn.Module` or derived from it.
 

@@ -47,6 +47,11 @@ class ModelFile(FileClasses):
         self._returned: dict[str, list[ast.Call]] = {}
         self._gives_module: dict[tuple[str, int], bool] = {}
 
+    def begin(self) -> None:
+        """Another target is looked for in it: what was spent on those before does not count."""
+        self._looks.spent = 0
+        self._resolver.begin()
+
     @cached_property
     def module_classes(self) -> list[str]:
         """Classes derived from nn.Module; one that is nested in another such is a part of it."""

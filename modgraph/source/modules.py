@@ -476,6 +476,14 @@ class ModuleFinder:
         """Of the modules whose text was asked for."""
         return [str(m.path) for m in self._found.values() if isinstance(m, SourceModule) and "text" in vars(m)]
 
+    def reads_the_same(self) -> bool:
+        """Whether the files that were read still say what they said then."""
+        read = [each for each in self._found.values() if isinstance(each, SourceModule) and "text" in vars(each)]
+        try:
+            return all(SourceModule(m.name, m.path, m.file, m.is_package).text == m.text for m in read)
+        except SourceError:
+            return False
+
     @property
     def looked_in(self) -> list[str]:
         """Directories on which it depends what was found, and what was not: not those of installed packages."""

@@ -8,6 +8,8 @@ it: by a factory function that needs none, or by a call whose arguments the text
 from __future__ import annotations
 
 import ast
+import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -89,8 +91,39 @@ def as_its_file_builds_it(target: Target) -> Target:
         return target
     if module is None or definition is None or definition.kind != "class":
         return target
-    file = ModelFile(_tree_of(module), module, BaseResolver(finder))
+    file = _kept_file(module, finder)
     return _buildable(target, target.name, file) if target.name in file.classes else target
+
+
+_MAX_KEPT = 4
+_kept: dict[tuple[object, ...], tuple[ModelFile, ModuleFinder, dict[str, float]]] = {}
+"""By where they lie and where names are looked up: the files of the latest targets, the finder that read what they
+import, and when the directories that it looked in were changed."""
+
+
+def _kept_file(module: SourceModule, finder: ModuleFinder) -> ModelFile:
+    """The file of a module, parsed; as it was parsed for the target before, where nothing has changed since that it
+    depends on."""
+    key = (module.name, str(module.path), module.file, finder.place)
+    found = _kept.pop(key, None)
+    if found is not None and found[1].reads_the_same() and found[2] == _changes(found[1].looked_in):
+        file, finder, _ = found
+        file.begin()
+    else:
+        file = ModelFile(_tree_of(module), module, BaseResolver(finder))
+    _kept[key] = (file, finder, _changes(finder.looked_in))
+    while len(_kept) > _MAX_KEPT:
+        del _kept[next(iter(_kept))]
+    return file
+
+
+def _changes(directories: Sequence[str]) -> dict[str, float]:
+    """When each was last changed; without those that are not there."""
+    found: dict[str, float] = {}
+    for each in directories:
+        with contextlib.suppress(OSError, ValueError):
+            found[each] = os.stat(each).st_mtime_ns
+    return found
 
 
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from modgraph.errors import TargetError
-from modgraph.source.roots import as_its_file_builds_it, find_roots
+from modgraph.source import roots as looking
+from modgraph.source.roots import as_its_file_builds_it, find_roots, models_of
 from modgraph.source.targets import parse_target
 
 
@@ -452,3 +454,36 @@ def test_a_package_without_classes_names_the_files_beside_it_that_have_some(tmp_
     with pytest.raises(TargetError) as caught:
         find_roots(parse_target("pkg/__init__.py", cwd=tmp_path))
     assert caught.value.hint == "it imports files that have some: pkg/models/__init__.py"
+
+
+# ---- one process, many targets ---------------------------------------------------------------------------------------
+
+BLOCK = "from torch import nn\nfrom other import Base\n\nclass Net(Base):\n    def __init__(self, width):\n        super().__init__()\n"
+
+
+def named(folder: Path, name: str) -> tuple[Any, ...]:
+    (target,) = models_of(parse_target(f"model.py:{name}", cwd=folder))
+    return target.name, target.arguments
+
+
+def test_a_file_is_read_again_when_it_or_what_it_imports_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("from torch import nn\nBase = nn.Module\n", "utf-8")
+    (tmp_path / "model.py").write_text(f"{BLOCK}\nnet = Net(3)\n", "utf-8")
+    assert named(tmp_path, "Net") == ("Net", (3,))
+    assert named(tmp_path, "Net") == ("Net", (3,))
+    (tmp_path / "model.py").write_text(f"{BLOCK}\nnet = Net(4)\n", "utf-8")
+    assert named(tmp_path, "Net") == ("Net", (4,))
+    (tmp_path / "model.py").write_text(f"{BLOCK}\ndef tiny():\n    return Net(4)\n", "utf-8")
+    assert named(tmp_path, "Net") == ("tiny", ())
+    (tmp_path / "other.py").write_text("from torch import nn\nBase = object  # no more\n", "utf-8")
+    assert named(tmp_path, "Net") == ("Net", (4,))
+
+
+def test_classes_of_one_file_are_looked_for_in_one_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other.py").write_text("from torch import nn\nBase = nn.Module\n", "utf-8")
+    (tmp_path / "model.py").write_text(
+        f"{BLOCK}\nclass Other(Net):\n    pass\n\nnet, other = Net(3), Other(5)\n", "utf-8"
+    )
+    assert named(tmp_path, "Net") == ("Net", (3,))
+    monkeypatch.setattr(looking, "_tree_of", lambda module: pytest.fail("it is parsed again"))
+    assert named(tmp_path, "Other") == ("Other", (5,))
