@@ -7,8 +7,10 @@ commands of its own: `tests/oracle/accuracy.py`, `tests/benchmarks/`.
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +69,62 @@ def undecided() -> tuple[int, int]:
     return models, false
 
 
+WALKED = """
+from torch import nn
+class Config:
+    width = 4
+class Net(nn.Module):
+    def __init__(self, cfg=Config()):
+        super().__init__()
+        self.first = nn.Conv2d(cfg.width, 8, 3)
+        self.conv = nn.Conv2d(cfg.width, 8, 3)
+"""
+
+
+def files_passed() -> tuple[int, int]:
+    """Files of the package in which a function runs for `self.conv = nn.Conv2d(cfg.width, 8, 3)`: where it is the first
+    such statement of the process, and where it is the second."""
+    sys.path.insert(0, str(ROOT))
+    from modgraph.prediction import predict_graph
+    from modgraph.prediction.code import statements
+    from modgraph.source import nodes
+    from modgraph.source.targets import parse_target
+
+    passed: dict[str, set[str]] = {}
+    execute_one = statements.execute_one
+
+    def watched(machine: Any, frame: Any, statement: Any) -> Any:
+        target = statement.targets[0] if isinstance(statement, nodes.Assign) else None
+        if not isinstance(target, nodes.Attribute) or target.attr not in ("first", "conv") or frame.module != "walked":
+            return execute_one(machine, frame, statement)
+        files = passed.setdefault(target.attr, set())
+        outer = sys.getprofile()
+        sys.setprofile(lambda running, event, _: files.add(running.f_code.co_filename) if event == "call" else None)
+        try:
+            return execute_one(machine, frame, statement)
+        finally:
+            sys.setprofile(outer)
+
+    statements.execute_one = watched
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "walked.py").write_text(WALKED, encoding="utf-8")
+            predict_graph(parse_target("walked.py:Net", cwd=Path(folder)))
+    finally:
+        statements.execute_one = execute_one
+    ours = [{name for name in passed[each] if f"{os.sep}modgraph{os.sep}" in name} for each in ("first", "conv")]
+    return len(ours[0]), len(ours[1])
+
+
 def main() -> None:
     found = imports()
+    cold, warm = files_passed()
     models, false = undecided()
     rows = [
         ("Python lines in `modgraph/` without stubs", f"{lines():,}"),
         ("modules of the prediction that import each other in circles", len(in_circles(found))),
         ("imports of the prediction that run up, of all", f"{upwards(found)} of {sum(map(len, found.values())):,}"),
+        ("files passed by `self.conv = nn.Conv2d(cfg.width, 8, 3)`, the first time and the second", f"{cold}, {warm}"),
         ("models with one flag nobody can tell, answered falsely", f"{false} of {models}"),
     ]
     print("| | |\n| --- | --: |")
