@@ -2,20 +2,21 @@
 
 `self.width = width` says nothing of what `width` is; `width // 2` and `range(self.width)` do: no module can be divided.
 An attribute is plain where one use at least is of that kind, and no use is one that a module could be meant for: a call
-of it, an attribute of it, an argument of a function that is not known.
+of it, an attribute of it, an argument of a function that is not known. `1 + self.width`, in a method other than the
+constructor, says less: a parameter may be added too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from modgraph.source.quiet import python_tree
 
-Verdict = Literal["proof", "neutral", "other"]
+Verdict = Literal["number", "arithmetic", "neutral", "other"]
+"""What a use says: a number, text or flag; a number or tensor; nothing; it may be anything."""
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 
 _ALWAYS_NUMBERS = (ast.FloorDiv, ast.Mod)
@@ -70,10 +71,13 @@ class _Uses:
     """Other attributes that are given the same."""
 
 
-def is_plain(name: str, texts: Iterable[str]) -> bool:
-    """Whether the attribute is a number or text by all that the classes with these texts do, of which one is derived
-    from the other."""
-    found = [uses_in(text) for text in texts]
+Uses: TypeAlias = "Mapping[str, _Uses]"
+_ANY = "*"
+"""In place of a name that is computed."""
+
+
+def kind_of(name: str, found: Sequence[Uses]) -> Literal["number", "no module", "unknown"]:
+    """What the attribute is by all that classes do with it, of which one is derived from the other."""
     names, pending, verdicts = {name}, [name], set[Verdict]()
     while pending:
         each = pending.pop()
@@ -82,10 +86,11 @@ def is_plain(name: str, texts: Iterable[str]) -> bool:
                 verdicts |= uses[each].verdicts
                 pending += uses[each].aliases - names
                 names |= uses[each].aliases
-    return "proof" in verdicts and "other" not in verdicts
+    if "other" in verdicts or any(_ANY in uses for uses in found):
+        return "unknown"
+    return "number" if "number" in verdicts else "no module" if "arithmetic" in verdicts else "unknown"
 
 
-@lru_cache(maxsize=256)
 def uses_in(text: str) -> Mapping[str, _Uses]:
     """By attribute of the instance, what the methods of a class do with it; of a text that is no Python, nothing."""
     try:
@@ -111,9 +116,22 @@ class _Method:
         self.receiver = first[0].arg if first else ""
         self.nodes = list(ast.walk(function))
         self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        self.by_text: dict[str, list[ast.expr]] = {}
+        """What is read, by its dotted text."""
+        self.by_name: dict[str, list[ast.Name | ast.arg]] = {}
+        """What is stored, and parameters of functions inside."""
+        for node in self.nodes:
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                self.by_text.setdefault(_dotted(node), []).append(node)
+            elif isinstance(node, ast.Name):
+                self.by_name.setdefault(node.id, []).append(node)
+            elif isinstance(node, ast.arg) and self.parents.get(node) is not function.args:
+                self.by_name.setdefault(node.arg, []).append(node)
 
     def read(self) -> None:
         for node in self.nodes:
+            if isinstance(node, ast.Call):
+                self._read_by_name(node)
             if not isinstance(node, ast.Attribute) or not _is_name(node.value, self.receiver):
                 continue
             uses = self.found.setdefault(node.attr, _Uses())
@@ -122,16 +140,25 @@ class _Method:
             elif isinstance(node.ctx, ast.Store):
                 uses.verdicts |= self._stored(node, uses)
 
+    def _read_by_name(self, node: ast.Call) -> None:
+        """`getattr(self, name)`, `vars(self)`: what is done with the attribute is not looked at."""
+        if not (isinstance(node.func, ast.Name) and node.args and _is_name(node.args[0], self.receiver)):
+            return
+        if node.func.id in ("getattr", "setattr", "delattr", "vars"):
+            name = node.args[1] if len(node.args) > 1 else None
+            known = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else _ANY
+            self.found.setdefault(known, _Uses()).verdicts.add("other")
+
     def _stored(self, target: ast.Attribute, uses: _Uses) -> set[Verdict]:
         statement = self.parents[target]
         if isinstance(statement, ast.AugAssign):
-            return {"proof" if _is_arithmetic(statement.op) else "neutral"}
+            return {"arithmetic" if _is_arithmetic(statement.op) else "neutral"}
         value = getattr(statement, "value", None)
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
             return {"neutral"}
         self._note_aliases(statement, uses)
         if _makes_number(value):
-            return {"proof"}
+            return {"arithmetic"}
         return self._given(value, uses) if _dotted(value) else {"neutral"}
 
     def _note_aliases(self, statement: ast.Assign | ast.AnnAssign, uses: _Uses) -> bool:
@@ -145,26 +172,19 @@ class _Method:
         """What is done, in this method, with what the attribute is given: a parameter, or `config.width`."""
         text = _dotted(value)
         root = text.partition(".")[0]
-        found: set[Verdict] = set()
-        for node in self.nodes:
-            if isinstance(node, ast.arg) and node.arg == root and self.parents.get(node) is not self.function.args:
-                found.add("other")  # another thing of that name
-            elif isinstance(node, ast.Name) and node.id == root and not isinstance(node.ctx, ast.Load):
-                found.add(self._rebound(node))
-            elif (
-                isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _dotted(node) == text
-            ):
-                found.add(self._verdict(node, uses))
+        found: set[Verdict] = {self._verdict(node, uses) for node in self.by_text.get(text, ())}
+        for node in self.by_name.get(root, ()):
+            found.add(self._rebound(node) if isinstance(node, ast.Name) else "other")  # another thing of that name
         return found
 
     def _rebound(self, target: ast.Name) -> Verdict:
         statement = self.parents[target]
         if isinstance(statement, ast.AugAssign):
-            return "proof" if _is_arithmetic(statement.op) else "other"
+            return "arithmetic" if _is_arithmetic(statement.op) else "other"
         if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
             return "other"
         if _makes_number(statement.value):
-            return "proof"
+            return "arithmetic"
         leaves = list(_alternatives(statement.value))
         same = all(isinstance(each, ast.Constant) or _is_name(each, target.id) for each in leaves)
         return "neutral" if same else "other"
@@ -175,7 +195,7 @@ class _Method:
         if isinstance(around, ast.BinOp):
             return self._of_arithmetic(around, node)
         if isinstance(around, ast.UnaryOp):
-            return "neutral" if isinstance(around.op, ast.Not) else "proof"
+            return "neutral" if isinstance(around.op, ast.Not) else self._computed
         if isinstance(around, ast.Compare):
             return self._of_comparison(around)
         if isinstance(around, ast.BoolOp) or (isinstance(around, ast.IfExp) and node is not around.test):
@@ -183,7 +203,7 @@ class _Method:
         if isinstance(around, (ast.IfExp, ast.If, ast.While, ast.Assert, ast.FormattedValue, ast.Expr)):
             return "neutral"
         if isinstance(around, ast.Slice):
-            return "proof"
+            return "number"
         if isinstance(around, ast.Subscript):
             return "neutral" if node is around.slice else "other"
         if isinstance(around, (ast.Assign, ast.AnnAssign)):
@@ -193,7 +213,7 @@ class _Method:
         if isinstance(around, ast.Attribute):
             call = self.parents[around]
             return (
-                "proof" if around.attr in _OF_TEXTS and isinstance(call, ast.Call) and call.func is around else "other"
+                "number" if around.attr in _OF_TEXTS and isinstance(call, ast.Call) and call.func is around else "other"
             )
         return self._of_argument(node, around)
 
@@ -201,16 +221,22 @@ class _Method:
         """In a constructor sizes are computed; elsewhere tensors, so that it may be a parameter."""
         left = around.left
         if isinstance(around.op, ast.Mod) and node is not left and isinstance(left, (ast.Constant, ast.JoinedStr)):
-            return "neutral" if isinstance(getattr(left, "value", ""), str) else "proof"
+            return "neutral" if isinstance(getattr(left, "value", ""), str) else "number"
+        if isinstance(around.op, _ALWAYS_NUMBERS):
+            return "number"
         with_number = any(_is_number(each) for each in (around.left, around.right))
-        certain = isinstance(around.op, _ALWAYS_NUMBERS) or with_number
         in_constructor = self.function.name == "__init__" and not isinstance(around.op, ast.Add)
-        return "proof" if certain or in_constructor else "neutral"
+        return self._computed if with_number or in_constructor else "neutral"
+
+    @property
+    def _computed(self) -> Verdict:
+        """What a computation says of what it is made with."""
+        return "number" if self.function.name == "__init__" else "arithmetic"
 
     def _of_comparison(self, around: ast.Compare) -> Verdict:
         ordered = all(isinstance(each, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for each in around.ops)
         with_number = any(_is_number(each) for each in (around.left, *around.comparators))
-        return "proof" if ordered and (with_number or self.function.name == "__init__") else "neutral"
+        return self._computed if ordered and (with_number or self.function.name == "__init__") else "neutral"
 
     def _of_argument(self, node: ast.expr, around: ast.AST) -> Verdict:
         """Of an argument of a call, also within a tuple or list of sizes."""
@@ -229,9 +255,9 @@ def _of_function(function: ast.expr) -> Verdict:
     root, _, rest = text.partition(".")
     last = rest.rpartition(".")[2]
     if text in (f"nn.{last}", f"torch.nn.{last}") and last in _LAYERS:
-        return "proof"
+        return "number"
     if root in _OF_NUMBERS or (text == f"torch.{last}" and last in _MAKING):
-        return "proof"
+        return "number"
     if text in _NOT_TELLING or text in (f"F.{last}", f"torch.nn.functional.{last}"):
         return "neutral"
     if text == f"torch.{last}":

@@ -10,7 +10,8 @@ from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.code.memo import Fragment
-    from modgraph.prediction.domain.definitions import FunctionDefinition
+    from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
+    from modgraph.source.plain_uses import Uses
 
 
 @dataclass(slots=True)
@@ -38,6 +39,8 @@ class Caches:
     functions: dict[int, FunctionDefinition] = field(default_factory=dict)
     installed: dict[str, bool] = field(default_factory=dict)
     """Of modules by name: whether they are of an installed package."""
+    uses: dict[ClassDefinition, Uses] = field(default_factory=dict)
+    """What the methods of a class do with its attributes."""
     naming_hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class of
     it has the method for that."""

@@ -3,12 +3,12 @@ it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from modgraph.prediction.domain.objects import ClassObject, ModuleObject
 from modgraph.prediction.domain.values import ClassValue, KnownClass
 from modgraph.source.modules import SourceError
-from modgraph.source.plain_uses import is_plain
+from modgraph.source.plain_uses import Uses, kind_of, uses_in
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 _CHARACTERS_OF_A_UNIT = 50
 
 
-def is_number_or_text(machine: Machine, module: ModuleObject, name: str) -> bool:
+def kind_by_uses(machine: Machine, module: ModuleObject, name: str) -> Literal["number", "no module", "unknown"]:
     """By every use of it in the classes of the module, all of which have to be known."""
-    texts: list[str] = []
+    found: list[Uses] = []
     for cls in machine.mro(module.cls):
         if isinstance(cls, KnownClass):
             continue
-        text = _text(machine, cls) if isinstance(cls, ClassValue) else None
-        if text is None:
-            return False
-        texts.append(text)
-    return is_plain(name, texts)
+        uses = _uses(machine, cls) if isinstance(cls, ClassValue) else None
+        if uses is None:
+            return "unknown"
+        found.append(uses)
+    return kind_of(name, found)
 
 
-def _text(machine: Machine, cls: ClassValue) -> str | None:
+def _uses(machine: Machine, cls: ClassValue) -> Uses | None:
     found = machine.state.find(cls.address, ClassObject)
     definition = found.definition if found is not None else None
     if definition is None or definition.entry is None:
@@ -37,9 +37,12 @@ def _text(machine: Machine, cls: ClassValue) -> str | None:
     source = machine.finder.source(definition.module)
     if source is None:
         return None
-    try:
-        text = "\n".join(source.lines[definition.entry.first_line - 1 : definition.entry.last_line])
-    except SourceError:
-        return None
-    source.spend_once(f"uses in {definition.qualname}", len(text) // _CHARACTERS_OF_A_UNIT)
-    return text
+    uses = machine.caches.uses
+    if definition not in uses:
+        try:
+            text = "\n".join(source.lines[definition.entry.first_line - 1 : definition.entry.last_line])
+        except SourceError:
+            return None
+        source.spend_once(f"uses in {definition.qualname}", len(text) // _CHARACTERS_OF_A_UNIT)
+        uses[definition] = uses_in(text)
+    return uses[definition]

@@ -136,16 +136,15 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
             raise machine.raises("AttributeError", f"property '{name}' has no setter")
         machine.call(held.setter, (address, value))
         return
-    if (
-        kind == "unknown"
-        and module.initialised
-        and not _is_size_of_a_layer(machine, name)
-        and not plain_attributes.is_number_or_text(machine, module, name)
-    ):
-        module.attributes.pop(name, None)
-        module.modules[name] = replace(machine.unknown("it may be a module", value), optional=True, where=machine.where)
-    else:
+    by_uses = "number"
+    if kind == "unknown" and module.initialised and not _is_size_of_a_layer(machine, name):
+        by_uses = plain_attributes.kind_by_uses(machine, module, name)
+    if by_uses == "number":
         module.attributes[name] = value
+        return
+    module.attributes.pop(name, None)
+    store, what = (module.modules, "module") if by_uses == "unknown" else (module.parameters, "parameter")
+    store[name] = replace(machine.unknown(f"it may be a {what}", value), optional=True, where=machine.where)
 
 
 def _is_size_of_a_layer(machine: Machine, name: str) -> bool:
