@@ -34,7 +34,8 @@ def _formatted(node: nodes.FormattedString) -> str:
 def _replaced(node: nodes.FormattedStringExpression) -> str:
     conversion = f"!{node.conversion}" if node.conversion else ""
     spec = f":{''.join(map(code_text, node.format_spec))}" if node.format_spec else ""
-    return f"{{{node.written or code_text(node.expression)}{conversion}{spec}}}"
+    text = node.written or code_text(node.expression)
+    return f"{{{' ' if text.startswith('{') else ''}{text}{conversion}{spec}}}"
 
 
 def _comp_for(node: nodes.CompFor) -> str:

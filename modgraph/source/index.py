@@ -14,6 +14,7 @@ from typing import Literal
 
 from modgraph.source.changed_objects import root_name, stored_in
 from modgraph.source.containers import FUNCTIONS
+from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax
 from modgraph.source.summaries import blocks
@@ -77,6 +78,9 @@ class Definition:
     """Of a class; empty for a function."""
     inline: bool = False
     """Header and body share a line."""
+    defaults: tuple[str, ...] | None = ()
+    """Of a function: the dotted names that its default arguments are; literals left out. None where one is anything
+    else, which may do something, or give something else later."""
 
 
 @dataclass(frozen=True)
@@ -240,9 +244,27 @@ def _definition(
         decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
         body=_statements(node.body, qualname + ".", definitions) if is_class else (),
         inline=inline,
+        defaults=() if isinstance(node, ast.ClassDef) else _defaults(node.args),
     )
     definitions[qualname] = definition
     return definition
+
+
+def _defaults(arguments: ast.arguments) -> tuple[str, ...] | None:
+    found: list[str] = []
+    pending = [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
+    while pending:
+        each = pending.pop()
+        name = dotted(each)
+        if name is not None:
+            found.append(name)
+        elif isinstance(each, ast.Tuple):
+            pending.extend(each.elts)
+        elif isinstance(each, ast.UnaryOp):
+            pending.append(each.operand)
+        elif not isinstance(each, ast.Constant):
+            return None
+    return tuple(sorted(found))
 
 
 def _header_end(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:

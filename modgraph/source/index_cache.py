@@ -93,6 +93,7 @@ def _encoded(index: ModuleIndex) -> Any:
                     definition.decorators,
                     body,
                     definition.inline,
+                    definition.defaults,
                 ]
             )
         return numbers[id(definition)]
@@ -123,7 +124,7 @@ def _decoded(entry: Any) -> ModuleIndex:
         )
 
     for row in entry["rows"]:
-        kind, name, qualname, first_line, line, last_line, body_line, bases, decorators, body, inline = row
+        kind, name, qualname, first_line, line, last_line, body_line, bases, decorators, body, inline, defaults = row
         made.append(
             Definition(
                 kind,
@@ -137,6 +138,7 @@ def _decoded(entry: Any) -> ModuleIndex:
                 tuple(decorators),
                 tuple(statement(each) for each in body),
                 inline,
+                None if defaults is None else tuple(defaults),
             )
         )
     exported = entry["exported"]

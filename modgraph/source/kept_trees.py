@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import importlib.util
 import json
 import os
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,7 +22,8 @@ from modgraph.source.index_cache import kept
 from modgraph.source.nesting import Readings
 
 _SHARE = 4
-"""An entry is written when what is new is at least that part of what is in it, so that its growth costs little."""
+"""An entry is written when a character of new source stands for at most so many kept ones, so that its growth costs
+little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +67,23 @@ class KeptTrees:
 
     def add(self, key: str, piece: Piece, n_characters: int) -> None:
         if kept() is not None:
-            self._new[key] = piece
-            self.n_new += n_characters
-            _changed[self.text] = self
+            with _lock:
+                self._new[key] = piece
+                self.n_new += n_characters
+                _changed[self.text] = self
 
     def write(self) -> None:
         place = kept()
         if place is None:
             return
-        rows = dict(self._rows or {})
-        for key, piece in self._new.items():
+        with _lock:
+            new, self._new, self.n_new = self._new, {}, 0
+            rows = dict(self._rows or {})
+        for key, piece in new.items():
             row = _text(piece)
             if row is not None:
                 rows[key] = row
-        self._rows, self._new, self.n_new = rows, {}, 0
+        self._rows = rows
         self.n_kept = sum(map(len, rows.values()))
         place.write(_entry(self.text), json.dumps(rows, separators=(",", ":")).encode("utf-8", "surrogatepass"))
 
@@ -92,14 +98,17 @@ class KeptTrees:
 
 
 _changed: dict[str, KeptTrees] = {}
+_lock = threading.Lock()
 
 
 def write_changed(*, everything: bool = False) -> None:
     """Keeps what was parsed since; of texts of which most is kept, what is new only `everything` writes."""
-    for text, trees in list(_changed.items()):
-        if everything or trees.n_new * _SHARE >= trees.n_kept:
-            del _changed[text]
-            trees.write()
+    with _lock:
+        ready = [each for each in _changed.values() if everything or each.n_new * _SHARE >= each.n_kept]
+        for each in ready:
+            del _changed[each.text]
+    for each in ready:
+        each.write()
 
 
 atexit.register(write_changed, everything=True)
@@ -112,9 +121,12 @@ def _entry(text: str) -> str:
 
 @cache
 def _salt() -> bytes:
-    """What nodes depend on beside the text: the code that makes them, and the Python that parses."""
+    """What nodes depend on beside the text: the code that makes them, the release of libcst, and Python."""
     folder = os.path.dirname(nodes.__file__)
     made = hashlib.sha256(f"{__version__} {sys.version}".encode())
+    parser = importlib.util.find_spec("libcst")
+    version = os.path.join(os.path.dirname(parser.origin or ""), "_version.py") if parser is not None else ""
+    made.update(read(version) if os.path.isfile(version) else b"")
     for name in ("nodes.py", "lowering.py", "parsed.py", "mangling.py", "nesting.py", "kept_trees.py"):
         path = os.path.join(folder, name)
         made.update(read(path) if os.path.isfile(path) else b"")

@@ -216,10 +216,11 @@ _OPERATORS: dict[type[cst.CSTNode], str] = {}
 
 
 def _operator(tree: Any) -> str:
-    """Its text, with one space between two words."""
-    found = _OPERATORS.get(type(tree))
+    """Its text, with one space between two words; what stands around and inside it in the source left out."""
+    kind = type(tree)
+    found = _OPERATORS.get(kind)
     if found is None:
-        found = _OPERATORS[type(tree)] = " ".join(cst.Module([]).code_for_node(tree).split())
+        found = _OPERATORS[kind] = " ".join(cst.Module([]).code_for_node(kind()).split())
     return found
 
 

@@ -51,6 +51,7 @@ _MAX_KEPT_TEXT = 4_000_000
 for the same."""
 _ASKED_OFTEN = 20
 """Names looked for in a text one by one; for more, its words are collected."""
+_GLOBAL = re.compile(r"(?:^|[;:])[ \t]*global\b((?:[^\n#;\\]|\\\n)*)", re.MULTILINE)
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 _BINDS_UNWRITTEN = re.compile(
@@ -117,6 +118,12 @@ class TextFacts:
     def words(self) -> frozenset[str]:
         text = self.text if self.is_ascii else f"{self.text}\n{unicodedata.normalize('NFKC', self.text)}"
         return frozenset(map(sys.intern, set(_WORD.findall(text))))
+
+    @cached_property
+    def declared_global(self) -> frozenset[str]:
+        """Names that a function may bind at module level."""
+        found = _GLOBAL.findall(self.text) if "global" in self.text else ()
+        return frozenset(name for each in found for name in _WORD.findall(each))
 
     @cached_property
     def is_ascii(self) -> bool:

@@ -67,8 +67,10 @@ class _Uses:
     """What is known of one attribute."""
 
     verdicts: set[Verdict] = field(default_factory=set)
-    aliases: set[str] = field(default_factory=set)
+    aliases: list[str] = field(default_factory=list)
     """Other attributes that are given the same."""
+    sources: list[_Uses] = field(default_factory=list)
+    """What is done with what it is given, shared by all attributes that are given it."""
 
 
 Uses: TypeAlias = "Mapping[str, _Uses]"
@@ -76,19 +78,37 @@ _ANY = "*"
 """In place of a name that is computed."""
 
 
-def kind_of(name: str, found: Sequence[Uses]) -> Literal["number", "no module", "unknown"]:
-    """What the attribute is by all that classes do with it, of which one is derived from the other."""
-    names, pending, verdicts = {name}, [name], set[Verdict]()
+Known = Literal["number", "no module", "unknown"]
+
+
+def kinds(found: Sequence[Uses]) -> dict[str, Known]:
+    """What attributes are by all that classes do with them, of which one is derived from the other."""
+    known: dict[str, Known] = {}
+    computed = any(_ANY in uses for uses in found)
+    for name in (each for uses in found for each in uses):
+        if name not in known:
+            together, verdicts = _together(name, found)
+            kind: Known = "number" if "number" in verdicts else "no module" if "arithmetic" in verdicts else "unknown"
+            known.update(dict.fromkeys(together, "unknown" if computed or "other" in verdicts else kind))
+    return known
+
+
+def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict]]:
+    """The attributes that are the same as this one, and what all uses of them say."""
+    names, verdicts, seen = {name}, set[Verdict](), set[int]()
+    pending = [uses[name] for uses in found if name in uses]
     while pending:
         each = pending.pop()
-        for uses in found:
-            if each in uses:
-                verdicts |= uses[each].verdicts
-                pending += uses[each].aliases - names
-                names |= uses[each].aliases
-    if "other" in verdicts or any(_ANY in uses for uses in found):
-        return "unknown"
-    return "number" if "number" in verdicts else "no module" if "arithmetic" in verdicts else "unknown"
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        verdicts |= each.verdicts
+        pending += each.sources
+        for alias in each.aliases:
+            if alias not in names:
+                names.add(alias)
+                pending += [uses[alias] for uses in found if alias in uses]
+    return names, verdicts
 
 
 def uses_in(text: str) -> Mapping[str, _Uses]:
@@ -116,6 +136,8 @@ class _Method:
         self.receiver = first[0].arg if first else ""
         self.nodes = list(ast.walk(function))
         self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        self.given: dict[object, _Uses] = {}
+        """By the text of what attributes are given, and by the statement that gives it to several."""
         self.by_text: dict[str, list[ast.expr]] = {}
         """What is read, by its dotted text."""
         self.by_name: dict[str, list[ast.Name | ast.arg]] = {}
@@ -159,32 +181,38 @@ class _Method:
         self._note_aliases(statement, uses)
         if _makes_number(value):
             return {"arithmetic"}
-        return self._given(value, uses) if _dotted(value) else {"neutral"}
+        text = _dotted(value)
+        if text:
+            uses.sources.append(self._given(text))
+        return {"neutral"}
 
     def _note_aliases(self, statement: ast.Assign | ast.AnnAssign, uses: _Uses) -> bool:
         """Adds the attributes that are given the value; whether it is given to these alone."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         own = [each for each in targets if isinstance(each, ast.Attribute) and _is_name(each.value, self.receiver)]
-        uses.aliases.update(each.attr for each in own)
+        if statement not in self.given:
+            self.given[statement] = _Uses(aliases=[each.attr for each in own])
+        uses.sources.append(self.given[statement])
         return len(own) == len(targets)
 
-    def _given(self, value: ast.expr, uses: _Uses) -> set[Verdict]:
-        """What is done, in this method, with what the attribute is given: a parameter, or `config.width`."""
-        text = _dotted(value)
-        root = text.partition(".")[0]
-        found: set[Verdict] = {self._verdict(node, uses) for node in self.by_text.get(text, ())}
-        for node in self.by_name.get(root, ()):
-            found.add(self._rebound(node) if isinstance(node, ast.Name) else "other")  # another thing of that name
-        return found
+    def _given(self, text: str) -> _Uses:
+        """What is done, in this method, with what attributes are given: a parameter, or `config.width`."""
+        if text not in self.given:
+            uses = self.given[text] = _Uses()
+            uses.verdicts.update([self._verdict(node, uses) for node in self.by_text.get(text, ())])
+            for node in self.by_name.get(text.partition(".")[0], ()):  # else another thing of that name
+                uses.verdicts.add(self._rebound(node) if isinstance(node, ast.Name) else "other")
+        return self.given[text]
 
     def _rebound(self, target: ast.Name) -> Verdict:
         statement = self.parents[target]
+        always = self.parents.get(statement) is self.function
         if isinstance(statement, ast.AugAssign):
-            return "arithmetic" if _is_arithmetic(statement.op) else "other"
+            return "arithmetic" if always and _is_arithmetic(statement.op) else "other"
         if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
             return "other"
         if _makes_number(statement.value):
-            return "arithmetic"
+            return "arithmetic" if always else "neutral"
         leaves = list(_alternatives(statement.value))
         same = all(isinstance(each, ast.Constant) or _is_name(each, target.id) for each in leaves)
         return "neutral" if same else "other"

@@ -469,7 +469,7 @@ def _execute_body(machine: Machine, cls: ClassValue, definition: ClassDefinition
     environment = machine.allocate(EnvironmentObject(parent=closure))
     frame = Frame(source.name, definition.parsed, environment, class_scope=cls)
     for statement in body:
-        if whole_modules.member_waits(source, statement, body):
+        if whole_modules.member_waits(machine, source, statement, body):
             continue
         for name in statement.names or ("",):
             _run_class_statement(machine, source, frame, statement, name)

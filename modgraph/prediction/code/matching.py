@@ -213,6 +213,8 @@ def _class(
             arguments = [item.value for item in declared.items if isinstance(item, Constant)]
         elif len(pattern.patterns) == 1 and isinstance(cls, KnownClass):
             results.append(matches(machine, frame, pattern.patterns[0], subject, captures))
+    if len(arguments) < len(pattern.patterns) and isinstance(cls, ClassValue):
+        return None  # what generates its `__match_args__` is not followed
     for name, element in zip(arguments, pattern.patterns, strict=False):
         results.append(_attribute(machine, frame, name, element, subject, captures))
     results += [_attribute(machine, frame, kwd.key, kwd.pattern, subject, captures) for kwd in pattern.kwds]

@@ -29,6 +29,11 @@ def value(machine: Machine, source: SourceModule, name: str, type_checking: bool
     return None
 
 
+def brings(machine: Machine, module: str, name: str) -> bool:
+    """Whether a star import of that module gives the name a value."""
+    return (not name.startswith("_") or _exports(machine, module, name)) and _star(machine, module, name) is not None
+
+
 def _exports(machine: Machine, module: str, name: str) -> bool:
     source = machine.finder.source(module)
     return source is not None and name in (source.index.exported or ())

@@ -8,9 +8,11 @@ Where a module cannot be executed to its end, `NotWholeError` says so, and all a
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.code import star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -21,13 +23,13 @@ from modgraph.prediction.domain.values import Address
 from modgraph.prediction.python import standard_sources
 from modgraph.source.index import Statement
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
+from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-_PROGRAM = re.compile(r"if\s+(?:__name__\s*==|(?:\w+\.)?TYPE_CHECKING\b)")
+_PROGRAM = re.compile(r"if\s+(?:__name__\s*==\s*(?:'__main__'|\"__main__\")|(?:\w+\.)?TYPE_CHECKING)\s*:")
 _TEXT = re.compile(r"[rRuU]{0,2}[\"']")
-_HAS_DEFAULT = re.compile(r"=|\blambda\b")
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLAIN_DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
 
@@ -92,8 +94,8 @@ def _execute(machine: Machine, source: SourceModule) -> None:
         why = f"what importing {source.name} changes is not followed"
     except NotWholeError as error:
         del machine.modules.whole[source.name]
-        machine.problem(f"what importing {source.name} changes is not known: {error}")
-        return
+        why = f"what importing {source.name} changes is not known: {error}"
+        machine.problem(why)
     changed = [index for index, item in before.items() if base.objects[index] is not item]
     if changed and machine.undecided:
         machine.problem(f"{why}: it is imported on some paths only")
@@ -115,23 +117,59 @@ def _execute_body(machine: Machine, source: SourceModule) -> None:
 def _take(machine: Machine, whole: Whole, statement: Statement) -> None:
     source = whole.source
     text = source.lines[statement.first_line - 1]
-    if statement.kind == "expression" and _TEXT.match(text):
+    if statement.kind == "expression" and _TEXT.match(text) and _is_text(source, statement):
         return
-    if statement.kind == "compound" and _PROGRAM.match(text) and not _has_else(source, statement):
+    if (
+        statement.kind == "compound"
+        and _PROGRAM.match(text)
+        and not _has_else(source, statement)
+        and _is_typings(source)
+    ):
         return
     if statement.kind == "import":
         for imported in statement.imports:
             require(machine, source.absolute(imported.module, imported.level), imported.attribute)
+            if imported.attribute == "*":
+                _rebind(machine, whole, source.absolute(imported.module, imported.level))
     if _can_wait(machine, whole, statement):
         for name in statement.names:
-            machine.modules.namespaces.setdefault(source.name, {}).pop(name, None)
-            machine.base.globals.pop((source.name, name), None)
-            machine.state.globals.pop((source.name, name), None)
+            _unbind(machine, whole, name)
             whole.waiting[name] = statement
         return
     _run(machine, whole, statement)
     for name in statement.names:
         whole.waiting.pop(name, None)
+
+
+def _unbind(machine: Machine, whole: Whole, name: str) -> None:
+    """What the name was given so far is no more."""
+    module = whole.source.name
+    machine.modules.namespaces.setdefault(module, {}).pop(name, None)
+    machine.base.globals.pop((module, name), None)
+    machine.state.globals.pop((module, name), None)
+    whole.waiting.pop(name, None)
+
+
+def _rebind(machine: Machine, whole: Whole, module: str) -> None:
+    """A star import gives names that were there another value."""
+    for name in whole.source.index.names:
+        key = (whole.source.name, name)
+        is_there = name in whole.waiting or key in machine.base.globals or key in machine.state.globals
+        if is_there and star_imports.brings(machine, module, name):
+            _unbind(machine, whole, name)
+
+
+def _is_text(source: SourceModule, statement: Statement) -> bool:
+    """It is a string, as those that document are, and nothing is done with it."""
+    try:
+        return isinstance(literal_value("\n".join(source.lines[statement.first_line - 1 : statement.last_line])), str)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return False
+
+
+def _is_typings(source: SourceModule) -> bool:
+    """`TYPE_CHECKING` is the one of `typing`, which is false when a module is executed."""
+    return all(each.kind == "import" for each in source.index.statements.get("TYPE_CHECKING", ()))
 
 
 def _has_else(source: SourceModule, statement: Statement) -> bool:
@@ -193,46 +231,77 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
     if definition is None or len(source.index.statements[definition.name]) > 1:
         return False
     if definition.kind == "function":
-        return function_waits(source, statement)
+        return function_waits(machine, source, statement)
     if definition.decorators or "=" in _header(source, statement) or definition.inline:
         return False
-    if not all(_base_waits(whole, base) for base in definition.bases):
+    if not all(_base_waits(machine, whole, base) for base in definition.bases):
         return False
-    return all(member_waits(source, each, definition.body) for each in definition.body)
+    return all(member_waits(machine, source, each, definition.body) for each in definition.body)
 
 
 def _import_waits(machine: Machine, source: SourceModule, module: str, level: int, attribute: str | None) -> bool:
     origin = machine.modules.whole.get(source.absolute(module, level))
     if origin is None or attribute is None or attribute == "*":
         return True
-    return attribute in origin.waiting and len(origin.source.index.statements[attribute]) == 1
+    return attribute in origin.waiting and _is_bound_once(origin.source, attribute, sys.maxsize)
 
 
-def _base_waits(whole: Whole, base: str) -> bool:
-    """Deriving from it runs nothing of the project's."""
+def _base_waits(machine: Machine, whole: Whole, base: str) -> bool:
+    """Deriving from it runs nothing of the project's, and it is the same class later."""
     words = _WORD.findall(base)
     first = whole.waiting.get(words[0]) if words and re.fullmatch(r"[\w.]+", base) else None
     if first is None:
         return base in ("object", "")
-    if first.kind == "import":
-        return len(whole.source.index.statements[words[0]]) == 1 and not any(each.level for each in first.imports)
-    return True
+    if not _is_bound_once(whole.source, words[0], first.first_line + 1):
+        return False
+    return first.kind != "import" or _is_of_installed(machine, whole.source, words[0])
 
 
-def function_waits(source: SourceModule, statement: Statement) -> bool:
-    """The statement defines a function of which nothing is evaluated when it is defined."""
+def _is_bound_once(source: SourceModule, name: str, line: int) -> bool:
+    """The name has one value from a statement before that line on."""
+    statements = source.index.statements.get(name, ())
+    return len(statements) == 1 and statements[0].first_line < line and name not in source.facts.declared_global
+
+
+def _is_of_installed(machine: Machine, source: SourceModule, name: str) -> bool:
+    """It is imported, and not from the project."""
+    imports = source.index.imports_of.get(name, ())
+    for each in imports:
+        module = source.absolute(each.module, each.level)
+        found = machine.finder.source(module)
+        if each.level or each.attribute == "*" or (found is not None and _is_of_project(found)):
+            return False
+    return bool(imports)
+
+
+def function_waits(machine: Machine, source: SourceModule, statement: Statement) -> bool:
+    """The statement defines a function of which nothing is evaluated when it is defined, or what has the same value
+    later."""
     definition = statement.definition
     assert definition is not None
     decorators = definition.decorators
     if any(each not in _PLAIN_DECORATORS or each in source.index.bound for each in decorators) or definition.inline:
         return False
-    return definition.name not in ("__init_subclass__", "__set_name__") and not _has_defaults(source, statement)
+    if definition.name in ("__init_subclass__", "__set_name__") or definition.defaults is None:
+        return False
+    return all(_is_the_same_later(machine, source, each, statement.first_line) for each in definition.defaults)
 
 
-def _has_defaults(source: SourceModule, statement: Statement) -> bool:
-    """A default that calls something; all others may be evaluated at any time."""
-    header = _header(source, statement)
-    return "=" in header and header.count("(") > 1
+def _is_the_same_later(machine: Machine, source: SourceModule, name: str, line: int) -> bool:
+    """A dotted name in the default of an argument."""
+    first, _, rest = name.partition(".")
+    if first not in source.index.statements:
+        return not rest and not source.index.star_imports and first not in source.facts.declared_global
+    if not _is_bound_once(source, first, line):
+        return False
+    return not rest or (_is_of_installed(machine, source, first) and not _is_patched(machine, rest))
+
+
+def _is_patched(machine: Machine, name: str) -> bool:
+    """A module of the project stores an attribute of that name, other than of `self`."""
+    last = re.escape(name.rpartition(".")[2])
+    pattern = re.compile(rf"(?<!self)\.{last}\s*(?:=(?!=)|:[^=\n]+=)|setattr\([^\n]*['\"]{last}['\"]|patch[^\n]*{last}")
+    return any(pattern.search(each.source.text) for each in machine.modules.whole.values())
 
 
 def _header(source: SourceModule, statement: Statement) -> str:
@@ -241,14 +310,19 @@ def _header(source: SourceModule, statement: Statement) -> str:
     return "\n".join(source.lines[definition.first_line - 1 : definition.body_line - 1])
 
 
-def member_waits(source: SourceModule, statement: Statement, body: tuple[Statement, ...]) -> bool:
+def member_waits(machine: Machine, source: SourceModule, statement: Statement, body: tuple[Statement, ...]) -> bool:
     """The same of a statement of a class body."""
     names = statement.names
     if names and sum(names[0] in (*each.names, *each.touched) for each in body) > 1:
         return False
     if statement.definition is not None:
-        return statement.definition.kind == "function" and function_waits(source, statement)
+        read = {name.partition(".")[0] for name in statement.definition.defaults or ()}
+        if any(read & {*each.names} for each in body):  # a name of the class body, that an index of the module has not
+            return False
+        return statement.definition.kind == "function" and function_waits(machine, source, statement)
     if statement.kind == "assign":
         return len(names) == 1 and source.literal(statement) is not None
     text = source.lines[statement.first_line - 1].strip()
-    return (statement.kind == "expression" and (_TEXT.match(text) is not None or text == "...")) or text == "pass"
+    if statement.kind == "expression" and text != "...":
+        return _TEXT.match(text) is not None and _is_text(source, statement)
+    return text in ("...", "pass")

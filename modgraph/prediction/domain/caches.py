@@ -11,7 +11,7 @@ from modgraph.source import nodes
 if TYPE_CHECKING:
     from modgraph.prediction.code.memo import Fragment
     from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
-    from modgraph.source.plain_uses import Uses
+    from modgraph.source.plain_uses import Known, Uses
 
 
 @dataclass(slots=True)
@@ -41,6 +41,8 @@ class Caches:
     """Of modules by name: whether they are of an installed package."""
     uses: dict[ClassDefinition, Uses] = field(default_factory=dict)
     """What the methods of a class do with its attributes."""
+    kinds_by_uses: dict[Value, dict[str, Known]] = field(default_factory=dict)
+    """The same of a class and those that it is derived from."""
     naming_hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class of
     it has the method for that."""

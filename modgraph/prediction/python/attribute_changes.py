@@ -94,10 +94,12 @@ def assign_in_class(machine: Machine, cls: ClassValue, name: str, new: Value) ->
 
 
 def _take_before(machine: Machine, module: str, name: str) -> None:
-    """Modules that have imported a name from one that is given another have the one of before."""
-    for whole in list(machine.modules.whole.values()) if module not in machine.modules.whole else ():
+    """Modules that have imported a name from one that is given another have the one of before; so have defaults."""
+    for whole in list(machine.modules.whole.values()):
         for bound, statement in list(whole.waiting.items()):
-            if any(bound == each.name and each.attribute == name for each in statement.imports):
+            defaults = statement.definition.defaults if statement.definition is not None else None
+            is_read = whole.source.name == module and name in (defaults or ())
+            if is_read or any(bound == each.name and each.attribute == name for each in statement.imports):
                 machine.global_name(whole.source.name, bound)
 
 

@@ -3,12 +3,12 @@ it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.objects import ClassObject, ModuleObject
-from modgraph.prediction.domain.values import ClassValue, KnownClass
+from modgraph.prediction.domain.values import ClassValue, KnownClass, Value
 from modgraph.source.modules import SourceError
-from modgraph.source.plain_uses import Uses, kind_of, uses_in
+from modgraph.source.plain_uses import Known, Uses, kinds, uses_in
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -16,17 +16,24 @@ if TYPE_CHECKING:
 _CHARACTERS_OF_A_UNIT = 50
 
 
-def kind_by_uses(machine: Machine, module: ModuleObject, name: str) -> Literal["number", "no module", "unknown"]:
+def kind_by_uses(machine: Machine, module: ModuleObject, name: str) -> Known:
     """By every use of it in the classes of the module, all of which have to be known."""
+    known = machine.caches.kinds_by_uses
+    if module.cls not in known:
+        known[module.cls] = _kinds(machine, module.cls)
+    return known[module.cls].get(name, "unknown")
+
+
+def _kinds(machine: Machine, of: Value) -> dict[str, Known]:
     found: list[Uses] = []
-    for cls in machine.mro(module.cls):
+    for cls in machine.mro(of):
         if isinstance(cls, KnownClass):
             continue
         uses = _uses(machine, cls) if isinstance(cls, ClassValue) else None
         if uses is None:
-            return "unknown"
+            return {}
         found.append(uses)
-    return kind_of(name, found)
+    return kinds(found)
 
 
 def _uses(machine: Machine, cls: ClassValue) -> Uses | None:
