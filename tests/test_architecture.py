@@ -103,6 +103,9 @@ def test_no_function_is_too_long():
     assert long == []
 
 
+VOCABULARIES = {"modgraph/source/nodes.py": "a class for each kind of node"}
+
+
 def test_no_file_offers_too_much():
     offered = {
         str(file.relative_to(ROOT)): sum(
@@ -110,6 +113,7 @@ def test_no_file_offers_too_much():
             for node in ast.parse(file.read_text(encoding="utf-8")).body
         )
         for file in python_files()
+        if file.relative_to(ROOT).as_posix() not in VOCABULARIES
     }
     assert {name: number for name, number in offered.items() if number > MAX_PUBLIC_NAMES} == {}
 

@@ -7,10 +7,12 @@ data, and whoever reads one looks at its form all the same.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 
 from modgraph.doors import reading, writing
 
@@ -71,6 +73,11 @@ class Kept:
         made = hashlib.blake2b(content, digest_size=_SEAL_BYTES, key=self._key, person=b"modgraph")
         made.update(b"\0" + name.encode("utf-8", "surrogateescape"))
         return made.hexdigest().encode("ascii") + b"\n"
+
+
+def at_end(keep: Callable[[], None]) -> None:
+    """Calls it when this process ends by itself: what it has made by then is kept. It raises nothing."""
+    atexit.register(keep)
 
 
 def usable(folder: str, *, mend: bool = False) -> bool:

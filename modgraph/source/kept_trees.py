@@ -4,7 +4,6 @@ libcst not even imported. Entries are sealed JSON (`doors/keeping.py`); one that
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import importlib.util
 import json
@@ -16,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from modgraph._version import __version__
+from modgraph.doors.keeping import at_end
 from modgraph.doors.reading import read
 from modgraph.source import nodes
 from modgraph.source.index_cache import kept
@@ -111,7 +111,7 @@ def write_changed(*, everything: bool = False) -> None:
         each.write()
 
 
-atexit.register(write_changed, everything=True)
+at_end(lambda: write_changed(everything=True))
 
 
 def _entry(text: str) -> str:

@@ -189,11 +189,11 @@ class _Method:
     def _note_aliases(self, statement: ast.Assign | ast.AnnAssign, uses: _Uses) -> bool:
         """Adds the attributes that are given the value; whether it is given to these alone."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        own = [each for each in targets if isinstance(each, ast.Attribute) and _is_name(each.value, self.receiver)]
         if statement not in self.given:
+            own = [each for each in targets if isinstance(each, ast.Attribute) and _is_name(each.value, self.receiver)]
             self.given[statement] = _Uses(aliases=[each.attr for each in own])
         uses.sources.append(self.given[statement])
-        return len(own) == len(targets)
+        return len(self.given[statement].aliases) == len(targets)
 
     def _given(self, text: str) -> _Uses:
         """What is done, in this method, with what attributes are given: a parameter, or `config.width`."""

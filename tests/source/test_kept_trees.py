@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from modgraph.doors.keeping import Kept
+
 ROOT = Path(__file__).parents[2]
 MODEL = """
 from torch import nn
@@ -80,7 +82,9 @@ def test_a_damaged_entry_counts_as_absent(
     entries = list((cache / "trees").rglob("*.json"))
     assert entries
     for entry in entries:
-        entry.write_bytes(damage)
+        name = entry.relative_to(cache).as_posix()
+        Kept(str(cache), str(cache)).write(name, damage)  # as we would have written it
+        assert Kept(str(cache), str(cache)).read(name) == damage
     assert predicted(folder, str(cache))["graph"] == whole
 
 
@@ -89,3 +93,28 @@ def test_a_change_of_the_file_is_seen(folder: Path, tmp_path_factory: pytest.Tem
     before = predicted(folder, cache)["graph"]
     (folder / "model.py").write_text(MODEL.replace("range(3)", "range(5)"), "utf-8")
     assert predicted(folder, cache)["graph"] != before
+
+
+THREADS = """
+import threading
+from modgraph import predict
+found = []
+def one(k):
+    found.append(len(predict(f"m{k}.py:Net").modules))
+threads = [threading.Thread(target=one, args=(k,)) for k in range(12)]
+for each in threads: each.start()
+for each in threads: each.join()
+print(found)
+"""
+
+
+def test_threads_that_predict_lose_nothing(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    for k in range(12):
+        (tmp_path / f"m{k}.py").write_text(f"{MODEL}\nX = {k}\n", "utf-8")
+    environment = {**os.environ, "MODGRAPH_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "Error" not in done.stderr
+    assert len(set(json.loads(done.stdout))) == 1
+    assert len(json.loads(done.stdout)) == 12

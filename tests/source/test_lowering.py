@@ -161,3 +161,20 @@ def test_every_kind_of_node_is_made() -> None:
     kinds = {each for each in vars(nodes).values() if isinstance(each, nodes.Kind) and not each.__subclasses__()}
     left = {nodes.OtherExpression, nodes.OtherStatement, nodes.OtherPattern, nodes.Nonlocal}
     assert kinds - found <= left
+
+
+def test_what_stands_around_an_operator_is_no_part_of_it() -> None:
+    texts = ["a or \\\n b", "(a not # why\n in b)", "a *\\\n b", "a or b", "a not in b", "a * b", "a is \\\n not b"]
+    for text in [*texts, *texts]:
+        (statement,) = lower(f"{text}\n", False, None)
+        assert isinstance(statement, nodes.Expr)
+        assert read_again(code_text(statement.value)) == read_again(text.replace("\n", "\n "))
+    (statement,) = lower("a += \\\n b\n", False, None)
+    assert isinstance(statement, nodes.AugAssign)
+    assert statement.operator == "+"
+
+
+def test_a_set_in_an_f_string_is_no_brace() -> None:
+    (statement,) = lower('f"{ {1} }"\n', False, None)
+    assert isinstance(statement, nodes.Expr)
+    assert eval(code_text(statement.value)) == "{1}"

@@ -49,7 +49,8 @@ def import_names(machine: Machine, frame: Frame, node: nodes.ImportFrom) -> Outc
 def _execute(machine: Machine, frame: Frame, module: str, attribute: str | None = None) -> None:
     """Of a module of the project: what importing it does."""
     if frame.module in machine.modules.whole:
-        whole_modules.require(machine, module, attribute)
+        with whole_modules.failing_as(machine, _is_expected(machine)):
+            whole_modules.require(machine, module, attribute)
 
 
 def _guarded(machine: Machine, module: str, attribute: str | None, bound: str) -> Value:
@@ -58,9 +59,14 @@ def _guarded(machine: Machine, module: str, attribute: str | None, bound: str) -
     try:
         return names.import_name(machine, module, attribute, bound)
     except Raised as raised:
-        if any(not isinstance(guard, Guard) or guard.expects for guard in machine.guards):
+        if _is_expected(machine):
             raise
         return machine.unknown(raised.message)
+
+
+def _is_expected(machine: Machine) -> bool:
+    guards = any(not isinstance(guard, Guard) or guard.expects for guard in machine.guards)
+    return guards or machine.modules.failing_is_expected
 
 
 def _import_all(machine: Machine, frame: Frame, module: str) -> None:

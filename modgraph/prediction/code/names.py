@@ -158,7 +158,9 @@ def unbind_global(machine: Machine, module: str, name: str) -> None:
 
 def forget(machine: Machine, frame: Frame, name: str) -> None:
     """The name of an exception ends with its handler."""
-    if frame.function is not None and name not in frame.nonlocal_names:
+    if name in frame.global_names:
+        machine.state.globals[(frame.module, name)] = DELETED
+    elif frame.function is not None and name not in frame.nonlocal_names:
         machine.state.change(frame.environment, EnvironmentObject).names.pop(name, None)
 
 

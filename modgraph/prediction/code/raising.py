@@ -103,6 +103,8 @@ def execute_assert(machine: Machine, frame: Frame, node: nodes.Assert) -> Outcom
 
 def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
     since = machine.base.next_index
+    if node.is_star and len(node.handlers) > 1:
+        machine.problem("each handler of `except*` may run, which is not followed")
     machine.guards.append(Guard(doubts=bool(node.handlers)))
     leaving = Leaving(frame)
     outcome: Outcome

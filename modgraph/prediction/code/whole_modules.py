@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import star_imports
@@ -18,7 +21,7 @@ from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_EXECUTED_WORK, MAX_FOLLOWED_TEXT, LimitError
 from modgraph.prediction.domain.loaded import NotWholeError, Whole
-from modgraph.prediction.domain.objects import EnvironmentObject
+from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, HeapObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.python import standard_sources
 from modgraph.source.index import Statement
@@ -61,6 +64,17 @@ def begin(machine: Machine, source: SourceModule) -> None:
         machine.modules.is_executing = False
 
 
+@contextmanager
+def failing_as(machine: Machine, expected: bool) -> Iterator[None]:
+    """What a module raises that is imported inside is raised where it is imported, if something there expects it."""
+    before = machine.modules.failing_is_expected
+    machine.modules.failing_is_expected = expected
+    try:
+        yield
+    finally:
+        machine.modules.failing_is_expected = before
+
+
 def require(machine: Machine, module: str, attribute: str | None = None) -> None:
     """The module is imported, and the packages that it is in: those of the project are executed, each once. So is a
     submodule that is taken from it."""
@@ -88,18 +102,33 @@ def _execute(machine: Machine, source: SourceModule) -> None:
         _execute_body(machine, source)
         return
     base = machine.base
-    before = dict(base.objects)
+    before = {index: item.copy() for index, item in base.objects.items()}
+    failure: Raised | None = None
+    why: str | None = None
     try:
         _execute_body(machine, source)
-        why = f"what importing {source.name} changes is not followed"
     except NotWholeError as error:
         del machine.modules.whole[source.name]
         why = f"what importing {source.name} changes is not known: {error}"
+    except Raised as raised:
+        failure = raised.kept()
+    changed = [
+        Address(index)
+        for index, item in before.items()
+        if not isinstance(item, (ClassObject, EnvironmentObject)) and not _is_as_before(base.objects[index], item)
+    ]
+    if why is None and changed and machine.undecided:
+        why = f"what importing {source.name} changes is not followed: it is imported on some paths only"
+    if why is not None:
         machine.problem(why)
-    changed = [index for index, item in before.items() if base.objects[index] is not item]
-    if changed and machine.undecided:
-        machine.problem(f"{why}: it is imported on some paths only")
-    machine.expose([Address(each) for each in changed if machine.state.get(each)], machine.unknown(why))
+        machine.expose(changed, machine.unknown(why))
+    if failure is not None:
+        raise failure
+
+
+def _is_as_before(item: HeapObject, before: HeapObject) -> bool:
+    names = [each.name for each in fields(before)]
+    return type(item) is type(before) and all(getattr(item, each) == getattr(before, each) for each in names)
 
 
 def _execute_body(machine: Machine, source: SourceModule) -> None:
@@ -108,9 +137,13 @@ def _execute_body(machine: Machine, source: SourceModule) -> None:
     except SourceError as error:
         raise NotWholeError(error.message) from None
     whole = machine.modules.whole[source.name] = Whole(source)
-    for statement in body:
-        whole.line = statement.first_line
-        _take(machine, whole, statement)
+    try:
+        for statement in body:
+            whole.line = statement.first_line
+            _take(machine, whole, statement)
+    except Raised:
+        del machine.modules.whole[source.name]
+        raise
     whole.line = None
 
 
@@ -195,7 +228,11 @@ def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
         if machine.exhausted:
             raise
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {limit}") from None
-    except (Raised, SourceError) as error:
+    except Raised as raised:
+        if machine.modules.failing_is_expected:
+            raise
+        raise NotWholeError(f"line {statement.first_line} of {source.file}: {raised}") from None
+    except SourceError as error:
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {error}") from None
     if machine.modules.failed != failed:
         raise NotWholeError(f"line {statement.first_line} of {source.file} fails")
@@ -240,9 +277,14 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
 
 
 def _import_waits(machine: Machine, source: SourceModule, module: str, level: int, attribute: str | None) -> bool:
-    origin = machine.modules.whole.get(source.absolute(module, level))
-    if origin is None or attribute is None or attribute == "*":
+    absolute = source.absolute(module, level)
+    if machine.modules.failing_is_expected and machine.finder.find(absolute) is None:
+        return False
+    origin = machine.modules.whole.get(absolute)
+    if origin is None or attribute is None:
         return True
+    if attribute == "*":
+        return not origin.source.facts.declared_global
     return attribute in origin.waiting and _is_bound_once(origin.source, attribute, sys.maxsize)
 
 

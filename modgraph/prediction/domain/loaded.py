@@ -37,6 +37,8 @@ class Loaded:
     """The target's module is being executed."""
     is_lazy: bool = False
     """No module is executed as a whole."""
+    failing_is_expected: bool = False
+    """Something around the import of the module that is being executed expects that importing fails."""
     failed: int = 0
     """How many statements have raised at module level."""
     namespaces: dict[str, dict[str, Value | None]] = field(default_factory=dict)
