@@ -252,6 +252,15 @@ FILES = {
         "o.py": "import no_such_library_here\n",
         "main.py": "try:\n    import o\n    REG = [1]\nexcept ImportError:\n    REG = [1, 2]\n",
     },
+    "an import of a name that fails": {
+        "o.py": "from os import no_such_name\nfrom torch import nn\n",
+        "main.py": "try:\n    import o\n    REG = [1]\nexcept ImportError:\n    REG = [1, 2]\n",
+    },
+    "an import that does not fail": {
+        "p.py": "from torch import nn\nW = 3\n",
+        "o.py": "from os import path\nfrom p import W\nfrom torch.nn import Linear\n",
+        "main.py": "try:\n    from o import W, Linear\n    REG = [Linear(1, 1)] * W\nexcept ImportError:\n    REG = [1, 2]\n",
+    },
     "an import that fails after it has done something": {
         "reg.py": "REG = []\n",
         "o.py": "import reg\nreg.REG.append(1)\nraise ImportError('no')\n",
