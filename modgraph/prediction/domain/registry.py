@@ -49,7 +49,6 @@ _inert: set[str] = set()
 _informing: set[str] = set()
 _outside: set[str] = set()
 _not_calling: set[str] = set()
-_interpreted: set[str] = set()
 _aliases: dict[str, str] = {}
 _packages: set[str] = set()
 """Everything below which a name is known: "torch" and "torch.nn" for `torch.nn.Linear`."""
@@ -115,11 +114,6 @@ def outside(*names: str) -> None:
 def is_outside(name: str) -> bool:
     """Whether a callable was declared to reach outside the program."""
     return name in _outside
-
-
-def interpreted(*packages: str) -> None:
-    """Modules of the standard library to be interpreted from their source; the others give only what is known here."""
-    _interpreted.update(packages)
 
 
 def load(import_all: Callable[[], None]) -> None:
@@ -207,8 +201,3 @@ def _lies_in(module: str, packages: set[str]) -> bool:
 def has_package(module: str) -> bool:
     """Something below that module is known, whether or not its source is there."""
     return module in _packages
-
-
-def is_interpreted(module: str) -> bool:
-    """A module of the standard library that is read from source."""
-    return module in _interpreted
