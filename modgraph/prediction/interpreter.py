@@ -57,10 +57,7 @@ class Interpreter(Machine):
         registry.load(knowledge.import_all)
         super().__init__(finder)
         self.use(finder)
-        self.base.settle = lambda index: registries.settle(self, index)
-        self.base.require = self._require_room
-        self.base.unassigned = self._unassigned
-        self.base.inherited = self._inherited
+        self._connect()
         self.start()
 
     invoke = calls.call
@@ -187,13 +184,17 @@ class Interpreter(Machine):
         roots, work = self.modules.roots, self.work
         self.forget()
         self.base.work = work
+        self._connect()
+        self.modules = Loaded(roots=roots, is_lazy=True)
+        self.doubtful.clear()
+        self.making = []
+
+    def _connect(self) -> None:
+        """The base asks the machine for what it does not hold yet."""
         self.base.settle = lambda index: registries.settle(self, index)
         self.base.require = self._require_room
         self.base.unassigned = self._unassigned
         self.base.inherited = self._inherited
-        self.modules = Loaded(roots=roots, is_lazy=True)
-        self.doubtful.clear()
-        self.making = []
 
     def _require_room(self) -> None:
         self.makes(0)

@@ -36,7 +36,7 @@ def indexed(text: str, filename: str) -> ModuleIndex:
     place = kept() if len(text) >= _MIN_CHARACTERS else None
     if place is None:
         return read_index(text, filename)
-    name = _name(text)
+    name = entry_name("index", _salt(), text)
     found = _load(place, name)
     if found is None:
         found = read_index(text, filename)
@@ -51,16 +51,21 @@ def kept() -> Kept | None:
     return place if place is not None and place.usable else None
 
 
-def _name(text: str) -> str:
-    digest = hashlib.sha256(_salt() + text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"index/{digest[:2]}/{digest[2:]}.json"
+def entry_name(folder: str, salt: bytes, text: str) -> str:
+    """Where what was made of a text is kept."""
+    digest = hashlib.sha256(salt + text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{folder}/{digest[:2]}/{digest[2:]}.json"
+
+
+def salt_of(*files: str) -> bytes:
+    """What an entry depends on beside the text: the code that makes it, this release, and the Python that parses."""
+    code = (read(each) for each in files if os.path.isfile(each))
+    return hashlib.sha256(b"".join((f"{__version__} {sys.version}".encode(), *code))).digest()
 
 
 @cache
 def _salt() -> bytes:
-    """What an index depends on beside the text: the code that makes it, and the Python that parses."""
-    code = read(_index.__file__) if os.path.isfile(_index.__file__) else b""
-    return hashlib.sha256(f"{__version__} {sys.version}".encode() + code).digest()
+    return salt_of(_index.__file__)
 
 
 def _load(place: Kept, name: str) -> ModuleIndex | None:

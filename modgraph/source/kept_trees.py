@@ -4,21 +4,17 @@ libcst not even imported. Entries are sealed JSON (`doors/keeping.py`); one that
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
-import sys
 import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from modgraph._version import __version__
 from modgraph.doors.keeping import at_end
-from modgraph.doors.reading import read
 from modgraph.source import nodes
-from modgraph.source.index_cache import kept
+from modgraph.source.index_cache import entry_name, kept, salt_of
 from modgraph.source.nesting import Readings
 
 _SHARE = 4
@@ -115,22 +111,17 @@ at_end(lambda: write_changed(everything=True))
 
 
 def _entry(text: str) -> str:
-    digest = hashlib.sha256(_salt() + text.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"trees/{digest[:2]}/{digest[2:]}.json"
+    return entry_name("trees", _salt(), text)
 
 
 @cache
 def _salt() -> bytes:
     """What nodes depend on beside the text: the code that makes them, the release of libcst, and Python."""
     folder = os.path.dirname(nodes.__file__)
-    made = hashlib.sha256(f"{__version__} {sys.version}".encode())
     parser = importlib.util.find_spec("libcst")
     version = os.path.join(os.path.dirname(parser.origin or ""), "_version.py") if parser is not None else ""
-    made.update(read(version) if os.path.isfile(version) else b"")
-    for name in ("nodes.py", "lowering.py", "parsed.py", "mangling.py", "nesting.py", "kept_trees.py"):
-        path = os.path.join(folder, name)
-        made.update(read(path) if os.path.isfile(path) else b"")
-    return made.digest()
+    names = ("nodes.py", "lowering.py", "parsed.py", "mangling.py", "nesting.py", "kept_trees.py")
+    return salt_of(version, *(os.path.join(folder, name) for name in names))
 
 
 # ---- nodes as JSON ---------------------------------------------------------------------------------------------------

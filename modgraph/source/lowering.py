@@ -16,10 +16,8 @@ from modgraph.source import nodes
 from modgraph.source.mangling import bound_as, has_private, imported_as, mangle_syntax, mangled, spelled
 from modgraph.source.quiet import python_tree
 
-Statements = tuple[nodes.Statement, ...]
 
-
-def lower(text: str, is_indented: bool, class_name: str | None) -> Statements:
+def lower(text: str, is_indented: bool, class_name: str | None) -> nodes.Block:
     """The statements of a text; of an indented one, those of the block that is its first statement.
 
     Args:
@@ -45,7 +43,7 @@ def lower(text: str, is_indented: bool, class_name: str | None) -> Statements:
         for statement in body:
             bound.update(_spell(statement, class_name))
     lowered = _Lowering(bound).block(body)
-    _place(lowered, text, is_indented, class_name if is_private else None)
+    _place(lowered, text, is_indented, class_name, is_private)
     return lowered
 
 
@@ -57,7 +55,7 @@ class _Lowering:
         self.bound = bound
         """By id of a definition or of a part of `import a.b`: what it binds, where that is not what is written."""
 
-    def block(self, body: Sequence[Any]) -> Statements:
+    def block(self, body: Sequence[Any]) -> nodes.Block:
         found: list[nodes.Statement] = []
         for each in body:
             if type(each) is cst.SimpleStatementLine:
@@ -342,7 +340,7 @@ def _class(lowering: _Lowering, tree: cst.ClassDef) -> nodes.Node:
     )
 
 
-def _rest(lowering: _Lowering, tree: cst.Else | cst.Finally | None) -> Statements:
+def _rest(lowering: _Lowering, tree: cst.Else | cst.Finally | None) -> nodes.Block:
     return lowering.block(tree.body.body) if tree is not None else ()
 
 
@@ -519,13 +517,14 @@ def _parts(node: cst.CSTNode, owner: str | None, bound: dict[int, str]) -> Itera
 # ---- lines, and local names ------------------------------------------------------------------------------------------
 
 
-def _place(statements: Statements, text: str, is_indented: bool, class_name: str | None) -> None:
+def _place(statements: nodes.Block, text: str, is_indented: bool, class_name: str | None, is_private: bool) -> None:
     """Tells statements and calls their lines, and functions what they bind; nothing where Python cannot parse it."""
     try:
         tree = python_tree(text)
     except (SyntaxError, ValueError):
         return
-    mangle_syntax(tree, class_name)
+    if is_private:
+        mangle_syntax(tree, class_name)
     body = tree.body
     if is_indented:
         outer = body[0]

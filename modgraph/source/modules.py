@@ -1,4 +1,4 @@
-"""Import path -> `SourceModule`: a file's index, and libcst trees of single statements, parsed when they are reached.
+"""Import path -> `SourceModule`: a file's index, and nodes of single statements, made when they are reached.
 
 Nothing is imported: a `ModuleFinder` looks for files as Python's own path finder does.
 """

@@ -6,6 +6,7 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
+from functools import cached_property
 
 from modgraph.doors.memory import require_memory
 from modgraph.graph.model import SourceLocation
@@ -72,7 +73,11 @@ class Parsed:
 
     def mentions(self, word: str) -> bool:
         """The text of these lines has that word in it, or may have it, written otherwise."""
-        return word in self._text or not self._text.isascii() or has_private(self._text)
+        return word in self._text or self._is_respelled
+
+    @cached_property
+    def _is_respelled(self) -> bool:
+        return not self._text.isascii() or has_private(self._text)
 
     def line(self, statement: nodes.Node) -> int:
         """1-based line of a statement; that of the first one for a node that is none."""

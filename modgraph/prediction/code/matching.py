@@ -89,15 +89,12 @@ def _bind(machine: Machine, frame: Frame, captures: Captures) -> None:
 
 def _all_captured(machine: Machine, case: nodes.MatchCase, captures: Captures) -> Captures:
     """Every name that the pattern binds, where it is not known whether, and so not always to what, it matches."""
-    pending: list[nodes.Node] = [case.pattern]
     found = dict(captures)
-    while pending:
-        node = pending.pop()
+    for node in nodes.walk(case.pattern):
         if isinstance(node, (nodes.MatchAs, nodes.MatchStar)) and node.name is not None:
             found.setdefault(node.name, machine.unknown("what a pattern captures is not known"))
         elif isinstance(node, nodes.MatchMapping) and node.rest is not None:
             found.setdefault(node.rest, machine.unknown("what a pattern captures is not known"))
-        pending.extend(node.children)
     return found
 
 

@@ -342,7 +342,7 @@ def _is_patched(machine: Machine, name: str) -> bool:
     """A module of the project stores an attribute of that name, other than of `self`."""
     last = re.escape(name.rpartition(".")[2])
     pattern = re.compile(rf"(?<!self)\.{last}\s*(?:=(?!=)|:[^=\n]+=)|setattr\([^\n]*['\"]{last}['\"]|patch[^\n]*{last}")
-    return any(pattern.search(each.source.text) for each in machine.modules.whole.values())
+    return any(each.source.facts.has(pattern) for each in machine.modules.whole.values())
 
 
 def _header(source: SourceModule, statement: Statement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.values import Choice, Unknown, Value
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
+@lru_cache(maxsize=4096)
 def source_of(node: nodes.Node) -> str:
     """Its source text, shortened, for reasons."""
     text = code_text(node)
