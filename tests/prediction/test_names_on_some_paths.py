@@ -38,6 +38,26 @@ CASES = {
         except TypeError:
             self.d = nn.Linear(2, 2)
     """,
+    "the text of an object": """
+        class Local:
+            def __str__(self):
+                return "first"
+        if flag:
+            Local.__str__ = lambda self: "other"
+        self.add_module(str(Local()), nn.Linear(2, 2))
+        self.c = nn.Linear(2, len(f"{Local()}"))
+        self.add_module("%s_" % Local(), nn.Linear(2, 2))
+    """,
+    "what printing an object changes": """
+        widths = []
+        class Local:
+            def __repr__(self):
+                return "quiet"
+        if flag:
+            Local.__repr__ = lambda self: widths.append(3) or "loud"
+        print(Local())
+        self.c = nn.Linear(2, 2 + len(widths))
+    """,
     "an attribute that a base has too": """
         class Above:
             width = 2

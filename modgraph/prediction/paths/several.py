@@ -95,6 +95,11 @@ def _with(arguments: Arguments, place: int | str, value: Value) -> Arguments:
 
 Undecided = tuple[Address, str, Choice]
 
+TEXTS = ("__str__", "__repr__", "__format__")
+"""Under these names, what makes a text of an object asks for itself (`text.py`); nothing else runs it."""
+
+_NOT_ASKED_FOR = ("__init__", *TEXTS)
+
 
 def is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
@@ -151,8 +156,8 @@ def decided(
     names: Collection[str] | None = None,
 ) -> ResultType:
     """The operation; where a class of these values has one of the names (of those that Python asks for, all but
-    `__init__`) on some paths only, or one of several methods under it, on each of these paths. A path that gives None
-    makes the whole optional, one that raises is left."""
+    `__init__` and `TEXTS`) on some paths only, or one of several methods under it, on each of these paths. A path that
+    gives None makes the whole optional, one that raises is left."""
     found = undecided(machine, values, names) if machine.base.parted else None
     if found is None:
         return operation()
@@ -213,7 +218,7 @@ def _undecided_name(machine: Machine, address: Address, names: Collection[str] |
     item = machine.state.read(address)
     assert isinstance(item, ClassObject)
     for name, value in item.namespace.items():
-        wanted = name in names if names is not None else is_special(name) and name != "__init__"
+        wanted = name in names if names is not None else is_special(name) and name not in _NOT_ASKED_FOR
         if wanted and isinstance(value, Choice) and parts(name, value):
             return address, name, value
     return None

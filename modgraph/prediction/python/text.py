@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.values import (
+    NONE,
     Address,
     ClassValue,
     Constant,
@@ -24,7 +25,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import literal_texts
 from modgraph.prediction.python.bounds import format_size, template_size, text_size
 from modgraph.prediction.python.plain import has_other_text, lifted, number_unknown, plain
@@ -67,20 +68,38 @@ def string(machine: Machine, value: Value) -> str | None:
     if isinstance(value, Device):
         return value.name
     if isinstance(value, EnumMember):
-        return _member(machine, value)
+        return _own_text(machine, value, lambda: _member(machine, value))
     if isinstance(value, (ClassValue, KnownClass)):
         return f"<class '{value.name.removeprefix('builtins.')}'>"
     if isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject):
-        return _instance(machine, value)
+        return _own_text(machine, value, lambda: _instance(machine, value))
     if isinstance(value, TupleValue) and value.cls is None and any(isinstance(each, _CLASSES) for each in value.items):
         return _of_classes(machine, value.items)
-    method = machine.class_attribute(value.cls, "__str__") if isinstance(value, TupleValue) and value.cls else None
-    if isinstance(method, FunctionValue):
-        return _said(machine.call(method, (value,)))
+    if isinstance(value, TupleValue) and value.cls is not None:
+        return _own_text(machine, value, lambda: _tuple(machine, value))
+    return _literal(machine, value)
+
+
+def _literal(machine: Machine, value: Value) -> str | None:
     try:
         return _written(to_python(machine, value))
     except (NotPlainError, OtherTextError, TypeError):
         return None
+
+
+def _tuple(machine: Machine, value: TupleValue) -> str | None:
+    method = machine.class_attribute(value.cls, "__str__") if value.cls is not None else None
+    return _said(machine.call(method, (value,))) if isinstance(method, FunctionValue) else _literal(machine, value)
+
+
+def _own_text(machine: Machine, value: Value, made: Callable[[], str | None]) -> str | None:
+    """The text that its class gives it, on each of the paths on which that has other methods for it."""
+
+    def operation() -> Value:
+        text = made()
+        return NONE if text is None else Constant(text)
+
+    return _said(several.decided(machine, (value,), operation, several.TEXTS))
 
 
 def _said(value: Value) -> str | None:

@@ -29,6 +29,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib import mappings, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
+from modgraph.prediction.paths import several
 from modgraph.prediction.python import hashing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
@@ -245,10 +246,14 @@ def prints(arguments: Arguments, machine: Machine) -> Value:
     for each in arguments.positional if arguments.function == "print" else ():
         cls = machine.class_of(each) if isinstance(each, Address) else None
         if isinstance(cls, ClassValue) and not machine.is_module_class(cls):
-            method = machine.class_attribute(cls, "__str__") or machine.class_attribute(cls, "__repr__")
-            if isinstance(method, FunctionValue):
-                machine.call(method, (each,))
+            several.does(machine, (each,), lambda one=each, of=cls: _shows(machine, one, of), *several.TEXTS)  # type: ignore[misc]
     return NONE
+
+
+def _shows(machine: Machine, value: Value, cls: ClassValue) -> None:
+    method = machine.class_attribute(cls, "__str__") or machine.class_attribute(cls, "__repr__")
+    if isinstance(method, FunctionValue):
+        machine.call(method, (value,))
 
 
 @models("builtins.input", "builtins.open", "builtins.compile")
