@@ -168,6 +168,7 @@ class HeldModules:
             if not name.startswith("__"):
                 value = self._machine.own_attribute(cls, name)
                 made_here = any(each.definition for each in definition.definition.statements.get(name, ()))
+                made_here = made_here or (isinstance(value, Unknown) and value.optional)  # a method, on some paths
                 if value is not None and (
                     self._may_hold(value) or (not made_here and self._may_be_any(of, name, value))
                 ):
