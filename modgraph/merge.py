@@ -15,7 +15,7 @@ The policy, in one table (a test per row):
 
 The prediction's own problems are settled by the trace, which saw the whole tree: they are dropped. Modules that are
 made or found only while `forward` runs are in no constructor, so that not foretelling them is no problem either; the
-same holds for what is hidden from registration. Where the class is another than foretold, that is the one problem: its
+same holds for what is hidden from registration, and for what stands below that. Where the class is another than foretold, that is the one problem: its
 parameters are not compared. Which blocks are alike is found out anew, in what came of it.
 """  # noqa: E501
 
@@ -77,7 +77,7 @@ class _Halves:
             {node.path: node for node in traced.modules},
             _Instances(foretold.values()),
             _Instances(traced.modules),
-            _UnknownPlaces(predicted),
+            _UnknownPlaces(predicted, traced),
         )
 
 
@@ -100,7 +100,7 @@ class _Instances:
 class _UnknownPlaces:
     """Where the prediction said that it does not know what stands there."""
 
-    def __init__(self, predicted: Graph) -> None:
+    def __init__(self, predicted: Graph, traced: Graph) -> None:
         self._open: set[str] = set()
         self._unknown_class: set[str] = set()
         self._known: set[str] = set()
@@ -112,6 +112,9 @@ class _UnknownPlaces:
                 self._unknown_class.add(node.path)
             elif node.alias_of is None:
                 self._known.add(node.path)
+        foretold = {node.path for node in predicted.modules}
+        # Of what is hidden from registration nothing need be foretold, nor of what it has registered itself.
+        self._open |= {node.path for node in traced.modules if not node.registered} - foretold
 
     def cover(self, path: str) -> bool:
         """Whether `path` lies in a place that the prediction left open: what stands below a module that it knows, and

@@ -167,6 +167,13 @@ def test_what_is_hidden_and_only_observed_is_no_problem():
     assert problems == ()
 
 
+def test_what_stands_below_a_hidden_module_that_was_only_observed_is_no_problem():
+    hidden, inner = node("blocks[0]", "net.Block", registered=False), node("blocks[0].fc")
+    known = node("blocks[0]", "net.Block", registered=False)
+    assert messages([], [hidden, inner]) == []
+    assert len(messages([known], [hidden, inner])) == 1
+
+
 def test_calls_and_edges_come_from_the_trace():
     tensor = TensorInfo(name="x", shape=(1, 4), dtype="float32")
     calls = [Call(index=0, module="", parent=None), Call(index=1, module="fc", parent=0)]

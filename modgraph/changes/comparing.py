@@ -69,7 +69,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         moved=shares.of_renamed(moved),
         changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=ways or (),
-        findings=_findings(matching),
+        findings=_findings(matching, [*open_old, *open_new]),
         rewritten=_rewritten(matching, *methods) if methods is not None and not runs.calls else (),
         state=state_changes(matching),
         undecided=sorted_by_path([*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts)]),
@@ -221,7 +221,7 @@ def _lone(
         if path in pairs or here.parents[path] not in pairs:
             continue
         parent = pairs[here.parents[path]]
-        reason = open_there.children_of(parent)
+        reason = open_there.children_of(parent) if node.registered else open_there.hidden_in(parent)
         if reason is None:
             inside = [path, *(inner for inner in here.below(path) if inner not in pairs)]
             found.append(
@@ -240,10 +240,10 @@ def _lone(
 
 
 def _open_on_both(matching: Matching, facts: Facts) -> list[Undecided]:
-    """Modules that may have further children on both sides."""
+    """Modules that may have further children, or hide further modules, on both sides."""
     found = []
     for path, other in matching.to_new.items():
-        old, new = facts.old_open.children_of(path), facts.new_open.children_of(other)
+        old, new = facts.old_open.hidden_in(path), facts.new_open.hidden_in(other)
         known = None not in (matching.old.nodes[path].class_name, matching.new.nodes[other].class_name)
         if old is not None and new is not None and known:
             reason = "; ".join(sorted({old, new}))
@@ -268,9 +268,14 @@ def _totals(old: Graph, new: Graph, matching: Matching) -> tuple[Total, ...]:
     return (*found, *run_totals(old, new))
 
 
-def _findings(matching: Matching) -> tuple[FindingChange, ...]:
-    """Findings of one side alone: one and the same has the code, the module and the attribute in common."""
+def _findings(matching: Matching, undecided: Iterable[Undecided]) -> tuple[FindingChange, ...]:
+    """Findings of one side alone: one and the same has the code, the module and the attribute in common. Of modules of
+    which it cannot be told whether the other side has them, nothing is said."""
     old, new = matching.old.graph, matching.new.graph
+    unsure_old, unsure_new = set[str | None](), set[str | None]()
+    for each in undecided:
+        unsure_old.update(() if each.old is None else (each.old, *matching.old.below(each.old)))
+        unsure_new.update(() if each.new is None else (each.new, *matching.new.below(each.new)))
 
     def key(finding: Finding, path: str | None) -> tuple[str | None, ...]:
         return (finding.code, "" if finding.module is None else "in", path, finding.attribute)
@@ -279,8 +284,9 @@ def _findings(matching: Matching) -> tuple[FindingChange, ...]:
     keyed_old = [(key(finding, path), finding) for finding, path in zip(old.findings, translated, strict=True)]
     keyed_new = [(key(finding, finding.module), finding) for finding in new.findings]
     counts_old, counts_new = Counter(one for one, _ in keyed_old), Counter(one for one, _ in keyed_new)
-    found = [_finding(finding, "old") for finding in _beyond(keyed_old, counts_new)]
-    found += [_finding(finding, "new") for finding in _beyond(keyed_new, counts_old)]
+    gone, further = _beyond(keyed_old, counts_new), _beyond(keyed_new, counts_old)
+    found = [_finding(finding, "old") for finding in gone if finding.module not in unsure_old]
+    found += [_finding(finding, "new") for finding in further if finding.module not in unsure_new]
     return sorted_by_path(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modgraph.changes.trees import Tree
-from modgraph.graph.model import BufferInfo, ParameterInfo, Shape
+from modgraph.graph.model import MAY_HIDE, BufferInfo, ParameterInfo, Shape
 from modgraph.graph.paths import is_open_place
 
 
@@ -14,6 +14,7 @@ class Openness:
         self.tree = tree
         self.reasons: dict[str, str] = {}
         self.whole = ""
+        self._hiding: dict[str, str] = {}
         for problem in tree.graph.problems:
             if problem.stage != "predict" or tree.graph.traced:
                 continue
@@ -21,6 +22,8 @@ class Openness:
                 self.whole = self.whole or problem.message
             else:
                 self.reasons.setdefault(problem.module, problem.message)
+                if MAY_HIDE in problem.message:
+                    self._hiding.setdefault(problem.module, problem.message)
         self._places = {
             tree.index.parents[node.path]: node.path for node in tree.graph.modules if is_open_place(node.path)
         }
@@ -35,6 +38,10 @@ class Openness:
         if node.class_name is None:
             return self.reasons.get(path) or "its class is not known"
         return None
+
+    def hidden_in(self, path: str) -> str | None:
+        """Why `path` may hold modules without registering them that are not shown; None where it holds none."""
+        return self._hiding.get(path) or self.children_of(path)
 
     def tensors_of(self, path: str) -> str | None:
         """Why `path` may have parameters or buffers that are not shown."""

@@ -23,7 +23,7 @@ from modgraph.export.parts import Mark, Row
 from modgraph.export.states import call_text, marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
-from modgraph.graph.model import ModuleNode, ParameterInfo
+from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo
 from modgraph.graph.numbering import numbered_text
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
@@ -129,7 +129,7 @@ def _step_word(run: Run, member: Occurrence) -> str:
         return "turn of a loop"
     if member.is_module:
         return cut(class_title(run.index.modules[member.path].class_name))
-    return "parameter" if (member.end or "").startswith("param:") else "constant"
+    return "parameter" if (member.end or "").startswith("param:") else "tensor"
 
 
 def _operation_row(occurrence: Occurrence) -> Row:
@@ -144,18 +144,19 @@ def _operation_row(occurrence: Occurrence) -> Row:
 
 
 def _tensor_row(run: Run, occurrence: Occurrence, below: str) -> Row:
-    """A parameter or constant that a container uses directly."""
+    """A parameter, buffer or tensor of no module that a container uses directly."""
     kind, _, name = (occurrence.end or "").partition(":")
     tensor = run.outgoing[occurrence.first][0].tensor if run.outgoing[occurrence.first] else None
     shape = shape_text(tensor.shape) if tensor is not None else ""
     if kind != "param":
-        return Row(kind="other", title="constant", detail=shape, tooltip="a tensor made outside the model")
+        return Row(kind="other", title="tensor", detail=shape, tooltip="a tensor that no module registers")
     owner, _, last = name.rpartition(".")
     node = run.index.modules.get(owner)
-    own = next((p for p in node.parameters if p.name == last), None) if node is not None else None
-    buffer = any(b.name == last for b in node.buffers) if node is not None else False
-    numbers = elements(own.shape) if own is not None else None
-    shape = shape_text(own.shape) if own is not None else shape
+    held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers) if node is not None else ()
+    own = next((each for each in held if each.name == last), None)
+    buffer = isinstance(own, BufferInfo)
+    numbers = elements(own.shape) if own is not None and not buffer else None
+    shape = shape_text(own.shape) if own is not None else shape  # what is used of it may be a part
     return Row(
         kind="other" if buffer else "weights",
         title="buffer" if buffer else "Parameter",

@@ -236,6 +236,10 @@ class BackwardRecord:
     call: int | None = None
 
 
+MAY_HIDE = "may hold further modules in"
+"""In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Something that this graph leaves open, and why. Any problem makes the graph partial."""

@@ -51,6 +51,20 @@ def test_it_cannot_be_told(predicted, name):
         assert "cannot be told" in changes.to_text()
 
 
+def test_what_is_hidden_on_one_side_and_not_known_on_the_other_is_no_difference(predicted):
+    open_graph, known_graph = (
+        predicted("self.h = [getattr(nn, os.environ['LAYER'])()]"),
+        predicted("self.h = [nn.ReLU()]"),
+    )
+    for old, new, side in ((open_graph, known_graph, "old"), (known_graph, open_graph, "new")):
+        changes = compare(old, new)
+        assert not changes
+        assert [(one.old or one.new, one.what, one.side) for one in changes.undecided] == [("h[0]", "module", side)]
+        assert changes.state.loads is True  # what is hidden is in no state dict
+    both = compare(open_graph, open_graph)
+    assert [(one.what, one.side) for one in both.undecided] == [("further modules", "both")]
+
+
 def test_what_is_known_beside_it_is_told(predicted):
     row = "self.r = nn.ModuleList([nn.Linear(2, 2) for _ in range(int(os.environ['N']))])\n"
     changes = compare(predicted(row + "self.head = nn.Linear(2, 3)"), predicted(row + "self.head = nn.Linear(2, 4)"))

@@ -121,6 +121,24 @@ def test_an_indexing_by_another_tensor_is_no_view():
     assert sorted(row.title for row in rows(picture_of(graph))) == ["Linear", "getitem", "relu"]
 
 
+def test_a_buffer_of_which_a_part_is_used_has_its_own_shape_and_what_is_not_registered_is_a_tensor():
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mask", torch.ones(64, 48))
+            self.unregistered = [torch.nn.Parameter(torch.ones(4))]
+            self.fc = torch.nn.Linear(4, 4)
+
+        def forward(self, x):
+            return (self.fc(x) + self.unregistered[0]) @ self.mask[:4, :6]
+
+    drawn = rows(picture_of(modgraph.trace(Net(), torch.zeros(2, 4))))
+    assert [(row.title, row.detail) for row in drawn if row.path == "mask"] == [("buffer", "64×48")]
+    assert [(row.title, row.detail) for row in drawn if not row.path] == [("tensor", "4")]  # it need not be a constant
+
+
 def test_an_operation_whose_result_is_only_looked_at_is_not_drawn(sketch):
     net = sketch()
     net.modules("a Linear *")

@@ -124,7 +124,9 @@ def test_a_library_that_is_there_leaves_known_what_was_known_without_it(
         ("l", "torch.nn.modules.linear.Linear"),
         ("act", "torch.nn.modules.activation.ReLU"),
     ]
-    assert graph.problems == ()
+    # What stands in the list of the class is not known, and that is all.
+    said = "the model may hold further modules in 'patterns["
+    assert all(each.message.startswith(said) for each in graph.problems)
     assert steps() < 20_000
 
 

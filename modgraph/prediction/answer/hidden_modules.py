@@ -25,6 +25,7 @@ from modgraph.prediction.domain.objects import (
     ListObject,
     ModuleObject,
     SetObject,
+    TensorObject,
 )
 from modgraph.prediction.domain.values import (
     OPEN,
@@ -41,8 +42,10 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.stdlib.plain_objects import NAMESPACES
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.prediction.python.bounds import text_size
+from modgraph.prediction.python.plain_attributes import kind_by_uses
 from modgraph.source import nodes
 
 if TYPE_CHECKING:
@@ -59,6 +62,7 @@ MAX_KEY = 1_000
 
 _Place = tuple[str, Value]
 _OPEN_KINDS = (ListObject, SetObject, InstanceObject)
+_PLAIN_KINDS = (ListObject, DictObject, SetObject, TensorObject)
 _Doubt = Unknown | Choice
 Held = tuple[str, Address | None, _Doubt | None]
 _Pending = tuple[str, Value, int, int, _Doubt | None]
@@ -74,7 +78,8 @@ class HeldModules:
 
     def all_of(self, address: Address) -> list[Held]:
         """Every module found in the plain attributes of a module, with its place: "blocks[0]", "heads['a']". Those that
-        may be there come with the reason, and the place of what may hold them; "" is any, None any module."""
+        may be there come with the reason, and the place of what may hold them; "" is any, None any module: what nobody
+        can tell holds any, unless it is a number or the like."""
         found: list[Held] = []
         attempt(self._machine, lambda: found.extend(self._of(address)), lambda why: found.append(("", None, why)))
         return found
@@ -93,6 +98,9 @@ class HeldModules:
                 continue
             if value in visited or depth > MAX_DEPTH:
                 continue
+            if isinstance(value, Unknown) and self._is_anything(value):
+                yield place, None, why or value
+                visited.add(value)
             found, is_object = self._contents(value, place)
             perhaps = self._perhaps(value)
             if found or perhaps:
@@ -106,6 +114,11 @@ class HeldModules:
         if pending:
             yield "", None, Unknown(f"it holds more than {MAX_VISITED} values")
 
+    def _is_anything(self, value: Unknown) -> bool:
+        """It may be a module: it is no number or the like, and not one of the containers and tensors that it names."""
+        there = [self._machine.state.read(Address(index)) for index in value.may_be if is_there(self._machine, index)]
+        return not value.inert and not (there and all(isinstance(each, _PLAIN_KINDS) for each in there))
+
     def _perhaps(self, value: Value) -> list[tuple[Value, _Doubt]]:
         """What a value may be, or hold besides its contents, and why that is not known."""
         if isinstance(value, Choice):
@@ -118,6 +131,8 @@ class HeldModules:
             return [(each, item.unsure) for each in (item.unsure, *self._entries(item, "")[1])]
         if not isinstance(item, _OPEN_KINDS) or item.open is None:
             return []
+        if isinstance(item, InstanceObject) and _is_known(item.cls):
+            return [(points_to.plain(item.open), item.open)]
         members = item.items if isinstance(item, SetObject) else ()
         return [(item.open, item.open), *((each, item.open) for each in members)]
 
@@ -125,7 +140,8 @@ class HeldModules:
         if module.open is not None and OPEN not in module.modules:  # that there may be further children is told
             yield "", module.open
         for name, value in module.attributes.items():
-            if isinstance(value, Unknown) and isinstance(module.modules.get(name), (Unknown, Choice)):
+            children = (module.modules.get(name), module.modules.get(OPEN))
+            if isinstance(value, Unknown) and any(isinstance(each, (Unknown, Choice)) for each in children):
                 continue  # a child by that name, of which all is open, is told
             yield (f"__dict__[{name!r}]" if name in module.modules else name), value
         for name, value in self._class_attributes(module.cls):
@@ -140,19 +156,29 @@ class HeldModules:
             with suppress(LimitError, Raised):
                 for base in self._machine.mro(cls) if isinstance(cls, ClassValue) else ():
                     if isinstance(base, ClassValue) and not base.name.startswith("torch."):
-                        found.extend(self._body(base))
+                        found.extend(self._body(base, cls))
             self._of_class[cls] = found
         return self._of_class[cls]
 
-    def _body(self, cls: ClassValue) -> Iterator[_Place]:
+    def _body(self, cls: ClassValue, of: Value) -> Iterator[_Place]:
         definition = self._machine.state.find(cls.address, ClassObject)
         if definition is None or definition.definition is None:
             return
         for name in dict.fromkeys((*definition.definition.statements, *definition.namespace)):
             if not name.startswith("__"):
                 value = self._machine.own_attribute(cls, name)
-                if value is not None and self._may_hold(value):
+                made_here = any(each.definition for each in definition.definition.statements.get(name, ()))
+                made_here = made_here or (isinstance(value, Unknown) and value.optional)  # a method, on some paths
+                if value is not None and (
+                    self._may_hold(value) or (not made_here and self._may_be_any(of, name, value))
+                ):
                     yield name, value
+
+    def _may_be_any(self, cls: Value, name: str, value: Value) -> bool:
+        """Nothing is known of an attribute, and what the class does with it leaves open that it is a module."""
+        if not isinstance(value, Unknown) or value.inert:
+            return False
+        return kind_by_uses(self._machine, cls, name) == "unknown"
 
     def _may_hold(self, value: Value) -> bool:
         if isinstance(value, (FunctionValue, PartialValue)) or (isinstance(value, Unknown) and value.may_be):
@@ -189,8 +215,15 @@ class HeldModules:
             ordered = sorted(item.items, key=lambda held: str(getattr(self._machine.class_of(held), "name", "")))
             return [(f"{place}[{index}]", held) for index, held in enumerate(ordered)], False
         if isinstance(item, InstanceObject) and not _is_known(item.cls):
-            return [(f"{place}.{name}", held) for name, held in item.attributes.items()], True
+            return [(f"{place}.{name}", held) for name, held in self._attributes_of(item)], True
         return [], False
+
+    def _attributes_of(self, item: InstanceObject) -> Iterator[_Place]:
+        """Those of an object, without what its class uses as a number or text."""
+        for name, held in item.attributes.items():
+            may_hold = not isinstance(held, Unknown) or held.inert or held.may_be
+            if may_hold or self._may_be_any(item.cls, name, held):
+                yield name, held
 
     def _entries(self, item: DictObject, place: str) -> tuple[list[_Place], list[Value]]:
         """Values by their keys, and the keys by position; and those whose places are not known."""
@@ -241,8 +274,10 @@ def _line(function: FunctionValue) -> SourceLocation:
 
 
 def _is_known(cls: Value) -> bool:
-    """An object of a class of Python's or torch's own holds nothing of the model."""
-    return isinstance(cls, KnownClass) or (isinstance(cls, ClassValue) and cls.name.startswith("torch."))
+    """An object of a class of Python's or torch's own holds nothing of the model, but for namespaces."""
+    return (isinstance(cls, KnownClass) and cls.name not in NAMESPACES) or (
+        isinstance(cls, ClassValue) and cls.name.startswith("torch.")
+    )
 
 
 def _names(node: nodes.Node) -> set[str]:

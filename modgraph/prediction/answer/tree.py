@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import BufferInfo, Graph, ModelInfo, ModuleNode, ParameterInfo, Problem, SourceLocation
+from modgraph.graph.model import (
+    MAY_HIDE,
+    BufferInfo,
+    Graph,
+    ModelInfo,
+    ModuleNode,
+    ParameterInfo,
+    Problem,
+    SourceLocation,
+)
 from modgraph.prediction.answer.argument_literals import Known, arguments_of, unknown_arguments
 from modgraph.prediction.answer.hidden_modules import HeldModules
 from modgraph.prediction.answer.totals import Totals
@@ -169,7 +178,7 @@ class _Tree:
         if (path, why.reason, why.where) not in self.doubts:
             self.doubts.add((path, why.reason, why.where))
             where = repr(place) if place else "plain attributes"
-            self._problem(f"{_shown(path)} may hold further modules in {where}: {why.reason}", path, why)
+            self._problem(f"{_shown(path)} {MAY_HIDE} {where}: {why.reason}", path, why)
 
     def _add_subtree(self, top: _Entry) -> list[Address]:
         """Add a module and its registered descendants, depth first; those that were not known are returned."""

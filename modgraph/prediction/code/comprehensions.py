@@ -51,7 +51,7 @@ def dict_of(machine: Machine, frame: Frame, node: nodes.DictComp) -> Value:
     why = machine.unknown("the order of a set depends on hashes") if gathered.in_any_order else gathered.why
     if why is not None:
         made = machine.state.change(address, DictObject)
-        made.open = why if made.open is None else points_to.with_objects(why, made.open.may_be)
+        made.open = why if made.open is None else points_to.either_of(why, (made.open,))
         if gathered.in_any_order:
             made.attributes[MIXED] = TRUE
             made.entries.update({key: points_to.read(machine, why, each) for key, each in replaced.items()})
@@ -73,8 +73,8 @@ class _Gathered:
         self.found.clear()
 
     def may_differ(self, why: Unknown) -> None:
-        """What was added so far stands first; others may follow."""
-        self.why = self.why or why
+        """What was added so far stands first; others may follow, of which each is added too."""
+        self.why = self.why or points_to.plain(points_to.nowhere(why))
 
 
 def _collect(machine: Machine, frame: Frame, node: nodes.ListComp | nodes.SetComp) -> _Gathered:
@@ -158,9 +158,9 @@ def _turns(machine: Machine, inner: Frame, clause: nodes.CompFor, iterable: Valu
         targets.assign(machine, inner, clause.target, item)
         _one_turn(machine, inner, clause, clause.ifs, gathered)
         if machine.steps - started > MAX_PLAIN_STEPS and machine.base.modules == modules:
-            gathered.may_differ(
-                machine.unknown(Reached(f"more than {MAX_PLAIN_STEPS} steps for values without a module"))
-            )
+            limit = machine.unknown(Reached(f"more than {MAX_PLAIN_STEPS} steps for values without a module"))
+            gathered.may_differ(limit)
+            gathered.why = points_to.either_of(gathered.why or limit, gathered.found)
             return
     if why is not None:
         # One turn for what it touches besides its own result.

@@ -14,8 +14,10 @@ from modgraph.prediction.domain.limits import MAX_POSSIBLE_OBJECTS
 from modgraph.prediction.domain.objects import HeapObject, ListObject
 from modgraph.prediction.domain.values import (
     Address,
+    Choice,
     Constant,
     FunctionValue,
+    TupleValue,
     Unknown,
     Value,
 )
@@ -56,19 +58,42 @@ def with_objects(why: Unknown, found: frozenset[int]) -> Unknown:
 
 def _naming(why: Unknown, found: frozenset[int]) -> Unknown:
     """`dataclasses.replace` takes five times as long, and joins do little else."""
-    return Unknown(why.reason, why.where, why.inert, why.optional, why.text, found, library=why.library)
+    return Unknown(why.reason, why.where, why.inert, why.optional, why.text, found, why.outside, why.library)
 
 
 def either_of(why: Unknown, values: Iterable[Value]) -> Unknown:
-    """`why` of a value that may be each of these."""
+    """`why` of a value that may be each of these: one number among them does not make a number of it."""
+    values = list(values)
+    if why.inert and not all(map(is_plain, values)):
+        why = replace(why, inert=False)
     return with_objects(why, objects_of(values))
+
+
+def is_plain(value: Value) -> bool:
+    """It is a number, a text or the like, known or not: no module can be reached through it."""
+    if isinstance(value, Unknown):
+        return value.inert and not value.may_be
+    if isinstance(value, (Choice, TupleValue)):
+        return all(map(is_plain, value.parts()))
+    return isinstance(value, Constant)
+
+
+def further(why: Unknown, values: Iterable[Value]) -> Unknown:
+    """Why there may be items besides those that are shown, each of them one of these: plain where all of these are."""
+    values = list(values)
+    return plain(why) if values and all(map(is_plain, values)) else either_of(why, values)
+
+
+def plain(why: Unknown) -> Unknown:
+    """`why` of what is plain; that an operation on it may raise stays so."""
+    return why if why.inert else replace(why, inert=True, outside=True)
 
 
 def read(machine: Machine, why: Unknown, values: Iterable[Value]) -> Unknown:
     """`why` of what was read from among these values, which of them is not known: a number that says which does not
     make a number of it."""
     values = list(values)
-    if why.inert and not all(isinstance(each, Constant) or getattr(each, "inert", False) for each in values):
+    if why.inert and not all(map(is_plain, values)):
         why = replace(why, inert=False)
     found = objects_of(values)
     if len(found) > MAX_POSSIBLE_OBJECTS:

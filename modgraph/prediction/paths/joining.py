@@ -59,7 +59,7 @@ def choice_of(values: Iterable[Value], reason: str, where: SourceLocation | None
     if len(alternatives) == 1:
         return alternatives[0]
     if not alternatives or len(alternatives) > MAX_ALTERNATIVES:
-        return Unknown(reason, where, may_be=points_to.objects_of(alternatives))
+        return points_to.further(Unknown(reason, where), alternatives)
     return Choice(alternatives, reason, where)
 
 
@@ -177,13 +177,18 @@ class Joiner:
         return self.changed
 
     def unknown(self, optional: bool = False, of: Iterable[Value] = ()) -> Unknown:
-        return Unknown(self.reason, self.where, optional=optional, may_be=self.objects_of(of))
+        """What is each of these on some path; plain where all of them are, though an operation on it may raise."""
+        of = tuple(of)
+        plain = bool(of) and all(map(points_to.is_plain, of))
+        return Unknown(self.reason, self.where, plain, optional, may_be=self.objects_of(of), outside=plain)
 
     def objects_of(self, values: Iterable[Value]) -> frozenset[int]:
         return points_to.objects_of(values)
 
     def including(self, why: Unknown, *values: Value) -> Unknown:
-        """`why` of what may be each of these too."""
+        """`why` of what may be each of these too: see `points_to.either_of`."""
+        if why.inert and not all(map(points_to.is_plain, values)):
+            why = replace(why, inert=False)
         return points_to.with_objects(why, self.objects_of(values))
 
     def value(self, mine: Value, other: Value) -> Value:

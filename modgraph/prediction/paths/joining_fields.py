@@ -35,7 +35,7 @@ def _join_entries(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
     held, further = getattr(mine, name), getattr(other, name)
     keys = list(held)
     if joiner.growth_is_open and held.keys() != further.keys():
-        mine.open = joiner.open(mine.open, joiner.unknown(of=[*held.values(), *further.values()]))
+        mine.open = joiner.open(mine.open, joiner.unknown(of=[*held, *held.values(), *further, *further.values()]))
         setattr(mine, name, {key: joiner.value(value, further[key]) for key, value in held.items() if key in further})
     else:
         setattr(mine, name, joiner.mapping(held, further))

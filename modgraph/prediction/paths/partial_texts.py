@@ -136,7 +136,7 @@ def named(why: Unknown, name: Value) -> Unknown:
 
 def opened(held: Unknown | None, why: Unknown) -> Unknown:
     """Why there may be further entries, where there may have been some already."""
-    return why if held is None else points_to.with_objects(either(held, why), why.may_be)
+    return why if held is None else points_to.either_of(either(held, why), (why,))
 
 
 def open_store(store: dict[str, Value], why: Unknown) -> None:

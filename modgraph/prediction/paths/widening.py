@@ -75,9 +75,14 @@ class _Widener(Joiner):
         elif not isinstance(further := merged.get(OPEN), Unknown) or further.text is not None:
             self.changed = True
             kept = self.unknown(optional=True)
-            unsure = {each for each in merged.values() if isinstance(each, Unknown) and points_to.nowhere(each) == kept}
+            unsure = {each for each in merged.values() if isinstance(each, Unknown) and _barely(each) == kept}
             merged = {OPEN if value in unsure else key: value for key, value in merged.items()}
             merged[OPEN] = self.unknown(of=[*unsure, *(each for key, each in other.items() if key not in mine)])
         for key in contradicting(list(mine), list(other)):
             merged[key] = self.gone(merged[key])
         return merged
+
+
+def _barely(value: Unknown) -> Unknown:
+    """Why it is not known, with nothing said of what it may be."""
+    return replace(value, inert=False, outside=False, may_be=frozenset())

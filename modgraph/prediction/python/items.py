@@ -434,7 +434,7 @@ def merge_mapping(machine: Machine, address: Address, value: Value) -> None:
     found, why = ([], pairs) if isinstance(pairs, Unknown) else pairs
     if why is not None:
         target = machine.state.change(address, DictObject)
-        target.open = points_to.with_objects(why, target.open.may_be) if target.open is not None else why
+        target.open = points_to.either_of(why, (target.open,)) if target.open is not None else why
         target.entries = {key: points_to.either_of(why, (held,)) for key, held in target.entries.items()}
     mapping = machine.state.find(address, DictObject)
     for key, item in found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.domain.objects import ClassObject, ModuleObject
+from modgraph.prediction.domain.objects import ClassObject
 from modgraph.prediction.domain.values import ClassValue, KnownClass, Value
 from modgraph.source.modules import SourceError
 from modgraph.source.plain_uses import Known, Uses, kinds, uses_in
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _CHARACTERS_OF_A_UNIT = 50
 
 
-def kind_by_uses(machine: Machine, module: ModuleObject, name: str) -> Known:
-    """By every use of it in the classes of the module, all of which have to be known."""
+def kind_by_uses(machine: Machine, cls: Value, name: str) -> Known:
+    """By every use of it in the class and its bases, all of which have to be known."""
     known = machine.caches.kinds_by_uses
-    if module.cls not in known:
-        known[module.cls] = _kinds(machine, module.cls)
-    return known[module.cls].get(name, "unknown")
+    if cls not in known:
+        known[cls] = _kinds(machine, cls)
+    return known[cls].get(name, "unknown")
 
 
 def _kinds(machine: Machine, of: Value) -> dict[str, Known]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 
-from modgraph.prediction.domain import dict_views
+from modgraph.prediction.domain import dict_views, points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import EnoughError, Frame
 from modgraph.prediction.domain.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP
@@ -121,12 +121,16 @@ def _resumed(machine: Machine, running: _Running, resume: Callable[[], Value | L
 def _rest(machine: Machine, running: _Running, why: Unknown) -> Ended:
     """What follows runs once, to see what it touches: how far it really comes is not known."""
     before, since, where = machine.state, machine.base.next_index, machine.where
+    given: list[Value] = []
     machine.state = before.fork()
     machine.undecided += 1
     try:
         for _ in range(MAX_YIELDED):
-            if isinstance(_resumed(machine, running, lambda: next(running.steps)), Ended):
+            found = _resumed(machine, running, lambda: next(running.steps))
+            if isinstance(found, Ended):
                 break
+            if not isinstance(found, Lost):
+                given.append(found)
     except EnoughError:
         pass  # it has given as many as were asked for
     except Raised as raised:
@@ -135,7 +139,7 @@ def _rest(machine: Machine, running: _Running, why: Unknown) -> Ended:
         machine.undecided -= 1
     after, machine.state = machine.state, before
     widen(before, after, why.reason, why.where or where, since)
-    return Ended(why)
+    return Ended(points_to.further(why, given))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -445,6 +449,22 @@ def rows(machine: Machine, columns: list[Address]) -> Generator[tuple[Value, ...
         for column in columns:
             item = take(machine, column)
             if item is None:
-                return ended(machine, column)
+                why = ended(machine, column)
+                rest = [value for each in columns if each != column for value in _left_in(machine, each)]
+                return why and points_to.either_of(why, [*row, *rest])
             row.append(item)
         yield tuple(row)
+
+
+def _left_in(machine: Machine, column: Address) -> list[Value]:
+    """What an iterator may still give, where that can be seen without asking it; else itself."""
+    item = machine.state.find(column, IteratorObject)
+    assert item is not None
+    given: list[Value] = item.items[item.position :]
+    why = item.open
+    held = machine.state.read(item.source.items) if isinstance(item.source, _Cursor) else None
+    if isinstance(held, ListObject):
+        given, why = held.items, held.open
+    elif item.source is not None:
+        given = [column]
+    return [*given, why] if why is not None else given

@@ -137,8 +137,11 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
         machine.call(held.setter, (address, value))
         return
     by_uses = "number"
-    if kind == "unknown" and module.initialised and not _is_size_of_a_layer(machine, name):
-        by_uses = plain_attributes.kind_by_uses(machine, module, name)
+    if kind == "unknown" and module.initialised:
+        if not _is_size_of_a_layer(machine, name):
+            by_uses = plain_attributes.kind_by_uses(machine, module.cls, name)
+        if by_uses == "number" and isinstance(value, Unknown):
+            value = points_to.plain(value)
     if by_uses == "number":
         module.attributes[name] = value
         return
@@ -183,7 +186,7 @@ def assign_unknown_name(machine: Machine, address: Address, value: Value, why: U
     """`setattr(module, name, value)` with a name that is not known: the store that takes such a value is open."""
     module = machine.state.change(address, ModuleObject)
     kind = kind_of(machine, value)
-    why = points_to.either_of(why, (value,))
+    why = points_to.further(why, (value,))
     if kind in ("module", "unknown"):
         partial_texts.open_store(module.modules, why)
     if kind in ("parameter", "unknown"):

@@ -41,7 +41,8 @@ _METHODS = (FunctionValue, StaticMethod, ClassMethod, PropertyValue)
 
 def set_entry(machine: Machine, mapping: DictObject, why: Unknown, new: Value) -> None:
     """mapping[?] = new."""
-    mapping.open = points_to.either_of(mapping.open or partial_texts.plainly(why), (new,))
+    rest = points_to.further if mapping.open is None else points_to.either_of
+    mapping.open = rest(mapping.open or partial_texts.plainly(why), (new,))
     mapping.entries = {
         key: _either(machine, held, new, why) if partial_texts.may_be_key(why, key) else held
         for key, held in mapping.entries.items()

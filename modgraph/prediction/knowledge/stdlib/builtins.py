@@ -282,7 +282,7 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
         if not isinstance(value, Constant):
             if len(arguments.positional) == 3 and not isinstance(arguments.positional[2], Constant):
                 machine.may_refuse("ValueError")
-            return machine.unknown("the length of a range is not known", value)
+            return points_to.plain(machine.unknown("the length of a range is not known", value))
         bounds.append(value.value)
     try:
         return Constant(range(*bounds))

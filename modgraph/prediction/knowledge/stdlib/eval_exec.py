@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import Frame
@@ -21,7 +22,7 @@ from modgraph.source.reached import Reached
 def evaluate(arguments: Arguments, machine: Machine) -> Value:
     found = _prepared(machine, arguments)
     if isinstance(found, Unknown):
-        return found
+        return replace(found, inert=False)  # unlike the text
     statement = found.statement
     if not isinstance(statement, nodes.Expr):
         raise machine.raises("SyntaxError", "invalid syntax")

@@ -77,7 +77,7 @@ def mapped(arguments: Arguments, machine: Machine) -> Value:
         why = yield from _of_each_row(machine, columns, lambda row: machine.call(function, row))
         if why is not None:  # what it does to others, it may do for the items that are not known
             yield Lost(why)
-            machine.call(function, (why,) * len(columns))
+            yield machine.call(function, (why,) * len(columns))
         return None
 
     return _over(machine, steps, iterables, function)

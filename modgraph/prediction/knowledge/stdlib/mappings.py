@@ -92,7 +92,7 @@ def fill(
     if why is not None or any(isinstance(key, Choice) for key, _ in pairs):
         why = why or machine.unknown("a key is not known", *(key for key, _ in pairs if isinstance(key, Choice)))
         why = points_to.either_of(why, [value for key, value in pairs if isinstance(key, Choice)])
-        target.open = points_to.with_objects(target.open or why, why.may_be)
+        target.open = points_to.either_of(target.open or why, (why,))
         target.entries = {key: points_to.either_of(why, (held,)) for key, held in target.entries.items()}
     for given_key, value in pairs:
         key = _key(machine, target, given_key)
