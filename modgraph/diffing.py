@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -231,7 +232,21 @@ class GraphFinder:
             cwd=cwd,
             together=self._together,
         )
-        return Found(graph, methods_of(target, [node.class_name for node in graph.modules]))
+        return Found(graph, methods_of(target, held_by_class(graph)))
+
+
+def held_by_class(graph: Graph) -> dict[str, set[str]]:
+    """By class, the names under which its instances hold modules, parameters and buffers."""
+    classes = {node.path: node.class_name for node in graph.modules}
+    found: dict[str, set[str]] = {name: set() for name in classes.values() if name is not None}
+    for node in graph.modules:
+        above, _, name = node.path.rpartition(".")
+        holder = classes.get(above) if node.path else None
+        if holder is not None:
+            found[holder].add(re.split(r"[^\w]", name, maxsplit=1)[0])
+        if node.class_name is not None:
+            found[node.class_name] |= {held.name for held in node.parameters} | {held.name for held in node.buffers}
+    return found
 
 
 @contextlib.contextmanager
