@@ -133,7 +133,7 @@ def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
             raise MissingFileError(why)
         raise MissingFileError(
             f"there is no module {shortened(target.module)!r} with Python source on the search path",
-            hint="a file is named with its ending: model.py" if "." not in target.module else None,
+            hint=f"a file is named with its ending: {target.module.replace('.', '/')}.py",
         )
     return source
 

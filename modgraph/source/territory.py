@@ -133,7 +133,7 @@ def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str
         if place not in _of_python():
             if not _lies_around_here(place) and not _lies_around(place, project.folders):
                 named.append(place)
-        elif _is_installed(place):
+        elif is_installed(place):
             installed.append(place)
         elif not any(_meet(place, one) for one in project.folders):
             own.append(place)
@@ -158,7 +158,7 @@ def _meet(place: str, folder: str) -> bool:
     return lies_in(real, folder) or lies_in(folder, real)
 
 
-def _is_installed(place: str) -> bool:
+def is_installed(place: str) -> bool:
     """Whether an entry of Python's path is for packages: its environment may lie within the project."""
     return os.path.basename(place) in ("site-packages", "dist-packages")
 
