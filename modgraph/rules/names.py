@@ -17,6 +17,7 @@ from typing import Any
 from modgraph.doors.reading import read
 from modgraph.names import last_name
 from modgraph.source import module_classes, torch_names
+from modgraph.source.editable import editable, file_of
 from modgraph.source.files import decode
 from modgraph.source.mangling import has_private, mangle_syntax
 from modgraph.source.quiet import python_tree
@@ -211,7 +212,22 @@ class Project:
             found = self._in_folder(os.path.abspath(folder or os.curdir), module, importer)
             if found is not None:
                 return found
-        return None
+        return self._editable(module, importer)
+
+    def _editable(self, module: str, importer: str) -> str | None:
+        """The file of a module of a package that is installed to be edited where it lies."""
+        packages = editable().packages
+        name, rest = module, ""
+        while name not in packages and name:
+            name, _, last = name.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+        if not name:
+            return None
+        self.territory(importer).follow(packages[name])
+        if rest:
+            return self._in_folder(packages[name], rest, importer)
+        found = file_of(packages[name])
+        return found if found is not None and self.territory(importer).has(found) else None
 
     def _roots_of(self, file: str) -> Roots:
         folder = os.path.dirname(file)

@@ -49,6 +49,11 @@ class Territory:
         self._installed = tuple(dict.fromkeys(installed))
         self._own = tuple(dict.fromkeys((*own, *self._installed)))
 
+    def follow(self, place: str) -> None:
+        """A package of the user's, installed to be edited where it lies; one of the project's own is that already."""
+        if not any(_meet(place, one) for one in self.project.folders):
+            self._own = tuple(dict.fromkeys((*self._own, os.path.abspath(place))))
+
     def is_own(self, directory: str) -> bool:
         """Whether a directory lies where nobody but the user puts anything."""
         return any(lies_in(directory, place) for place in self._own)
