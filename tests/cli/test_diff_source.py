@@ -173,6 +173,39 @@ def test_a_default_that_is_left_out_nowhere_is_no_change(changed, git):
     assert told(changes) == []
 
 
+@pytest.mark.parametrize("name", ["lib", "lib/mylib"])
+def test_a_package_behind_a_link_is_compared(git, tmp_path, monkeypatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q", "-b", "main")
+    Path("mylib").symlink_to(name)
+    net = "from torch import nn\nfrom mylib import Small\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+    small = "from torch import nn\n\nclass Small(nn.Linear):\n    def __init__(self):\n        super().__init__(4, 4)\n"
+    git.commit("net.py", f"{net}        super().__init__()\n        self.s = Small()\n", f"{name}/__init__.py", small)
+    Path(name, "__init__.py").write_text(small.replace("4, 4", "4, 8"))
+    changes = modgraph.diff("HEAD:net.py:Net", "net.py:Net")
+    assert [one.new for one in changes.changed] == ["s"]
+    assert not changes.undecided
+
+
+def test_a_link_that_is_not_followed_is_the_reason(git, tmp_path, monkeypatch, capsys):
+    top = tmp_path / "repository"
+    top.mkdir()
+    monkeypatch.chdir(top)
+    monkeypatch.setenv("COLUMNS", "300")
+    git("init", "-q", "-b", "main")
+    Path("mylib").symlink_to("../outside")
+    net = "from torch import nn\nfrom mylib.small import Small\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+    git.commit("net.py", f"{net}        super().__init__()\n        self.s = Small()\n")
+    Path("mylib").unlink()
+    Path("mylib").mkdir()
+    Path("mylib/small.py").write_text("from torch import nn\n\nclass Small(nn.Module):\n    pass\n")
+    assert main(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
+    said = capsys.readouterr().out
+    why = "No module named 'mylib.small': mylib is a link that is not followed: it leads out of the repository"
+    assert f"s: class (the old side leaves it open: the model may have a child 's': {why})" in said
+    assert "left open: further keys of s\n" in said
+
+
 def test_a_forward_that_takes_the_place_of_an_inherited_one_is_told(changed, git):
     init = "    def __init__(self, width):\n        super().__init__(width, width)\n"
     git.commit("block.py", f"from torch import nn\n\nclass Block(nn.Linear):\n{init}")
