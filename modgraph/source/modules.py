@@ -502,7 +502,7 @@ class ModuleFinder:
         self.find(name)
         parts = name.split(".")
         above = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-        return next((refused(link) for each in above if (link := self._refused.get(each))), None)
+        return next((refused(link, each) for each in above if (link := self._refused.get(each))), None)
 
     def _search(self, name: str) -> Found | None:
         parent, _, last = name.rpartition(".")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -108,16 +109,33 @@ def _admits(border: Border, directory: str, entry: os.DirEntry[str]) -> bool:
     return border.holds_real(real) or any(lies_in(folder, real) for folder in border.folders)
 
 
-def refused(path: str) -> str:
-    """What is said of something that lies, or leads, outside of the project."""
-    folder, name = os.path.split(path)
-    shown = f"{os.path.basename(folder)}/{name}" if name == "__init__.py" else name
-    if os.path.islink(path):
-        return (
-            f"{shown} is a link that leads out of the project and is not followed; "
-            "if it is trusted, put what it leads to in its place, or the folder above it on PYTHONPATH"
-        )
-    return f"{shown} lies outside of the project and is not read; if it is trusted, put its folder on PYTHONPATH"
+def refused(path: str, name: str) -> str:
+    """What is said of something that lies, or leads, outside of the project, and what to do where it is trusted.
+
+    Args:
+        path: of the file, or of the folder of a package.
+        name: what it would be imported as.
+    """
+    folder, last = os.path.split(path)
+    shown = f"{os.path.basename(folder)}/{last}" if last == "__init__.py" else last
+    is_link = os.path.islink(path)
+    what = "is a link that leads out of the project and is not followed" if is_link else "lies outside of the project"
+    what += "" if is_link else " and is not read"
+    place = path
+    with contextlib.suppress(OSError):  # as the link says it: what lies behind is not looked at
+        place = os.path.normpath(os.path.join(folder, os.readlink(path))) if is_link else path
+    home = _imported_from(place, name)
+    if home is None:
+        instead = f"copy it to this place or install it: no PYTHONPATH leads to it as {name}"
+        return f"{shown} {what}; if it is trusted, {instead}"
+    return f"{shown} {what}; if it is trusted: PYTHONPATH={shlex.quote(os.path.relpath(home))}"
+
+
+def _imported_from(place: str, name: str) -> str | None:
+    """The folder from which what lies at a place is imported under a name; None of another name, and of a part of a
+    package, which is looked for in that package alone."""
+    folder, last = os.path.split(place.removesuffix(f"{os.sep}__init__.py"))
+    return folder if last in (name, f"{name}.py") else None
 
 
 def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str] = ()) -> Territory:
