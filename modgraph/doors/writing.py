@@ -340,7 +340,8 @@ def _place(path: Path, below: Path | None) -> Iterator[tuple[_Folder, str]]:
     if not parts[-1]:
         raise IsADirectoryError(0, "it is a directory")
     if os.path.lexists(top) and not os.path.isdir(top):
-        raise NotADirectoryError(errno.ENOTDIR, f"{top} is a file")
+        what = "a link that leads nowhere" if os.path.islink(top) else "a file"
+        raise NotADirectoryError(errno.ENOTDIR, f"{top} is {what}")
     make_folder(top)
     folder = _Folder(top, os.open(top, _FOLDER) if _BY_FOLDER else None)
     try:
