@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.api import analyze_target, find_targets, load
 from modgraph.errors import ConfigError, GraphError, InputError, TargetError
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, Problem
 from modgraph.names import last_name
 from modgraph.options import TraceOptions
 from modgraph.watching import Watch, unwatched
@@ -174,7 +175,8 @@ class GraphFinder:
         """
         try:
             with _warnings_of(revision, files):
-                return named_as(self._there(revision, files), f"{revision.name}:{revision.target}")
+                found = _with_left_out(self._there(revision, files), files)
+                return named_as(found, f"{revision.name}:{revision.target}")
         except (TargetError, GraphError) as error:
             message = f"{error.message} (at the revision {revision.name})"
             file = f"{revision.name}:{error.file if error.line else revision.target}"
@@ -231,7 +233,21 @@ class GraphFinder:
             cwd=cwd,
             together=self._together,
         )
-        return Found(graph, methods_of(target, [node.class_name for node in graph.modules]))
+        return Found(graph, methods_of(target, held_by_class(graph)))
+
+
+def held_by_class(graph: Graph) -> dict[str, set[str]]:
+    """By class, the names under which its instances hold modules, parameters and buffers."""
+    classes = {node.path: node.class_name for node in graph.modules}
+    found: dict[str, set[str]] = {name: set() for name in classes.values() if name is not None}
+    for node in graph.modules:
+        above, _, name = node.path.rpartition(".")
+        holder = classes.get(above) if node.path else None
+        if holder is not None:
+            found[holder].add(re.split(r"[^\w]", name, maxsplit=1)[0])
+        if node.class_name is not None:
+            found[node.class_name] |= {held.name for held in node.parameters} | {held.name for held in node.buffers}
+    return found
 
 
 @contextlib.contextmanager
@@ -242,6 +258,26 @@ def _warnings_of(revision: Revision, files: Checkout) -> Iterator[None]:
     for each in said:
         text = str(each.message).replace(f"{files.root}{os.sep}", f"{revision.name}:")
         warnings.warn(text, each.category, stacklevel=2)
+
+
+_NOT_FOUND = re.compile(r"No module named '([\w.]+)'")
+
+
+def _with_left_out(found: Found, files: Checkout) -> Found:
+    """Its problems say what of the revision was left out, where a module that is not found would be just that."""
+
+    def said(problem: Problem) -> Problem:
+        match = _NOT_FOUND.search(problem.message)
+        parts = match[1].split(".") if match else []
+        ends = [f"/{'/'.join(parts[:n])}{ending}" for n in range(1, len(parts) + 1) for ending in ("", ".py")]
+        left_out = next((path for path in files.left_out if f"/{path}".endswith(tuple(ends))), None) if ends else None
+        if left_out is None:
+            return problem
+        return replace(problem, message=f"{problem.message}: {left_out} {files.left_out[left_out]}")
+
+    if not files.left_out:
+        return found
+    return replace(found, graph=replace(found.graph, problems=tuple(map(said, found.graph.problems))))
 
 
 def file_of(target: Target) -> Path | None:

@@ -177,6 +177,7 @@ def _merge_module(path: str, halves: _Halves) -> tuple[ModuleNode, list[Problem]
         class_name=traced.class_name if traced.class_name is not None else predicted.class_name,
         arguments=predicted.arguments or traced.arguments,
         unknown_arguments=predicted.unknown_arguments if predicted.arguments else (),
+        defaults=predicted.defaults,
         source=predicted.source or traced.source,
     )
     return node, problems

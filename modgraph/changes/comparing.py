@@ -35,6 +35,9 @@ from modgraph.graph.model import Finding, Graph
 Methods = Mapping[str, Mapping[str, str]]
 """By class, the text of each of its methods, without layout."""
 
+_BUILDING = ("__init__", "class body")
+"""Of these texts, those of which the graph shows the most."""
+
 
 def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None = None) -> Changes:
     """What differs. What one of them leaves open is in `undecided`, and is no difference.
@@ -58,6 +61,9 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     if ways is None:
         reason = "have too much of it between modules that the other has not"
         not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))
+    told = [path for one in changed for path in (one.old, one.new)]
+    told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
+    told += [one.path for one in (*lone_new, *lone_old)]
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
@@ -70,7 +76,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=ways or (),
         findings=_findings(matching, [*open_old, *open_new]),
-        rewritten=_rewritten(matching, *methods) if methods is not None and not runs.calls else (),
+        rewritten=_rewritten(matching, *methods, told) if methods is not None and not runs.calls else (),
         state=state_changes(matching),
         undecided=sorted_by_path([*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts)]),
         not_compared=not_compared,
@@ -128,10 +134,16 @@ def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | 
     )
 
 
-def _rewritten(matching: Matching, old: Methods, new: Methods) -> tuple[Rewritten, ...]:
+def _rewritten(matching: Matching, old: Methods, new: Methods, told: Iterable[str]) -> tuple[Rewritten, ...]:
     """Modules of one class on both sides, whose methods are not the same text. A method of one side alone is called by
-    others, whose text differs then, or is the `forward` that took the place of an inherited one."""
+    others, whose text differs then, or is the `forward` that took the place of an inherited one. What builds a module
+    is named where nothing is told of the module and of those below it, the paths `told`."""
     found: list[Rewritten] = []
+    accounted = set(told)
+    for path in told:
+        while path:
+            path = path.rpartition(".")[0]
+            accounted.add(path)
     for path, other in matching.to_new.items():
         name, kind = matching.old.nodes[path].class_name, matching.new.nodes[other].class_name
         same = matching.old.class_of(path) == matching.new.class_of(other)
@@ -141,6 +153,8 @@ def _rewritten(matching: Matching, old: Methods, new: Methods) -> tuple[Rewritte
         assert kind is not None
         one, two = _with_new_names(old[name], matching, path, other), new[kind]
         differing = [each for each in sorted({*one, *two}) if one.get(each) != two.get(each)]
+        if path in accounted or other in accounted:
+            differing = [each for each in differing if each not in _BUILDING]
         said = tuple(each for each in differing if each == "forward" or (each in one and each in two))
         if said:
             found.append(Rewritten(old=path, new=other, class_name=kind, methods=said))

@@ -44,9 +44,9 @@ class Facts:
         found += self._ran(one, other)
         return tuple(sorted(found, key=lambda field: (_KINDS.index(field.kind), field.name)))
 
-    def _undecided(self, old: str, new: str, what: str, *, in_old: bool, in_new: bool) -> None:
+    def _undecided(self, old: str, new: str, what: str, *, in_old: bool, in_new: bool, why: str = "") -> None:
         side: Literal["old", "new", "both"] = "both" if in_old and in_new else "old" if in_old else "new"
-        reasons = {self.old_open.reason(old) if in_old else "", self.new_open.reason(new) if in_new else ""}
+        reasons = {self.old_open.reason(old) if in_old else "", self.new_open.reason(new) if in_new else "", why}
         self.undecided.append(
             Undecided(old=old, new=new, what=what, side=side, reason="; ".join(sorted(reasons - {""})))
         )
@@ -78,25 +78,28 @@ class Facts:
         old_place, new_place = (
             numbering.get(node.path, {}) for numbering, node in zip(self._numbering, (one, other), strict=True)
         )
-        trees = self.matching.old, self.matching.new
         unlike = self._is_another_class(one, other)
-        for name in dict.fromkeys([*one.arguments, *other.arguments, *one.unknown_arguments, *other.unknown_arguments]):
-            in_old, in_new = name in one.unknown_arguments, name in other.unknown_arguments
+        for name in _argument_names(one, other, unlike=unlike):
+            old, new = _argument(one, name), _argument(other, name)
+            in_old, in_new = old == NOT_KNOWN, new == NOT_KNOWN
             if in_old or in_new:
                 # What another class is given under the same name is no question.
                 if not unlike:
-                    self._undecided(one.path, other.path, f"argument {name}", in_old=in_old, in_new=in_new)
+                    left = (name not in node.unknown_arguments for node in (one, other))
+                    by_default = any(is_open and at for is_open, at in zip((in_old, in_new), left, strict=True))
+                    why = "its default is not known" if by_default else ""
+                    self._undecided(one.path, other.path, f"argument {name}", in_old=in_old, in_new=in_new, why=why)
                 continue
             if name in old_place and old_place.get(name) == new_place.get(name):
                 continue
-            old, new = one.arguments.get(name, ABSENT), other.arguments.get(name, ABSENT)
             if ABSENT in (old, new) and one.predicted is not other.predicted:
                 # One half leaves out defaults, the other what the instance does not show.
                 continue
-            if (old is ABSENT) != (new is ABSENT) or (
-                old is not ABSENT and trees[0].literal(old) != trees[1].literal(new)
-            ):
+            if (old is ABSENT) != (new is ABSENT) or (old is not ABSENT and not self._is_one_literal(old, new)):
                 yield Field(kind="argument", name=name, old=old, new=new)
+
+    def _is_one_literal(self, old: Any, new: Any) -> bool:
+        return self.matching.old.literal(old) == self.matching.new.literal(new)
 
     # --- parameters and buffers ------------------------------------------------------------------------------------
 
@@ -213,6 +216,28 @@ class Facts:
             if old != new and (old, new) not in told:
                 told.append((old, new))
                 yield Field(kind="operations", name="" if number == 1 else f"call {number}", old=old, new=new)
+
+
+NOT_KNOWN = {"$repr": "..."}
+"""Stands for an argument that a graph does not tell."""
+
+
+def _argument_names(one: ModuleNode, other: ModuleNode, *, unlike: bool) -> list[str]:
+    """Arguments that are given on one side, or left at defaults that are not the same; what a class with
+    other parameters has of its own and is not given, is the class's difference."""
+    given = [*one.arguments, *other.arguments, *one.unknown_arguments, *other.unknown_arguments]
+    both = [] if unlike else [name for name in one.defaults if name in other.defaults]
+    # By their texts: 1 and True are equal. Two that are not known stand in the text of the constructor.
+    left = [name for name in both if repr(one.defaults[name]) != repr(other.defaults[name])]
+    return list(dict.fromkeys([*given, *left]))
+
+
+def _argument(node: ModuleNode, name: str) -> Any:
+    """What a module's constructor has for it, given or by default; ABSENT where the graph has no such argument, or it
+    is a default of torch's own."""
+    if name in node.unknown_arguments:
+        return NOT_KNOWN
+    return node.arguments[name] if name in node.arguments else node.defaults.get(name, ABSENT)
 
 
 def _or_absent(value: str | None) -> Any:

@@ -58,7 +58,8 @@ of registration; `same_as`: the module that this one is another name of; `operat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One fact that differs: JSON values, or ABSENT. An argument that is ABSENT has its default."""
+    """One fact that differs: JSON values, or ABSENT. An argument that is ABSENT has its default (one of torch's
+    own, or that the graph does not tell), or the class has no such argument."""
 
     kind: FieldKind
     name: str = ""

@@ -13,6 +13,7 @@ class Openness:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.reasons: dict[str, str] = {}
+        self._said: dict[str, list[str]] = {}
         self.whole = ""
         self._hiding: dict[str, str] = {}
         for problem in tree.graph.problems:
@@ -24,6 +25,7 @@ class Openness:
                 self.reasons.setdefault(problem.module, problem.message)
                 if MAY_HIDE in problem.message:
                     self._hiding.setdefault(problem.module, problem.message)
+                self._said.setdefault(problem.module, []).append(problem.message)
         self._places = {
             tree.index.parents[node.path]: node.path for node in tree.graph.modules if is_open_place(node.path)
         }
@@ -36,7 +38,7 @@ class Openness:
         if path in self._places:
             return self.reasons.get(self._places[path]) or self.reasons.get(path) or "there may be further modules"
         if node.class_name is None:
-            return self.reasons.get(path) or "its class is not known"
+            return self.reason(path) or "its class is not known"
         return None
 
     def hidden_in(self, path: str) -> str | None:
@@ -46,12 +48,20 @@ class Openness:
     def tensors_of(self, path: str) -> str | None:
         """Why `path` may have parameters or buffers that are not shown."""
         if self.tree.nodes[path].class_name is None:
-            return self.reasons.get(path) or "its class is not known"
+            return self.reason(path) or "its class is not known"
         return self.whole or self.reasons.get(path)
 
     def reason(self, path: str) -> str:
         """Why something of `path` is not known; "" where nothing is said."""
-        return self.reasons.get(path) or self.whole
+        return self.reasons.get(path) or self._of_child(path) or self.whole
+
+    def _of_child(self, path: str) -> str:
+        """What is said of a child that is not known where it would be held."""
+        if not path or self.tree.nodes[path].class_name is not None:
+            return ""
+        parent = self.tree.parents[path]
+        said = self._said.get(parent, ())
+        return next((message for message in said if f"a child {self.tree.name(path)!r}" in message), "")
 
 
 def may_be_absent(tensor: ParameterInfo | BufferInfo) -> bool:

@@ -221,6 +221,8 @@ class _Work:
             written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
         if arguments.static:
             _say_how_to_give_arguments(target, graph, console)
+        elif graph.predicted and not graph.traced:
+            console.note("help: the model was not built; --static tells what is predicted, and imports nothing")
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")

@@ -140,6 +140,9 @@ def destination(output: str | None, formats: str | None, *, default: tuple[str, 
     if path == Path(DEFAULT_DIRECTORY) and path.is_symlink():
         # The user's own word is followed; a link at the place that nobody named may have come with what is analysed.
         path = Path(os.path.realpath(path))
+    if path.is_symlink() and not path.exists() and not path.suffix:
+        # Named by the user, it is followed, and what it leads to is made, as for a file in it.
+        path = Path(os.path.relpath(os.path.realpath(path)))
     if output.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
         return Destination(formats=asked or default, asked=bool(asked), directory=path)
     try:

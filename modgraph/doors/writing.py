@@ -15,6 +15,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from modgraph.doors.reading import lies_in
 from modgraph.doors.signals import deferred
 
 Path = str | os.PathLike[str]
@@ -212,6 +213,29 @@ def put_new(path: Path, pieces: Iterable[bytes], *, below: Path) -> None:
         os.close(handle)
 
 
+def put_link(path: Path, target: str, *, below: Path) -> bool:
+    """Make a link, in a folder of our own, to something that is there and lies in that folder; False where it would
+    lead elsewhere or there is something at its place already.
+
+    Args:
+        target: relative to `below`.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    top = os.path.realpath(below)
+    place, leads = os.path.join(top, *_parts(path, below)), os.path.join(top, *target.split("/"))
+    folder = os.path.dirname(place)
+    real = os.path.realpath(leads)
+    if os.path.lexists(place) or real != leads or not os.path.exists(real) or not lies_in(real, top):
+        return False
+    make_folder(folder)
+    if os.path.realpath(folder) != folder:  # another link stands on the way
+        return False
+    os.symlink(os.path.relpath(leads, folder), place, target_is_directory=os.path.isdir(leads))
+    return True
+
+
 def append(path: Path, data: bytes, *, below: Path) -> None:
     """Put `data` at the end of a regular file in the folder `below`, which is made where there is none.
 
@@ -316,7 +340,8 @@ def _place(path: Path, below: Path | None) -> Iterator[tuple[_Folder, str]]:
     if not parts[-1]:
         raise IsADirectoryError(0, "it is a directory")
     if os.path.lexists(top) and not os.path.isdir(top):
-        raise NotADirectoryError(errno.ENOTDIR, f"{top} is a file")
+        what = "a link that leads nowhere" if os.path.islink(top) else "a file"
+        raise NotADirectoryError(errno.ENOTDIR, f"{top} is {what}")
     make_folder(top)
     folder = _Folder(top, os.open(top, _FOLDER) if _BY_FOLDER else None)
     try:

@@ -21,6 +21,7 @@ from modgraph.export.diff_words import (
 )
 from modgraph.export.labels import shape_text
 from modgraph.export.text_table import Cell, Column, Pen, shortened, table
+from modgraph.graph.paths import is_open_place
 
 MOST_LINES = 12
 """Of each further section; the JSON has all."""
@@ -141,9 +142,15 @@ def checkpoint_rows(changes: Changes) -> Iterator[str]:
         for name, count in _by_subtree(keys, [one.path for one in subtrees]).items():
             yield f"{words} {name}" + (f" ({count} keys)" if count > 1 else "")
     if state.loads is None:
-        yield from (f"left open: {key}" for key in state.undecided)
+        yield from (f"left open: {_open_key(key)}" for key in state.undecided)
     moved = {old for old, _ in state.renamed}
     yield from (f"{key} would load, and is another layer's now" for key in state.misplaced if key not in moved)
+
+
+def _open_key(key: str) -> str:
+    if not is_open_place(key):
+        return key
+    return f"further keys of {name_of(key[:-1].rstrip('.'))}"
 
 
 def _by_subtree(keys: Sequence[str], subtrees: Sequence[str]) -> dict[str, int]:

@@ -91,7 +91,7 @@ def verdict(changes: Changes) -> str:
         said = ["no difference" if not (changes.undecided or changes.not_compared) else "no difference found"]
         # Of source alone no forward is known: a model that computes something else must not read as the same.
         if _not_run(changes):
-            said = [f"{said[0]} in what the constructors build"]
+            said = [f"{said[0]} in modules, arguments and tensors"]
             said += ["forward not compared (--run does)"] * (not changes.rewritten)
     if changes.rewritten:
         # First where there is nothing else: a change that may be one must not begin with "no difference".

@@ -54,7 +54,7 @@ KEYS: dict[Any, str] = {
     "ranks? world_size?",
     ModelInput: "name origin tensors? literal? rules?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
-    "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? wrappers? ranks?",
+    "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks?",
     Repeat: "group count",
     ParameterInfo: "name shape dtype trainable alias_of? sharding?",
     BufferInfo: "name shape dtype persistent alias_of? sharding?",
@@ -161,6 +161,7 @@ CODEC: Codec = Codec(
     {
         float: _number,
         (ModuleNode, "arguments"): lambda arguments: {name: _argument(value) for name, value in arguments.items()},
+        (ModuleNode, "defaults"): lambda defaults: {name: _argument(value) for name, value in defaults.items()},
         (Profile, "not_counted"): lambda pairs: [{"operator": name, "count": count} for name, count in pairs],
     },
 )

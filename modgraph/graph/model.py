@@ -148,6 +148,9 @@ class ModuleNode:
     or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
     unknown_arguments: tuple[str, ...] = ()
     """Those that were given and could not be foretold, so that they are not in `arguments`."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Of a class that is not torch's: what those are that `arguments` leaves out as they equal a default; {"$repr":
+    "..."} for one that is not known."""
     source: SourceLocation | None = None
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
     made_in_forward: bool = False

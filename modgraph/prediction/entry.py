@@ -114,7 +114,10 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
         source = machine.finder.source(target.module)
         if source is None:
             why = machine.finder.refusal(target.module)
-            raise MissingFileError(why or f"there is no Python source of module {target.module!r} on the search path")
+            raise MissingFileError(
+                why or f"there is no Python source of module {target.module!r} on the search path",
+                hint=None if why else f"name its file: path/to/{target.module.replace('.', '/')}.py:{target.name}",
+            )
     machine.modules.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
     _begin(machine, source)

@@ -12,14 +12,16 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from modgraph.doors.reading import read
 from modgraph.names import last_name
 from modgraph.source import module_classes, torch_names
+from modgraph.source.editable import editable, file_of
 from modgraph.source.files import decode
 from modgraph.source.mangling import has_private, mangle_syntax
 from modgraph.source.quiet import python_tree
+from modgraph.source.source_roots import Roots, roots_around
 from modgraph.source.summaries import Summary, summarize
 from modgraph.source.territory import Territory, territory_of
 
@@ -210,7 +212,22 @@ class Project:
             found = self._in_folder(os.path.abspath(folder or os.curdir), module, importer)
             if found is not None:
                 return found
-        return None
+        return self._editable(module, importer)
+
+    def _editable(self, module: str, importer: str) -> str | None:
+        """The file of a module of a package that is installed to be edited where it lies."""
+        packages = editable().packages
+        name, rest = module, ""
+        while name not in packages and name:
+            name, _, last = name.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+        if not name:
+            return None
+        self.territory(importer).follow(packages[name])
+        if rest:
+            return self._in_folder(packages[name], rest, importer)
+        found = file_of(packages[name])
+        return found if found is not None and self.territory(importer).has(found) else None
 
     def _roots_of(self, file: str) -> Roots:
         folder = os.path.dirname(file)
@@ -402,16 +419,8 @@ def _options(folder: str, module: str) -> tuple[str, str]:
     return os.path.join(base, "__init__.py"), f"{base}.py"
 
 
-class Roots(NamedTuple):
-    """Folders from which a file's own project is imported."""
-
-    folders: tuple[str, ...]
-    depends: tuple[str, ...]
-    """What says so by being there, or not."""
-
-
 def roots(file: str) -> Roots:
-    """Above the packages of a file, and `src` beside the working directory."""
+    """Above the packages of a file, what its project is imported from, and the working directory."""
     own = folder = os.path.dirname(os.path.abspath(file))
     asked = [os.path.join(folder, "__init__.py")]
     while os.path.isfile(asked[-1]):
@@ -420,8 +429,9 @@ def roots(file: str) -> Roots:
             break
         folder = above
         asked.append(os.path.join(folder, "__init__.py"))
-    here = os.getcwd()
-    return Roots(tuple(dict.fromkeys((folder, own, here, os.path.join(here, "src")))), tuple(asked))
+    around = roots_around(own)
+    folders = (folder, own, *around.folders, os.getcwd())
+    return Roots(tuple(dict.fromkeys(folders)), (*asked, *around.depends))
 
 
 def _summary(file: str) -> Summary | None:

@@ -121,7 +121,7 @@ def find_files(
             if _is_left_out(path, config, named=named, options=options):
                 report.excluded.append(path)
                 continue
-            if each.endswith(NOTEBOOK):
+            if each.endswith(NOTEBOOK) and not named:
                 notebooks += 1
             elif error is not None:
                 _refuse(shown(each, path), error, paths, report)
@@ -139,10 +139,13 @@ def find_files(
 def _leave_out(name: str, is_listed: bool, report: Report) -> None:
     """A file that is no Python. `is_listed`: a program names the files, which may take more for Python than we do."""
     message = "is not checked: it is no file of Python, neither by its ending (.py, .pyi) nor by its first line (#!)"
+    hint = "the text of any file is checked on standard input: modgraph check - < FILE"
+    if name.endswith(NOTEBOOK):
+        message = "is not checked: it is a notebook, and only files of Python are"
+        hint = f"its code as a Python file: jupyter nbconvert --to script {name}"
     if is_listed:
         report.notices.append(f"{name} {message}")
     else:
-        hint = "the text of any file is checked on standard input: modgraph check - < FILE"
         report.failures.append(Failure(name, message, hint))
 
 

@@ -30,8 +30,18 @@ MOST_OF_ALL = 4 * 1024**3
 MOST_FILES = 200_000
 """Files that are put into it."""
 
+MOST_LINKS = 10_000
+"""Links of a revision that are followed."""
+MOST_STEPS = 40
+"""Links on the way to where one leads; more are a circle, as for the system."""
+
 _CHUNK = 1024**2
-_LINK = "is a link, and those of a revision are left out"
+_LINK_BYTES = 4096
+_LINK = "is a link that is not followed:"
+_OUTSIDE = f"{_LINK} it leads out of the repository"
+_CIRCLE = f"{_LINK} it leads in a circle"
+_NOWHERE = f"{_LINK} what it leads to is not there, or not read, at that revision"
+_TOO_MANY = f"{_LINK} there are more than {MOST_LINKS:,} at that revision"
 _SUBMODULE = "is a submodule, and those of a revision are left out"
 _NOT_CLONED = "is not in this clone, which is a partial one: `git fetch --refetch` brings all"
 
@@ -121,11 +131,12 @@ def files_of(revision: Revision, *, everything: bool = False, cwd: Path | None =
     asked_for = _places(revision.file, below, revision.top) if revision.file is not None else []
     with temporary.folder() as name:
         root = Path(os.path.realpath(name))
-        listed, left_out = _listed(revision)
+        listed, links, left_out = _listed(revision)
         wanted = [each for each in listed if everything or each.path in asked_for or _is_wanted(each)]
         wanted = _not_too_large(wanted, left_out, everything=everything)
         _require_bounded(wanted, revision)
         left_out.update(dict.fromkeys(_write(wanted, root, revision), _NOT_CLONED))
+        left_out.update(_link(links, root, revision))
         folder = root / below
         writing.make_folder(folder)  # a run needs a working directory, also where the revision has none
         projects = _projects(each.path for each in listed)
@@ -193,12 +204,13 @@ class _Blob:
     size: int
 
 
-def _listed(revision: Revision) -> tuple[list[_Blob], dict[str, str]]:
-    """The files of a revision; and by path what is left out, with the reason."""
+def _listed(revision: Revision) -> tuple[list[_Blob], list[_Blob], dict[str, str]]:
+    """The files of a revision, and its links; and by path what is left out, with the reason."""
     tree = git(["ls-tree", "-r", "-z", "-l", "--full-tree", revision.commit], revision.top)
     if tree.status != 0:
         raise _unreadable(revision, tree.words)
     blobs: list[_Blob] = []
+    links: list[_Blob] = []
     left_out: dict[str, str] = {}
     for line in tree.stdout.split(b"\0"):
         about, _, name = line.partition(b"\t")
@@ -207,13 +219,12 @@ def _listed(revision: Revision) -> tuple[list[_Blob], dict[str, str]]:
             continue
         if fields[1] != b"blob":
             left_out[path] = _SUBMODULE
-        elif fields[0] == b"120000":  # it might lead out of the folder
-            left_out[path] = _LINK
         elif not fields[3].isdigit():
             left_out[path] = _NOT_CLONED
         else:
-            blobs.append(_Blob(fields[2], path, int(fields[3])))
-    return blobs, left_out
+            (links if fields[0] == b"120000" else blobs).append(_Blob(fields[2], path, int(fields[3])))
+    left_out.update((each.path, _TOO_MANY) for each in links[MOST_LINKS:])
+    return blobs, links[:MOST_LINKS], left_out
 
 
 def _is_safe(path: str) -> bool:
@@ -274,6 +285,66 @@ def _write(blobs: Sequence[_Blob], root: Path, revision: Revision) -> list[str]:
             if not talk.line():
                 raise _unreadable(revision, f"git ended within {blob.path}")
     return missing
+
+
+def _link(links: Sequence[_Blob], root: Path, revision: Revision) -> dict[str, str]:
+    """Make the links that lead to something of the revision that is read, when all of it is there; the others, and
+    why they are not followed."""
+    targets: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    if links:
+        with conversation(["cat-file", "--batch"], revision.top) as talk:
+            for blob in links:
+                size = _asked(talk, blob.id)
+                if size is None:
+                    raise _unreadable(revision, "git ended")
+                if size < 0:
+                    refused[blob.path] = _NOT_CLONED
+                    continue
+                text = b"".join(piece[: _LINK_BYTES + 1] for piece in _pieces(talk, size))
+                talk.line()
+                targets[blob.path] = os.fsdecode(text)
+    for path in targets:
+        leads = _leads_to(path, targets)
+        if leads in (_OUTSIDE, _CIRCLE):
+            refused[path] = leads
+            continue
+        try:
+            is_made = writing.put_link(root / path, leads, below=root)
+        except (OSError, ValueError):  # a system without links, or a name that it does not take
+            is_made = False
+        if not is_made:
+            refused[path] = _NOWHERE
+    return refused
+
+
+def _leads_to(path: str, targets: Mapping[str, str]) -> str:
+    """Where a path of the tree leads when the links on the way are followed, written from the top; or why nowhere."""
+    pending, steps = path.split("/")[::-1], 0
+    here: list[str] = []
+    while pending:
+        part = pending.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not here:
+                return _OUTSIDE
+            here.pop()
+            continue
+        target = targets.get("/".join([*here, part]))
+        if target is None:
+            here.append(part)
+            continue
+        steps += 1
+        if steps > MOST_STEPS or len(target) > _LINK_BYTES:
+            return _CIRCLE
+        if os.path.isabs(target) or "\\" in target:
+            return _OUTSIDE
+        pending += target.split("/")[::-1]
+    leads = "/".join(here)
+    if not leads:
+        return _CIRCLE
+    return leads if _is_safe(leads) else _OUTSIDE
 
 
 def _asked(talk: Conversation, blob: bytes) -> int | None:

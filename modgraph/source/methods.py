@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from modgraph.source.bases import BaseResolver
@@ -20,31 +20,37 @@ from modgraph.source.syntax import FunctionNode, top_level
 from modgraph.source.targets import Target
 
 Methods = Mapping[str, Mapping[str, str]]
-"""By class, the text of each of its methods, inherited ones too."""
+"""By class, the text of each of its methods, inherited ones too; and what stands for `CONSTRUCTOR` and `CLASS_BODY`."""
+
+CONSTRUCTOR = "__init__"
+"""Stands for all that builds an instance, where a method reads a plain attribute that it stores."""
+CLASS_BODY = "class body"
+"""Stands for what the class itself binds and a method reads."""
 
 _BUILDING = frozenset(["__init__", "__new__", "__init_subclass__", "__class_getitem__"])
 _RUNNING = ("forward", "__call__")
 
 
-def methods_of(target: Target, class_names: Iterable[str | None]) -> Methods:
+def methods_of(target: Target, held: Mapping[str, Collection[str]]) -> Methods:
     """The methods of those of these classes that are the project's own: none of torch, and of what is installed.
 
-    Left out are constructors, and what they alone call: what these do is in the graph. A class whose source cannot be
-    read is not in the result.
+    Constructors, and what they alone call, are in the graph as far as they make modules and tensors: they count where
+    they store something else that a method reads, `self.heads = heads * 2`. A class whose source cannot be read is not
+    in the result.
 
     Args:
         target: the model that they are of; their modules are found as its own imports are.
-        class_names: as in a graph: "package.module.Class".
+        held: by class, as in a graph ("package.module.Class"), names of the modules and tensors that one holds.
     """
     finder = finder_for(target.search_path, target.home)
     find_source(target, finder)
     reader = _Reader(finder)
     found: dict[str, Mapping[str, str]] = {}
-    for name in dict.fromkeys(name for name in class_names if name):
+    for name, inside in held.items():
         with contextlib.suppress(SourceError, SyntaxError, ValueError, RecursionError, MemoryError):
             place = reader.place_of(name)
             if place is not None:
-                found[name] = reader.texts(*place)
+                found[name] = reader.texts(*place, inside)
     return found
 
 
@@ -52,8 +58,12 @@ def methods_of(target: Target, class_names: Iterable[str | None]) -> Methods:
 class _Method:
     text: str
     """Without what changes nothing."""
+    open_text: str
+    """The same without literal defaults: whatever a constructor is given in their place, the graph says."""
     names: frozenset[str]
     """Attributes that it reads: methods of its own that it may call."""
+    stored: frozenset[str]
+    """Attributes that it binds."""
     goes_up: bool
     """It may call what it overrides."""
 
@@ -76,18 +86,28 @@ class _Reader:
             return (source, definition) if known and definition is not None else None
         return None
 
-    def texts(self, module: SourceModule, definition: Definition) -> dict[str, str]:
+    def texts(self, module: SourceModule, definition: Definition, held: Collection[str]) -> dict[str, str]:
         """By name, of the methods as the class has them."""
         written: dict[str, list[_Method]] = {}
+        bound: dict[str, str] = {}
         for home, each in self._lineage(module, definition):
-            for name, method in _methods_in(home, each).items():
+            node = _class_node(home, each)
+            for name, text in _bound_in(node).items():
+                bound.setdefault(name, text)
+            for name, method in _methods_in(node).items():
                 above = written.setdefault(name, [])
                 if not above or above[-1].goes_up:
                     above.append(method)
         built = _reached(written, _BUILDING) - _reached(written, _RUNNING)
-        return {
+        found = {
             name: "\n".join(method.text for method in methods) for name, methods in written.items() if name not in built
         }
+        read = {name for each in found for method in written[each] for name in method.names}.difference(held)
+        if any(not read.isdisjoint(method.stored) for name in built for method in written[name]):
+            found[CONSTRUCTOR] = "\n".join(_building_text(name, written[name]) for name in sorted(built))
+        if not read.isdisjoint(bound):
+            found[CLASS_BODY] = "\n".join(bound[name] for name in sorted(read.intersection(bound)))
+        return found
 
     def _lineage(self, module: SourceModule, definition: Definition) -> list[tuple[SourceModule, Definition]]:
         """The class and its bases of the project, in the order in which methods are looked up."""
@@ -121,15 +141,35 @@ def _is_own(module: SourceModule) -> bool:
     return not {"site-packages", "dist-packages"} & set(module.path.parts)
 
 
-def _methods_in(module: SourceModule, definition: Definition) -> dict[str, _Method]:
+def _building_text(name: str, methods: Sequence[_Method]) -> str:
+    first, *others = methods
+    return "\n".join([first.open_text if name == CONSTRUCTOR else first.text, *(each.text for each in others)])
+
+
+def _class_node(module: SourceModule, definition: Definition) -> ast.ClassDef | None:
     lines = module.lines[definition.first_line - 1 : definition.last_line]
     # The block of its own keeps texts of several lines as they are, which removing the indentation would change.
     (block,) = parse("if 1:\n" + "\n".join(lines) if lines[0][:1] in " \t" else "\n".join(lines)).body[:1]
     node = block.body[0] if isinstance(block, ast.If) else block
-    if not isinstance(node, ast.ClassDef):
-        return {}
+    return node if isinstance(node, ast.ClassDef) else None
+
+
+def _bound_in(node: ast.ClassDef | None) -> dict[str, str]:
+    """By name, the texts of the statements that bind it in the body of a class, without annotations."""
+    found: dict[str, list[str]] = {}
+    for statement in top_level(node.body if node is not None else ()):
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            text = f"{', '.join(map(ast.unparse, targets))} = {ast.unparse(statement.value)}"
+            for inner in (inner for target in targets for inner in ast.walk(target)):
+                if isinstance(inner, ast.Name):
+                    found.setdefault(inner.id, []).append(text)
+    return {name: "\n".join(texts) for name, texts in found.items()}
+
+
+def _methods_in(node: ast.ClassDef | None) -> dict[str, _Method]:
     found: dict[str, list[FunctionNode]] = {}
-    for statement in top_level(node.body):
+    for statement in top_level(node.body if node is not None else ()):
         if isinstance(statement, FunctionNode):
             found.setdefault(statement.name, []).append(statement)
     return {name: _method(nodes) for name, nodes in found.items()}
@@ -138,12 +178,27 @@ def _methods_in(module: SourceModule, definition: Definition) -> dict[str, _Meth
 def _method(nodes: Sequence[FunctionNode]) -> _Method:
     """One method; several of a name are the parts of a property, or the arms of an `if`."""
     inside = [inner for node in nodes for inner in ast.walk(node)]
-    names = frozenset(inner.attr for inner in inside if isinstance(inner, ast.Attribute))
+    attributes = [inner for inner in inside if isinstance(inner, ast.Attribute)]
+    names = frozenset(inner.attr for inner in attributes if not isinstance(inner.ctx, ast.Store))
+    stored = frozenset(inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store))
     goes_up = any(_goes_up(inner, nodes[0].name) for inner in inside)
     for inner in inside:
         if isinstance(inner, FunctionNode):
             _strip(inner)
-    return _Method("\n".join(ast.unparse(node) for node in nodes), names, goes_up)
+    text = "\n".join(map(ast.unparse, nodes))
+    for node in nodes:
+        node.args.defaults = [_left_open(default) for default in node.args.defaults]
+        node.args.kw_defaults = [default and _left_open(default) for default in node.args.kw_defaults]
+    return _Method(text, "\n".join(map(ast.unparse, nodes)), names, stored, goes_up)
+
+
+def _left_open(default: ast.expr) -> ast.expr:
+    """`...` in place of a literal."""
+    try:
+        ast.literal_eval(default)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return default
+    return ast.Constant(...)
 
 
 def _goes_up(node: ast.AST, method: str) -> bool:

@@ -21,6 +21,7 @@ from modgraph.doors.reading import read
 from modgraph.errors import TargetError
 from modgraph.source import nodes
 from modgraph.source.class_bodies import ClassBodies
+from modgraph.source.editable import editable, file_of
 from modgraph.source.files import decode
 from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
@@ -501,7 +502,7 @@ class ModuleFinder:
         self.find(name)
         parts = name.split(".")
         above = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-        return next((refused(link) for each in above if (link := self._refused.get(each))), None)
+        return next((refused(link, each) for each in above if (link := self._refused.get(each))), None)
 
     def _search(self, name: str) -> Found | None:
         parent, _, last = name.rpartition(".")
@@ -512,14 +513,27 @@ class ModuleFinder:
             if isinstance(package, SourceModule) and package.is_package:
                 return self._in_directories(name, last, [str(package.path.parent)])
             if isinstance(package, NamespacePackage):
-                return self._in_directories(name, last, package.directories)
+                return self._in_directories(name, last, package.directories) or self._editable(name)
             return CompiledModule(name) if f"{name}" in sys.builtin_module_names else None
         if name in sys.builtin_module_names:
             return CompiledModule(name)
         found = self._in_directories(name, last, self.roots)
         if (found is None or isinstance(found, NamespacePackage)) and self.fallback:
             found = self._in_directories(name, last, self.fallback) or found
-        return found
+        return found or self._editable(name)
+
+    def _editable(self, name: str) -> Found | None:
+        """A package that is installed to be edited where it lies, for whom nothing stands on the path itself."""
+        installed = editable()
+        places = installed.namespaces.get(name, ())
+        place = installed.packages.get(name)
+        for each in (*places, *([place] if place is not None else ())):
+            self._territory.follow(each)
+        if place is not None and (file := file_of(place)) is not None and self._territory.has(file):
+            self._looked_in[os.path.dirname(file)] = None
+            is_package = os.path.basename(file) == "__init__.py"
+            return self._module(name, file, os.path.dirname(os.path.dirname(file) if is_package else file), is_package)
+        return NamespacePackage(name, places) if places else None
 
     def _in_directories(self, name: str, last: str, directories: Sequence[str]) -> Found | None:
         namespace: list[str] = []

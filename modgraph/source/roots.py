@@ -133,7 +133,7 @@ def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
             raise MissingFileError(why)
         raise MissingFileError(
             f"there is no module {shortened(target.module)!r} with Python source on the search path",
-            hint="a file is named with its ending: model.py" if "." not in target.module else None,
+            hint=f"a file is named with its ending: {target.module.replace('.', '/')}.py",
         )
     return source
 
@@ -182,6 +182,9 @@ def _listed(names: Sequence[str]) -> str:
 def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
     if (unknown := file.unknown_base()) is not None:
         name, base = unknown
+        first = base.partition(".")[0]
+        if first not in file.module.index.statements and not file.module.index.star_imports:
+            return f"{base} is the base of class {name}, and the file binds no {first!r}: is an import missing?"
         return (
             f"nothing is known of {base}, a base of class {name}: if it is installed beside modgraph and is an"
             f" nn.Module, name the class: {file.module.file}:{name}"

@@ -9,11 +9,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from modgraph.doors.borders import TOML_FILES, border_below
+from modgraph.doors.borders import TOML_FILES, border_below, project_folders
 from modgraph.doors.data import read_toml
-from modgraph.doors.reading import CONFIG_BYTES, read
+from modgraph.doors.reading import CONFIG_BYTES, lies_in, read
+from modgraph.source.territory import is_installed
 
 PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 """Their folder is that of a project."""
@@ -22,6 +23,39 @@ _SAYING = frozenset(["where", "from", "package-dir", "package_dir", "python-sour
 """Keys below [tool] whose values, for all that build or test projects, are directories to import from."""
 _PACKAGES = "packages"
 """The key whose values are directories of packages."""
+
+
+class Roots(NamedTuple):
+    """Directories from which the modules of a file's own project are imported."""
+
+    folders: tuple[str, ...]
+    depends: tuple[str, ...]
+    """What says so by what it holds, or by being there or not."""
+
+
+def roots_around(folder: str) -> Roots:
+    """Those for the files of a folder, wherever the command is started: of the projects around it, up to the border of
+    what its imports may lead to."""
+    here = os.path.realpath(folder)
+    found: list[str] = []
+    asked: list[str] = []
+    for top in project_folders(here):
+        if lies_in(here, top):
+            below = os.path.relpath(here, top)
+            around = _around("" if below == os.curdir else below)
+            saying = {each: [os.path.join(top, each, name) for name in PROJECT_FILES] for each in around}
+            projects = [each for each, files in saying.items() if any(map(os.path.isfile, files))]
+            found += source_roots(Path(top), around[0], projects, ())
+            asked += [file for files in saying.values() for file in files]
+            asked += [os.path.join(top, each, "src") for each in around]
+    return Roots(tuple(dict.fromkeys(found)), tuple(asked))
+
+
+def with_source_roots(search: Sequence[str], folder: str) -> tuple[str, ...]:
+    """A search path on which modules of the project around a folder are found before installed packages."""
+    roots = [each for each in roots_around(folder).folders if each not in search]
+    place = next((at for at, each in enumerate(search) if is_installed(each)), len(search))
+    return (*search[:place], *roots, *search[place:])
 
 
 def source_roots(top: Path, below: str, projects: Iterable[str], foreign: Sequence[str]) -> list[str]:
@@ -33,19 +67,26 @@ def source_roots(top: Path, below: str, projects: Iterable[str], foreign: Sequen
         projects: folders of projects, relative to `top`. One that is not around `below` counts where it is installed.
         foreign: directories of the search path that are not the repository's: where it would be installed.
     """
-    around = [below]
-    while around[-1]:
-        around.append(os.path.dirname(around[-1]))
-    folders = [folder for folder in around if not folder or folder in projects]
+    around = _around(below)
+    found = [root for folder in around if not folder or folder in projects for root in _roots(top, folder, at=True)]
     others = sorted(set(projects) - set(around))
     if others:
         installed = _installed(foreign)
-        folders += [folder for folder in others if _name(_toml(top / folder, top)) in installed]
-    return [str(root) for folder in folders for root in _roots(top, folder)]
+        named = [folder for folder in others if _name(_toml(top / folder, top)) in installed]
+        found += [root for folder in named for root in _roots(top, folder)]
+    return list(dict.fromkeys(map(str, found)))
 
 
-def _roots(top: Path, folder: str) -> list[Path]:
-    """Of one project; its own folder where nothing else is there."""
+def _around(below: str) -> list[str]:
+    """A folder and all above it up to the top, "", to which they are relative."""
+    around = [below]
+    while around[-1]:
+        around.append(os.path.dirname(around[-1]))
+    return around
+
+
+def _roots(top: Path, folder: str, *, at: bool = False) -> list[Path]:
+    """Of one project; its own folder where nothing else is there, or at its own files: scripts are started in it."""
     found: list[Path] = []
     for said in ("src", *_said(_toml(top / folder, top).get("tool"))):
         place = os.path.normpath(os.path.join(folder, said))
@@ -56,7 +97,7 @@ def _roots(top: Path, folder: str) -> list[Path]:
             root = root.parent
         if os.path.isdir(root) and border_below(top).holds(root):  # a link may lead elsewhere
             found.append(root)
-    return found or [top / folder]
+    return [*found, top / folder] if at or not found else found
 
 
 def _toml(folder: Path, top: Path) -> dict[str, Any]:

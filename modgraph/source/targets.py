@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.dotted_names import dotted
 from modgraph.source.quiet import python_tree
+from modgraph.source.source_roots import with_source_roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ def parse_target(
     """The target that `text` names; `name` is "" where it names a file or module alone.
 
     Args:
-        path: where imports are looked up; by default the working directory and `sys.path`.
+        path: where imports are looked up; by default the working directory and `sys.path`, with what the project of the
+            file is imported from (`source_roots.py`) in front of installed packages.
         cwd: directory against which a relative file is read; by default the working directory.
         border: of the project whose configuration holds the text; nothing beyond it is looked at. None where the user
             has named it.
@@ -179,6 +181,8 @@ def parse_target(
         base = Target(text=match["module"], module=match["module"], name="", search_path=search)
     else:
         raise TargetError(f"{shortened(text)!r} is no target", hint=_FORMS)
+    if path is None:
+        base = replace(base, search_path=with_source_roots(base.search_path, base.home or str(cwd)))
     if match["object"] is None:
         return base
     name, arguments, keywords, called = _parse_object(match["object"], text)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -48,6 +49,11 @@ class Territory:
         self._named = frozenset(named)
         self._installed = tuple(dict.fromkeys(installed))
         self._own = tuple(dict.fromkeys((*own, *self._installed)))
+
+    def follow(self, place: str) -> None:
+        """A package of the user's, installed to be edited where it lies; one of the project's own is that already."""
+        if not any(_meet(place, one) for one in self.project.folders):
+            self._own = tuple(dict.fromkeys((*self._own, os.path.abspath(place))))
 
     def is_own(self, directory: str) -> bool:
         """Whether a directory lies where nobody but the user puts anything."""
@@ -103,16 +109,33 @@ def _admits(border: Border, directory: str, entry: os.DirEntry[str]) -> bool:
     return border.holds_real(real) or any(lies_in(folder, real) for folder in border.folders)
 
 
-def refused(path: str) -> str:
-    """What is said of something that lies, or leads, outside of the project."""
-    folder, name = os.path.split(path)
-    shown = f"{os.path.basename(folder)}/{name}" if name == "__init__.py" else name
-    if os.path.islink(path):
-        return (
-            f"{shown} is a link that leads out of the project and is not followed; "
-            "if it is trusted, put what it leads to in its place, or the folder above it on PYTHONPATH"
-        )
-    return f"{shown} lies outside of the project and is not read; if it is trusted, put its folder on PYTHONPATH"
+def refused(path: str, name: str) -> str:
+    """What is said of something that lies, or leads, outside of the project, and what to do where it is trusted.
+
+    Args:
+        path: of the file, or of the folder of a package.
+        name: what it would be imported as.
+    """
+    folder, last = os.path.split(path)
+    shown = f"{os.path.basename(folder)}/{last}" if last == "__init__.py" else last
+    is_link = os.path.islink(path)
+    what = "is a link that leads out of the project and is not followed" if is_link else "lies outside of the project"
+    what += "" if is_link else " and is not read"
+    place = path
+    with contextlib.suppress(OSError):  # as the link says it: what lies behind is not looked at
+        place = os.path.normpath(os.path.join(folder, os.readlink(path))) if is_link else path
+    home = _imported_from(place, name)
+    if home is None:
+        instead = f"copy it to this place or install it: no PYTHONPATH leads to it as {name}"
+        return f"{shown} {what}; if it is trusted, {instead}"
+    return f"{shown} {what}; if it is trusted: PYTHONPATH={shlex.quote(os.path.relpath(home))}"
+
+
+def _imported_from(place: str, name: str) -> str | None:
+    """The folder from which what lies at a place is imported under a name; None of another name, and of a part of a
+    package, which is looked for in that package alone."""
+    folder, last = os.path.split(place.removesuffix(f"{os.sep}__init__.py"))
+    return folder if last in (name, f"{name}.py") else None
 
 
 def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str] = ()) -> Territory:
@@ -133,7 +156,7 @@ def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str
         if place not in _of_python():
             if not _lies_around_here(place) and not _lies_around(place, project.folders):
                 named.append(place)
-        elif _is_installed(place):
+        elif is_installed(place):
             installed.append(place)
         elif not any(_meet(place, one) for one in project.folders):
             own.append(place)
@@ -158,7 +181,7 @@ def _meet(place: str, folder: str) -> bool:
     return lies_in(real, folder) or lies_in(folder, real)
 
 
-def _is_installed(place: str) -> bool:
+def is_installed(place: str) -> bool:
     """Whether an entry of Python's path is for packages: its environment may lie within the project."""
     return os.path.basename(place) in ("site-packages", "dist-packages")
 

@@ -24,6 +24,7 @@ from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, python_files
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.roots import as_file_builds, model_file, roots_in
+from modgraph.source.source_roots import with_source_roots
 from modgraph.source.syntax import FunctionNode, annotation_name, handed_on, required
 from modgraph.source.targets import Target, file_target
 from modgraph.source.usage import Looks, used_by_others
@@ -100,6 +101,8 @@ class _Tree:
         self.n_files = 0
         here = [os.getcwd(), str(folder), *(entry for entry in sys.path if entry)]
         self._search_path = tuple(dict.fromkeys(here))
+        self._paths: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
+        """With what the project of a folder is imported from."""
         self._readers: dict[tuple[object, ...], tuple[ModuleFinder, BaseResolver]] = {}
         self.files: dict[Path, _Read] = {}
         self._looks = Looks(str(folder))
@@ -125,6 +128,12 @@ class _Tree:
             if not is_excluded(self._shown(Path(name)), exclude)
         ]
 
+    def _with_roots(self, search: tuple[str, ...], folder: str) -> tuple[str, ...]:
+        key = search, folder
+        if key not in self._paths:
+            self._paths[key] = with_source_roots(search, folder)
+        return self._paths[key]
+
     def _shown(self, path: Path) -> str:
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
 
@@ -137,7 +146,9 @@ class _Tree:
         if target.file is None or not target.file.is_relative_to(self.folder):
             self.left_out.append(LeftOut(self._shown(path), _LINK_REASON))
             return
-        key = target.search_path, *project_folders(str(target.file.parent))
+        home = str(target.file.parent)
+        target = replace(target, search_path=self._with_roots(target.search_path, home))
+        key = target.search_path, *project_folders(home)
         if key not in self._readers:
             finder = finder_for(target.search_path, target.home)
             self._readers[key] = finder, BaseResolver(finder)

@@ -68,7 +68,7 @@ def test_each_step_of_the_history_is_told(repository: Path, capsys):
     assert main(["diff", "HEAD~1:model.py:Net", "model.py:Net"]) == 1
     assert "hidden 16 → 32, in 3 places; 6 inside follow" in capsys.readouterr().out
     assert main(["diff", "HEAD:model.py", "model.py"]) == 0
-    assert "no difference in what the constructors build · forward not compared" in capsys.readouterr().out
+    assert "no difference in modules, arguments and tensors · forward not compared" in capsys.readouterr().out
     assert not list(repository.rglob("executed"))
 
 

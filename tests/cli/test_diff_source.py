@@ -78,7 +78,7 @@ def test_a_change_of_forward_alone_is_told_in_every_format(changed, capsys):
     assert not changes
     assert main(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
     text = capsys.readouterr().out
-    assert f"forward of Block changed {EFFECT} · no difference in what the constructors build\n" in text
+    assert f"forward of Block changed {EFFECT} · no difference in modules, arguments and tensors\n" in text
     assert "source changed; its effect is not known without --run\n  forward of Block, in layers.0 – 2\n" in text
     assert "dataflow" not in text
     assert main(["diff", "HEAD:net.py:Net", "net.py:Net", "--format", "markdown"]) == 0
@@ -122,6 +122,88 @@ def test_what_changes_no_method_that_runs_is_not_told(changed, old: str, new: st
     changes = changed(old, new)
     assert told(changes) == []
     assert "forward not compared (--run does)" in changes.to_text()
+
+
+HEADS = """\
+from torch import nn
+
+class Block(nn.Module):
+    scale = 1
+
+    def __init__(self, width, heads=4):
+        super().__init__()
+        self.heads = self.many(heads)
+        self.fc = nn.Linear(width, width)
+
+    def many(self, heads):
+        return heads
+
+    def forward(self, x):
+        return self.fc(x).view(-1, self.heads) * self.scale
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "methods"),
+    [
+        ("self.many(heads)", "self.many(heads * 2)", "__init__"),
+        ("return heads", "return heads * 2", "__init__"),
+        ("scale = 1", "scale = 2", "class body"),
+    ],
+)
+def test_a_constructor_counts_for_what_a_method_reads(changed, git, capsys, old: str, new: str, methods: str):
+    git.commit("block.py", HEADS)
+    changes = changed(old, new)
+    assert told(changes) == [(f"layers.{number}", (methods,)) for number in range(3)]
+    assert main(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
+    assert f"{methods} of Block changed {EFFECT} · no difference in modules, arguments" in capsys.readouterr().out
+
+
+def test_a_constructor_of_which_the_graph_shows_the_change_is_not_told(changed, git):
+    git.commit("block.py", HEADS)
+    changes = changed("nn.Linear(width, width)", "nn.Linear(width, 8)")
+    assert changes
+    assert told(changes) == []
+
+
+def test_a_default_that_is_left_out_nowhere_is_no_change(changed, git):
+    git.commit("block.py", HEADS, "net.py", NET.replace("Block(4)", "Block(4, 4)"))
+    changes = changed("heads=4", "heads=2")
+    assert not changes
+    assert told(changes) == []
+
+
+@pytest.mark.parametrize("name", ["lib", "lib/mylib"])
+def test_a_package_behind_a_link_is_compared(git, tmp_path, monkeypatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q", "-b", "main")
+    Path("mylib").symlink_to(name)
+    net = "from torch import nn\nfrom mylib import Small\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+    small = "from torch import nn\n\nclass Small(nn.Linear):\n    def __init__(self):\n        super().__init__(4, 4)\n"
+    git.commit("net.py", f"{net}        super().__init__()\n        self.s = Small()\n", f"{name}/__init__.py", small)
+    Path(name, "__init__.py").write_text(small.replace("4, 4", "4, 8"))
+    changes = modgraph.diff("HEAD:net.py:Net", "net.py:Net")
+    assert [one.new for one in changes.changed] == ["s"]
+    assert not changes.undecided
+
+
+def test_a_link_that_is_not_followed_is_the_reason(git, tmp_path, monkeypatch, capsys):
+    top = tmp_path / "repository"
+    top.mkdir()
+    monkeypatch.chdir(top)
+    monkeypatch.setenv("COLUMNS", "300")
+    git("init", "-q", "-b", "main")
+    Path("mylib").symlink_to("../outside")
+    net = "from torch import nn\nfrom mylib.small import Small\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+    git.commit("net.py", f"{net}        super().__init__()\n        self.s = Small()\n")
+    Path("mylib").unlink()
+    Path("mylib").mkdir()
+    Path("mylib/small.py").write_text("from torch import nn\n\nclass Small(nn.Module):\n    pass\n")
+    assert main(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
+    said = capsys.readouterr().out
+    why = "No module named 'mylib.small': mylib is a link that is not followed: it leads out of the repository"
+    assert f"s: class (the old side leaves it open: the model may have a child 's': {why})" in said
+    assert "left open: further keys of s\n" in said
 
 
 def test_a_forward_that_takes_the_place_of_an_inherited_one_is_told(changed, git):

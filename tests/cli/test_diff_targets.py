@@ -103,13 +103,14 @@ def test_a_module_that_moved_is_the_same_model(repository: Path, git):
         ),
         ({"b.py": "x = 1\n"}, 1, "**a new model**"),
         ({}, 1, "**a new model**"),
-        ({"b.py": None}, 2, "**not comparable**"),
+        ({"b.py": Path("a.py")}, 1, "**a new model**"),
+        ({"b.py": Path("../outside.py")}, 2, "**not comparable**"),
     ],
 )
 def test_new_is_only_what_was_not_there(repository: Path, git, files, status: int, said: str):
     for name, text in files.items():
-        if text is None:
-            Path(name).symlink_to("a.py")
+        if isinstance(text, Path):
+            Path(name).symlink_to(text)
         else:
             Path(name).write_text(text)
     git.commit("other.txt", "")

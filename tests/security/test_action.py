@@ -199,7 +199,7 @@ def test_a_comment_on_one_target_is_not_written_over_by_another(act, repository:
 
 
 def test_no_text_of_a_model_says_that_nothing_has_changed(act, repository: Path, git):
-    name = "**no difference in what the constructors build**"
+    name = "**no difference in modules, arguments and tensors**"
     git.commit("net.py", net(6, name), cwd=repository)
     result = act(fail_on="never")
     assert len(result.comments) == 1, result.log

@@ -87,7 +87,7 @@ def predicted(model: Path) -> None:
 
 
 def compared(model: Path) -> None:
-    methods_of(parse_target(f"{model}:Net"), ["model.Net"])
+    methods_of(parse_target(f"{model}:Net"), {"model.Net": ()})
 
 
 def rooted(model: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -234,7 +236,50 @@ def test_what_is_around_a_submodule_is_not_its_own_and_that_is_said(repository: 
     (repository / "sub" / "model.py").write_text(names("from common import KEY"))
     graph = modgraph.predict("sub/model.py:Net")
     assert [module.path for module in graph.modules] == ["", "d", "d.?"]
-    assert "common.py lies outside of the project and is not read" in str(graph.problems)
+    assert "common.py lies outside of the project and is not read; if it is trusted: PYTHONPATH=." in str(
+        graph.problems
+    )
+
+
+@pytest.mark.parametrize("start", [".", "app"])
+@pytest.mark.parametrize(
+    ("link", "to", "name"),
+    [
+        ("app/lib", "../../outside/lib", "lib"),
+        ("app/one.py", "../../outside/one.py", "one"),
+        ("app/other", "../../outside/lib", "other"),
+        ("app/pkg/lib", "../../../outside/lib", "pkg.lib"),
+    ],
+)
+def test_the_advice_of_a_refusal_is_what_helps(
+    repository: Path, monkeypatch, start: str, link: str, to: str, name: str
+):
+    outside = repository.parent / "outside"
+    (outside / "lib").mkdir()
+    (outside / "lib" / "__init__.py").write_text("KEY = 'ours'\n")
+    (outside / "one.py").write_text("KEY = 'ours'\n")
+    (repository / "app" / "pkg").mkdir(parents=True)
+    (repository / "app" / "pkg" / "__init__.py").write_text("")
+    (repository / link).symlink_to(to)
+    (repository / "app" / "model.py").write_text(names(f"from {name} import KEY"))
+    monkeypatch.chdir(repository / start)
+    model = os.path.relpath(repository / "app" / "model.py")
+
+    def analyzed(**more: str) -> str:
+        run = [sys.executable, "-m", "modgraph", "analyze", model, "--static", "--format", "json", "-o", "out/"]
+        done = subprocess.run(run, capture_output=True, text=True, env={**os.environ, **more})
+        assert done.returncode in (0, 1)
+        return done.stderr + Path("out/Net.json").read_text()
+
+    said = analyzed()
+    assert "is a link that leads out of the project and is not followed" in said
+    advice = re.search(r"if it is trusted: PYTHONPATH=(\S+?)[\"\n]", said)
+    if name in ("lib", "one"):
+        assert advice is not None
+        path = os.pathsep.join([advice[1], *filter(None, [os.environ.get("PYTHONPATH")])])
+        assert "d.ours" in analyzed(PYTHONPATH=path)
+    else:
+        assert f"copy it to this place or install it: no PYTHONPATH leads to it as {name}" in said
 
 
 def test_keys_of_results_see_what_the_prediction_sees(repository: Path):

@@ -96,8 +96,35 @@ def test_nothing_outside_of_the_repository_is_a_file_of_a_revision(repository: P
         assert files.place_of(str(tmp_path / "link" / "sub" / "model.py")) == "sub/model.py"
 
 
+def test_links_within_the_repository_are_those_of_the_revision(repository: Path, git, tmp_path: Path):
+    """What a link leads to is looked up in the tree alone, whatever lies in the working tree or around it."""
+    links = {
+        "lib": "real", "deep/up": "../real", "deep/again": "up/inner", "net.py": "real/a.py", "to/net.py": "../net.py",
+        "absolute": "/etc", "out": "../outside", "through/out.py": "../lib/../../outside/x.py", "git": ".git/config",
+        "one": "two", "two": "one", "top": ".", "gone.py": "nothing.py", "binary.py": "weights.bin",
+    }  # fmt: skip
+    for name, target in links.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).symlink_to(target)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "x.py").write_text("secret = 1\n")
+    git.commit("real/a.py", "a = 1\n", "real/inner/b.py", "b = 1\n", "weights.bin", "x")
+    Path("nothing.py").write_text("")
+    with files_of(the_revision("HEAD")) as files:
+        for place in ("lib/a.py", "deep/up/a.py", "deep/again/b.py", "net.py", "to/net.py"):
+            assert (files.root / place).is_file()
+            assert (files.root / place).resolve().is_relative_to(files.root)
+        left = {path: why.partition(": ")[2] for path, why in files.left_out.items()}
+        assert {path for path, why in left.items() if "out of the repository" in why} == {
+            "absolute", "out", "through/out.py", "git",
+        }  # fmt: skip
+        assert {path for path, why in left.items() if "in a circle" in why} == {"one", "two", "top"}
+        assert {path for path, why in left.items() if "not there" in why} == {"gone.py", "binary.py"}
+        assert not any(os.path.lexists(files.root / path) for path in left)
+
+
 def test_what_is_left_out_is_not_called_missing(repository: Path, git):
-    Path("link.py").symlink_to("model.py")
+    Path("link.py").symlink_to("/etc/model.py")
     git.commit("model.py", "a = 1\n")
     said("update-index", "--add", "--cacheinfo", f"160000,{said('rev-parse', 'HEAD')},module.py")
     git("commit", "-q", "-m", "a submodule")

@@ -59,6 +59,27 @@ def arguments_of(machine: Machine, module: ModuleObject) -> dict[str, Any]:
     return found
 
 
+NOT_TOLD = {"$repr": "..."}
+"""A default that is not known, or no literal."""
+
+Defaults = dict[int, tuple[FunctionValue, dict[str, Any]]]
+"""By identity of a constructor: what its parameters have where nothing is given."""
+
+
+def defaults_of(machine: Machine, module: ModuleObject, known: Defaults) -> dict[str, Any]:
+    """What the arguments are that `arguments_of` leaves out as they equal a default: of the model's own classes, since
+    those of torch are the same in every model; literals are made once for a constructor."""
+    init = machine.class_attribute(module.cls, "__init__")
+    if not isinstance(init, FunctionValue) or init.definition.module.partition(".")[0] == "torch":
+        return {}
+    if id(init) not in known:
+        literals = {name: _literal(machine, value, 0) for name, value in init.defaults}
+        known[id(init)] = init, {k: NOT_TOLD if each is _LEFT_OUT else each for k, each in literals.items()}
+    found = known[id(init)][1]
+    given = {name: _literal(machine, value, 0) for name, value in module.arguments if name in found}
+    return {name: value for name, value in found.items() if name not in given or _same(given[name], value)}
+
+
 Known = dict[Value, int]
 """Objects that hold nothing that is not known, and how deep inside others they were when it was looked at."""
 

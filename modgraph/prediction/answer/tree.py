@@ -23,7 +23,13 @@ from modgraph.graph.model import (
     Problem,
     SourceLocation,
 )
-from modgraph.prediction.answer.argument_literals import Known, arguments_of, unknown_arguments
+from modgraph.prediction.answer.argument_literals import (
+    Defaults,
+    Known,
+    arguments_of,
+    defaults_of,
+    unknown_arguments,
+)
 from modgraph.prediction.answer.hidden_modules import HeldModules
 from modgraph.prediction.answer.totals import Totals
 from modgraph.prediction.domain.endings import attempt, is_ending, reason_of
@@ -143,6 +149,7 @@ class _Tree:
         self.tensor_paths: dict[Address, str] = {}
         self.taken: set[str] = set()
         self.known_arguments: Known = {}
+        self.known_defaults: Defaults = {}
         self.unregistered: set[str] = set()
         self.n_aliases = 0
         self.path_text = 0
@@ -274,6 +281,7 @@ class _Tree:
             lambda: (arguments_of(machine, module), unknown_arguments(machine, module, self.known_arguments)),
             lambda _: ({}, tuple(name for name, _ in module.arguments)),
         )
+        defaults = attempt(machine, lambda: defaults_of(machine, module, self.known_defaults), lambda _: {})
         own = attempt(machine, lambda: saves_its_own(machine, module), lambda _: True)  # it may
         extra = attempt(machine, lambda: extra_state_of(machine, module), lambda _: None)
         node = ModuleNode(
@@ -286,6 +294,7 @@ class _Tree:
             buffers=tuple(self._buffers(module, entry.path)),
             arguments=arguments,
             unknown_arguments=unknown,
+            defaults=defaults,
             source=_place_for_all(module.where),
             own_state_dict=own or extra is None,
             extra_state=extra or (),

@@ -1,0 +1,67 @@
+"""What a newcomer gets wrong, and what the commands say to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from modgraph.cli import main
+
+NET = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+@pytest.mark.parametrize("output", ["link", "link/", "link/net.json"])
+def test_a_link_that_is_named_is_followed_where_it_leads_to_what_is_not_there_yet(here: Path, output: str):
+    (here / "net.py").write_text(NET)
+    (here / "link").symlink_to("new")
+    assert main(["analyze", "net.py", "--static", "--format", "json", "-o", output]) == 0
+    assert len(list((here / "new").iterdir())) == 1
+
+
+def test_a_link_to_itself_is_no_file(here: Path, capsys):
+    (here / "net.py").write_text(NET)
+    (here / "link").symlink_to("link")
+    assert main(["analyze", "net.py", "--static", "--format", "json", "-o", "link/net.json"]) == 2
+    assert "is a file" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "status"), [([], 2), (["--force-exclude"], 0)])
+def test_a_notebook_that_is_named_is_said_not_to_be_checked(here: Path, capsys, options: list[str], status: int):
+    (here / "x.ipynb").write_text("{}")
+    assert main(["check", "x.ipynb", *options]) == status
+    said = capsys.readouterr().err
+    assert "is not checked: it is a notebook" in said
+    assert "x.ipynb" in said
+
+
+def test_a_base_that_the_file_does_not_bind_is_a_missing_import(here: Path, capsys):
+    (here / "net.py").write_text(NET.partition("\n")[2])
+    assert main(["analyze", "net.py", "--static"]) == 2
+    said = capsys.readouterr().err
+    assert "nn.Module is the base of class Net, and the file binds no 'nn': is an import missing?" in said
+    assert "installed" not in said
+
+
+@pytest.mark.needs_torch
+def test_where_a_model_cannot_be_built_it_is_said_what_works_without(here: Path, capsys):
+    parser = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--data', required=True)\n"
+    (here / "train.py").write_text(f"{parser}options = parser.parse_args()\n{NET}")
+    assert main(["analyze", "train.py"]) == 1
+    assert "--static tells what is predicted" in capsys.readouterr().err
+    assert main(["analyze", "train.py", "--static"]) == 0
+    assert "--static tells" not in capsys.readouterr().err
