@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
-from modgraph.prediction.python.matching_steps import matching_steps
+from modgraph.prediction.python.matching_steps import compared_characters, matching_steps
 from modgraph.source.reached import Reached
 
 _AS_LARGE_AS_ASKED_FOR = frozenset(
@@ -219,21 +219,48 @@ def template_size(template: str, values: Sequence[Any]) -> int:
     return len(template) + places * max(widths, longest, *map(format_size, specs), 0)
 
 
-def too_long_to_match(pattern: Any, text: Any) -> bool:
+def too_long_to_match(pattern: Any, text: Any, flags: int = 0) -> bool:
     """Whether matching these is not to be begun."""
     if isinstance(pattern, bytes) or isinstance(text, bytes):
         return True
     if not isinstance(pattern, str) or not isinstance(text, str):
-        return False
-    nested = max(len(pattern) - len(pattern.replace("(", "")), 0)
-    repeated = math.prod(int(n) if len(n) < 6 else 10**6 for n in re.findall(r"\{(\d+)", pattern)[:8])
-    if repeated * len(pattern) > MAX_PATTERN_SIZE or nested > MAX_NESTED_GROUPS:
-        return True
-    return matching_steps(pattern, text) > MAX_MATCHING_STEPS
+        return too_long_to_compile(pattern)
+    return (
+        too_long_to_compile(pattern)
+        or matching_steps(pattern, text, flags) > MAX_MATCHING_STEPS
+        or compared_characters(pattern, text, flags) > MAX_MATCHING_STEPS * _CHARACTERS_OF_A_STEP
+    )
 
+
+def too_long_to_compile(pattern: Any) -> bool:
+    """Whether `re` is not to be given this pattern."""
+    if not isinstance(pattern, str):
+        return isinstance(pattern, bytes)
+    repeated = math.prod(int(n) if len(n) < 6 else 10**6 for n in re.findall(r"\{(\d+)", pattern)[:8])
+    return (
+        repeated * len(pattern) > MAX_PATTERN_SIZE
+        or pattern.count("(") > MAX_NESTED_GROUPS
+        or pattern.count("[") > MAX_CHARACTER_SETS
+    )
+
+
+def matching_work(pattern: str, text: str, flags: int = 0) -> int:
+    """Units of work that a match takes which is begun, compiling the pattern included."""
+    sets = pattern.count("[") if "\\" in pattern or not pattern.isascii() else 0
+    attempts = min(matching_steps(pattern, text, flags), MAX_MATCHING_STEPS)
+    compared = min(compared_characters(pattern, text, flags), MAX_MATCHING_STEPS * _CHARACTERS_OF_A_STEP)
+    return len(pattern) + sets * _UNITS_OF_A_SET + max(attempts // 100, compared // 400)
+
+
+_CHARACTERS_OF_A_STEP = 20
+_UNITS_OF_A_SET = 4_000
+"""Measured: of the set of all characters."""
 
 MAX_PATTERN_SIZE = 20_000
 """Characters of a pattern, each as often as it is to be repeated: compiling takes more than their number."""
+
+MAX_CHARACTER_SETS = 250
+"""Of a pattern: each may be of all characters, which `re` goes through one by one."""
 
 MAX_NESTED_GROUPS = 200
 """Groups of a pattern; `re` itself compiles them one inside the other."""
