@@ -206,6 +206,48 @@ def test_what_is_small_is_computed(name: str, given: tuple[Any, ...]) -> None:
     assert too_much(name, given) is None
 
 
+# ---- encodings, and texts that are held against each other ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["rot_13", "rot13", "punycode", "idna", "unicode_escape", "zlib_codec", "mbcs", "antigravity"]
+)
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '"a".encode({!r})',
+        '"a".encode(encoding={!r})',
+        'b"a".decode({!r})',
+        'str(b"a", {!r})',
+        'str(b"a", encoding={!r})',
+    ],
+)
+def test_no_codec_is_looked_up_by_a_name_of_the_source(tmp_path: Path, name: str, expression: str) -> None:
+    before = set(sys.modules)
+    assert isinstance(value_of(tmp_path, expression.format(name))[1], Unknown)
+    assert not {each for each in set(sys.modules) - before if each.startswith("encodings.")}
+
+
+@pytest.mark.parametrize(
+    "expression", ['"ä".encode()', '"ä".encode("UTF-16-le")', '"ä".encode("ascii", errors="replace")']
+)
+def test_a_text_in_an_encoding_of_text_is_what_python_makes_of_it(tmp_path: Path, expression: str) -> None:
+    assert value_of(tmp_path, expression)[1] == Constant(eval(expression))
+
+
+SQUARES = [
+    ("str.strip", ("a" * 400_000, "b" * 200_000 + "a")), ("str.rfind", ("a" * 400_000, "a" * 9_000 + "b" + "a" * 9_000)),
+    ("inspect.cleandoc", ("\n" * 100_000,)), ("shlex.split", ("a" * 100_000,)), ("textwrap.dedent", ("\n" * 100_000,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given"), SQUARES)
+def test_what_takes_the_square_of_a_text_is_not_begun(name: str, given: tuple[str, ...]) -> None:
+    assert too_much(name, given)
+    assert not too_much(name, [each[:1_000] for each in given])
+    assert work(name, [each[:20_000] for each in given]) > work(name, [each[:10_000] for each in given])
+
+
 # ---- regular expressions -----------------------------------------------------------------------------------------------
 
 CATASTROPHES = [

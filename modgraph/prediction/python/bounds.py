@@ -31,10 +31,28 @@ def too_much(name: str, given: Sequence[Any]) -> str | None:
         return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     if short not in _NOT_WALKING and any(is_long_range(one) for one in given):
         return Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+    if name.startswith(_SQUARE) and any(isinstance(one, str) and len(one) > MAX_TEXT_WALKED for one in given):
+        return Reached(f"{name} of more than {MAX_TEXT_WALKED} characters")
+    if _compared(given) > MAX_COMPARED:
+        return Reached(f"more than {MAX_COMPARED} comparisons of characters")
     size = _quoted if name == "shlex.join" else _SIZES.get(short)
     if size is not None and size(given) > MAX_VALUE_SIZE:
         return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     return None
+
+
+_SQUARE = ("textwrap.", "inspect.", "shlex.")
+"""Modules written in Python, which take a text to pieces one by one, and copy the rest each time."""
+MAX_TEXT_WALKED = 20_000
+MAX_COMPARED = 2_000_000_000
+_FEW = 64
+"""Characters that are compared with each of a text in no time."""
+
+
+def _compared(given: Sequence[Any]) -> int:
+    """Comparisons where each character of one text may be compared with each of another, as `strip` and `rfind` do."""
+    *_, shorter, longer = (0, 0, *sorted(len(one) for one in given if isinstance(one, str | bytes)))
+    return shorter * longer if shorter > _FEW else 0
 
 
 MOST_LONG_NUMBERS = 500
@@ -55,12 +73,12 @@ def work(name: str, given: Sequence[Any]) -> int:
     if size is not None and name.startswith("math."):
         numbers = max(numbers, size(given))
     texts = sum(text_size(one) for one in given if not isinstance(one, int))
-    return texts * factor // 200 + int(numbers**1.5) // 2000
+    return texts * factor // 200 + _compared(given) // 200 + int(numbers**1.5) // 2000
 
 
 _SLOW: Mapping[str, int] = {
     "textwrap.": 500,
-    "inspect.": 500,
+    "inspect.": 2000,
     "shlex.": 500,
     "string.": 10,
     "JSON": 100,
