@@ -169,6 +169,7 @@ def analyze_tree(
         picture: its `depth`, `fold`, `direction`, `views` and `color`.
     """
     from modgraph.export import PictureOptions, check_format, make_default
+    from modgraph.source.cache_home import analysing
     from modgraph.source.wire import encode_fields
 
     for name in formats or ():
@@ -185,6 +186,7 @@ def analyze_tree(
         "onnx": asdict(onnx or OnnxOptions()),
     }
     folder, place = Path(path), Path(output)
+    analysing(str(folder))
     found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
     make_default(place)
     keys = Keys(Path(os.path.realpath(folder)))
