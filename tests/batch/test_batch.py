@@ -184,10 +184,12 @@ def test_a_manifest_of_somebody_else_counts_for_nothing(
     tree: Path, in_this_process: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv("MODGRAPH_CACHE", str(tmp_path / "theirs"))
+    monkeypatch.setenv("HOME", str(tmp_path / "theirs"))
     batch = analyze(tree, Counting())
     for picture in batch.output.rglob("*.svg"):
         picture.write_text("<svg>of another model</svg>")
     monkeypatch.setenv("MODGRAPH_CACHE", str(tmp_path / "ours"))
+    monkeypatch.setenv("HOME", str(tmp_path / "ours"))
     again = Counting()
     analyze(tree, again)
     assert len(again.done) == 4
