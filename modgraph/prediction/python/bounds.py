@@ -83,7 +83,7 @@ _SLOW: Mapping[str, int] = {
     "string.": 10,
     "JSON": 100,
     "TOML": 600,
-    "YAML": 1000,
+    "YAML": 8000,
 }
 """How many times longer than a plain method of str these take for a character."""
 
