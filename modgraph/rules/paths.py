@@ -209,6 +209,7 @@ def check_source(text: str, filename: str, options: CheckOptions) -> Outcome:
 
     checker = Checker(options)
     path = os.path.abspath(filename)
+    analysing(os.path.dirname(path))
     report = Report()
     if (
         os.path.lexists(path)
