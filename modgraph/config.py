@@ -1,4 +1,5 @@
-"""[tool.modgraph] of a pyproject.toml, or a modgraph.toml -> `Config`: the nearest one above a file holds for it."""
+"""[tool.modgraph] of a pyproject.toml, or a modgraph.toml -> `Config`: the nearest one above a file holds for it, up to
+the border of its project."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from modgraph.doors.borders import TOML_FILES, border_around
+from modgraph.doors.borders import TOML_FILES, border_around, leads_out, others_may_write
 from modgraph.doors.data import TooLargeError, read_toml
 from modgraph.doors.printing import control_in
 from modgraph.doors.reading import CONFIG_BYTES, INSTEAD_OF_A_PIPE, irregular
@@ -104,7 +105,7 @@ class Configs:
             above = os.path.dirname(folder)
             if isinstance(found, ConfigError):
                 self._of[folder] = found
-            elif found is not None or above == folder:
+            elif found is not None or above == folder or leads_out(folder, above):
                 self._of[folder] = self._changed(found or Config())
             else:
                 self._of[folder] = self._of_folder(above)
@@ -142,9 +143,12 @@ def _whole(file: str) -> Config:
 
 def _found(folder: str) -> Config | None:
     """What a folder has. Nobody has named the file: a link that leads out of the project, or to a file of another kind,
-    is not followed, as what is read there would be shown."""
+    is not followed, as what is read there would be shown; and outside of a repository, one that another user has put
+    there, or could, counts as absent."""
     for name in (OWN_FILE, FILE):
         file = os.path.join(folder, name)
+        if others_may_write(file):
+            continue
         if os.path.islink(file) and not (border := border_around(folder)).admits(file, TOML_FILES):
             where = "to a file that is not called .toml" if border.holds(file) else "that leads out of the project"
             raise ConfigError(

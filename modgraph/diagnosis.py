@@ -73,7 +73,7 @@ def _report_of(file: str) -> Report:
         there = os.stat(file)
     except OSError:
         return check_paths([file], CheckOptions())
-    key = (file, there.st_mtime_ns, there.st_size, there.st_ino)
+    key = (file, there.st_mtime_ns, there.st_ctime_ns, there.st_size, there.st_ino)
     if key not in _latest:
         report = check_paths([file], CheckOptions())
         _latest.clear()
@@ -81,7 +81,7 @@ def _report_of(file: str) -> Report:
     return _latest[key]
 
 
-_latest: dict[tuple[str, int, int, int], Report] = {}
+_latest: dict[tuple[str, int, int, int, int], Report] = {}
 
 
 def _placed(finding: Finding, graph: Graph, target: Target) -> Iterator[Finding]:

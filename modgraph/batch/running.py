@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.batch.capacity import cores, free_memory
 from modgraph.batch.keys import Keys
-from modgraph.batch.manifest import Manifest, Record
+from modgraph.batch.manifest import Manifest, Record, hash_of
 from modgraph.batch.places import folder_of
 from modgraph.batch.tasks import Outcome, Task, run_task, stop_running
 from modgraph.doors.signals import deferred
@@ -169,6 +169,7 @@ def analyze_tree(
         picture: its `depth`, `fold`, `direction`, `views` and `color`.
     """
     from modgraph.export import PictureOptions, check_format, make_default
+    from modgraph.source.cache_home import analysing
     from modgraph.source.wire import encode_fields
 
     for name in formats or ():
@@ -185,6 +186,7 @@ def analyze_tree(
         "onnx": asdict(onnx or OnnxOptions()),
     }
     folder, place = Path(path), Path(output)
+    analysing(str(folder))
     found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
     make_default(place)
     keys = Keys(Path(os.path.realpath(folder)))
@@ -341,10 +343,11 @@ def _kept(task: Task, outcome: Outcome, output: Path) -> Record:
     from modgraph.export import write_file
 
     folder = folder_of(task.file)
-    files = tuple(f"{folder}/{name}" for name in sorted(outcome.files))
-    for name, file in zip(sorted(outcome.files), files, strict=True):
-        write_file(output / file, outcome.files[name], below=output)
-    return Record(task.name, task.file, task.key, outcome.state, outcome.reason, outcome.facts, files)
+    files = {f"{folder}/{name}": outcome.files[name] for name in sorted(outcome.files)}
+    for file, content in files.items():
+        write_file(output / file, content, below=output)
+    hashes = tuple(map(hash_of, files.values()))
+    return Record(task.name, task.file, task.key, outcome.state, outcome.reason, outcome.facts, tuple(files), hashes)
 
 
 def _write_index(batch: Batch, *, n_open: int) -> None:

@@ -36,7 +36,7 @@ del sys.path[0]
 from modgraph.batch.child import main
 main(sys.argv[2])
 """
-_MAX_BYTES = 2**30
+MAX_BYTES = 2**30
 """Of all files of one model, which are held until they are written."""
 _MAX_TOLD = 64 * 2**20
 """Bytes of what is told of one model."""
@@ -115,7 +115,7 @@ def _told(directory: Path) -> Outcome | None:
         state, reason, facts = told["state"], told["reason"], told["facts"]
         if state not in get_args(State) or not are_facts(facts) or type(reason) not in (str, type(None)):
             return None
-        left = _MAX_BYTES
+        left = MAX_BYTES
         files: dict[str, bytes] = {}
         for name in sorted(os.listdir(directory / "files")):
             files[name] = _content(directory / "files" / name, left)

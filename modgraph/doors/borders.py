@@ -8,6 +8,7 @@ place asks here, before it asks the disk for more than where the place is.
 from __future__ import annotations
 
 import os
+import stat
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import NamedTuple
 
@@ -87,6 +88,28 @@ def holds_many(folder: str) -> bool:
     """Whether a folder is, or is around, one in which projects of several owners lie; of a path without links."""
     places = ("~", *(os.environ.get(name, "/tmp") for name in ("TMPDIR", "TEMP", "TMP")))
     return any(lies_in(os.path.realpath(os.path.expanduser(place)), folder) for place in places)
+
+
+def leads_out(folder: str, above: str) -> bool:
+    """Whether the step from a folder to the one above it, as they are written, leaves a repository: what is found there
+    belongs to somebody else. A folder outside of any is left by none."""
+    top = _top(os.path.realpath(folder))
+    return top is not None and not lies_in(os.path.realpath(above), top)
+
+
+def others_may_write(file: str) -> bool:
+    """Whether a file, found and named by nobody, is one that another user of the machine has put there, or could: its
+    owner is neither this user nor root, or everybody may write to its folder. The files of a repository are its own."""
+    if os.name != "posix" or not os.path.lexists(file):
+        return False
+    folder = os.path.dirname(file)
+    if _top(os.path.realpath(folder)) is not None:
+        return False
+    try:
+        owners = {os.lstat(file).st_uid, os.stat(file).st_uid}
+        return not owners <= {0, os.geteuid()} or bool(os.stat(folder).st_mode & stat.S_IWOTH)
+    except OSError:  # what may not even be asked for is told where it is read
+        return False
 
 
 def _top(folder: str) -> str | None:

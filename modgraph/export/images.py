@@ -29,7 +29,7 @@ from modgraph.export.labels import cut_end
 from modgraph.export.parts import Frame, Picture
 from modgraph.export.picture import PictureOptions, picture_of
 from modgraph.graph.model import Graph
-from modgraph.source.cache_home import font_home
+from modgraph.source.cache_home import font_home, places
 
 ImageFormat = Literal["svg", "png", "pdf"]
 
@@ -263,7 +263,6 @@ _FONT_FOLDERS = (
     "/System/Library/Fonts",
     "/Library/Fonts",
     "WINDOWSFONTDIR",
-    "~/.fonts",
 )
 _FACES = {"Arial": ("Modgraph Sans", "Modgraph Marks"), "Courier New": ("Modgraph Mono", "Modgraph Marks")}
 
@@ -271,11 +270,19 @@ _FACES = {"Arial": ("Modgraph Sans", "Modgraph Marks"), "Courier New": ("Modgrap
 def _font_cache(folder: Path) -> Path:
     """Where modgraph's faces lie for fontconfig, which writes into font folders, so not in the package itself.
 
-    The user's cache, so that the system's fonts are read only once; `folder` where there is none.
+    The user's cache, so that the system's fonts are read only once; `folder` where there is none, or where what lies in
+    it may have come with what is analysed: fontconfig reads, and writes, whatever is there.
     """
-    home = font_home()
-    caches = (*(() if home is None or not usable(home) else (Path(home),)), folder)
-    return next((cache for cache in caches if _holds_fonts(cache)), FONTS.parent)
+    caches = [Path(each.folder) for each in places(font_home()) if not each.is_foreign and usable(each)]
+    return next((cache for cache in (*caches, folder) if _holds_fonts(cache)), FONTS.parent)
+
+
+def _own_fonts() -> list[str]:
+    """Folders of the user's, as far as nothing in them came with what is analysed."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    found = [os.path.join(data if os.path.isabs(data) else os.path.expanduser("~/.local/share"), "fonts")]
+    found.append(os.path.expanduser("~/.fonts"))
+    return [each for each in found if not any(one._replace(folder=each).is_foreign for one in places(None))]
 
 
 def _holds_fonts(cache: Path) -> bool:
@@ -301,7 +308,9 @@ def _put_once(source: Path, cache: Path) -> None:
 
 def font_configuration(cache: Path) -> str:
     """A fontconfig file: the faces in `cache` for Arial and Courier New, the system's for scripts they do not have."""
-    folders = "\n".join(f"  <dir>{escape(folder)}</dir>" for folder in (str(cache / "fonts"), *_FONT_FOLDERS))
+    folders = "\n".join(
+        f"  <dir>{escape(folder)}</dir>" for folder in (str(cache / "fonts"), *_FONT_FOLDERS, *_own_fonts())
+    )
     rules = []
     for family, faces in _FACES.items():
         names = "".join(f"<string>{face}</string>" for face in faces)
@@ -311,7 +320,7 @@ def font_configuration(cache: Path) -> str:
         )
     return (
         '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n<fontconfig>\n'
-        f'{folders}\n  <dir prefix="xdg">fonts</dir>\n  <cachedir>{escape(str(cache / "fontconfig"))}</cachedir>\n'
+        f"{folders}\n  <cachedir>{escape(str(cache / 'fontconfig'))}</cachedir>\n"
         + "\n".join(rules)
         + "\n</fontconfig>\n"
     )

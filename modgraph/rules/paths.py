@@ -11,6 +11,7 @@ from modgraph.doors.reading import lies_in
 from modgraph.errors import ConfigError
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
+from modgraph.source.cache_home import analysing
 from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, is_python, lies_in_none_of_ours, python_files
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
     """
     from modgraph.rules.one_file import ALWAYS_KEPT_FROM, Checker, undisturbed
 
+    for path in paths:
+        analysing(os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)))
     report = Report()
     checker = Checker(options)
     wanted = list(find_files(paths, options, checker.configs, report))
@@ -209,6 +212,7 @@ def check_source(text: str, filename: str, options: CheckOptions) -> Outcome:
 
     checker = Checker(options)
     path = os.path.abspath(filename)
+    analysing(os.path.dirname(path))
     report = Report()
     if (
         os.path.lexists(path)

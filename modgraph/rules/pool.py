@@ -15,6 +15,7 @@ from modgraph.errors import ResourceError
 from modgraph.rules.one_file import Checker, undisturbed
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome
+from modgraph.source.cache_home import analysing
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -125,6 +126,8 @@ def _begin(options: CheckOptions) -> None:
 
 def _check_all(files: Sequence[_File]) -> dict[str, Outcome]:
     assert _checker is not None
+    for folder in dict.fromkeys(os.path.dirname(path) for _, path in files):
+        analysing(folder)
     with undisturbed():
         return {path: _checker.check(shown, path) for shown, path in files}
 

@@ -29,6 +29,9 @@ _RACY = 2_000_000_000
 
 
 _IMPORTED = (".py", *EXTENSION_SUFFIXES)
+_Stat = tuple[int, int, int, int]
+"""Size, the times of the content and of the file itself, and its number: a copy that keeps size and time of what it
+replaces (tar, rsync) changes the others. Source: git-config(1), core.trustctime and core.checkStat."""
 _LINKED = " with links"
 """Of a folder: what its links lead to may change while it does not."""
 
@@ -43,7 +46,7 @@ class ResultsCache:
         self._salt = _salt()
         self._shards: dict[str, dict[str, Any]] = {}
         self._changed: set[str] = set()
-        self._stats: dict[str, tuple[int, int] | None] = {}
+        self._stats: dict[str, _Stat | None] = {}
         self._hashes: dict[str, str | None] = {}
         self._reals: dict[str, str] = {}
 
@@ -103,27 +106,27 @@ class ResultsCache:
         stamp, now = shard["stamps"][path], self._stat(path)
         if stamp is None or now is None:
             return stamp is None and now is None
-        size, changed, content, leads = stamp
+        stat, content, leads = stamp
         if leads != self._lead(path):
             return False
-        if now == (size, changed):
+        if list(now) == stat:
             return True
-        return bool((os.path.isdir(path) or now[0] == size) and self._hash(path) == content)
+        return bool((os.path.isdir(path) or now[0] == stat[0]) and self._hash(path) == content)
 
     def _stamp(self, path: str) -> list[Any] | None:
         stat = self._stat(path)
         if stat is None:
             return None
-        size, changed = stat
+        size, changed, *others = stat
         content = self._hash(path)
-        soon = time.time_ns() - changed < _RACY or (content or "").endswith(_LINKED)
-        return [size, 0 if soon else changed, content, self._lead(path)]
+        soon = time.time_ns() - max(changed, others[0]) < _RACY or (content or "").endswith(_LINKED)
+        return [[size, 0 if soon else changed, *others], content, self._lead(path)]
 
-    def _stat(self, path: str) -> tuple[int, int] | None:
+    def _stat(self, path: str) -> _Stat | None:
         if path not in self._stats:
             try:
                 found = os.stat(path)
-                self._stats[path] = (found.st_size, found.st_mtime_ns)
+                self._stats[path] = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
             except (OSError, ValueError):
                 self._stats[path] = None
         return self._stats[path]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from modgraph.doors.reading import lies_in
+
 if TYPE_CHECKING:
-    from modgraph.doors.keeping import Kept
+    from modgraph.doors.keeping import Kept, Place
 
 _kept: dict[tuple[str | None, str | None], Kept] = {}
 
@@ -37,11 +39,36 @@ def _own() -> str | None:
     return os.path.join(home, "modgraph")
 
 
+_analysed: dict[str, None] = {}
+_told: set[str] = set()
+
+
+def analysing(folder: str) -> None:
+    """Tells that a folder is analysed: what is kept in its project may have come with it."""
+    if folder in _told:
+        return
+    from modgraph.doors.borders import project_folders
+
+    _told.add(folder)
+    new = [each for each in project_folders(folder) if not any(lies_in(each, known) for known in _analysed)]
+    if new:
+        _analysed.update(dict.fromkeys(new))
+        _kept.clear()
+
+
+def places(home: str | None) -> tuple[Place, ...]:
+    """A directory of caches, and the user's own."""
+    from modgraph.doors.keeping import Place
+
+    own = _own()
+    return tuple(Place(each, own, tuple(_analysed)) for each in dict.fromkeys((home, own)) if each is not None)
+
+
 def kept_in(home: str | None) -> Kept:
     """The entries that are kept below a directory of caches; found out once whether it can be used."""
     key = None if home is None else os.path.abspath(home), _own()
     if key not in _kept:
         from modgraph.doors.keeping import Kept
 
-        _kept[key] = Kept(*key)
+        _kept[key] = Kept(*key, tuple(_analysed))
     return _kept[key]

@@ -262,17 +262,21 @@ _ENCODINGS = frozenset(
 whose name the source chose. Source: docs.python.org/3/library/codecs.html, "Standard Encodings"."""
 
 
-def _known_encoding(declared: str) -> str | None:
-    """The module of the encoding, found by name as Python finds it; None where it is not used."""
+def encoding_of_text(name: str) -> str | None:
+    """The module of an encoding, found by name as Python finds it, without importing it; None where it is not used."""
     from encodings import normalize_encoding
     from encodings.aliases import aliases
 
-    name = normalize_encoding(declared.lower())
-    for each in (aliases.get(name), aliases.get(name.replace(".", "_")), name):
-        if each is not None:
-            if each in _ENCODINGS:
-                return each
-            break
+    name = normalize_encoding(name.lower())
+    found = next((each for each in (aliases.get(name), aliases.get(name.replace(".", "_"))) if each is not None), name)
+    return found if found in _ENCODINGS else None
+
+
+def _known_encoding(declared: str) -> str | None:
+    """The module of the encoding that a file declares; None where it is not used."""
+    found = encoding_of_text(declared)
+    if found is not None:
+        return found
     # What Python's tokenizer reads as the one or the other, whatever follows: `utf-8-unix` is what Emacs writes.
     plain = declared[:12].lower().replace("_", "-")
     if plain.startswith("utf-8-"):

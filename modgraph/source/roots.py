@@ -122,7 +122,10 @@ def _changes(directories: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for each in directories:
         with contextlib.suppress(OSError, ValueError):
-            found[each] = os.stat(each).st_mtime_ns
+            stat = os.stat(each)
+            found[each] = max(
+                stat.st_mtime_ns, stat.st_ctime_ns
+            )  # another folder may have the time of the one it replaces
     return found
 
 

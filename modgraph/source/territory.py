@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from modgraph.doors.borders import PYTHON_FILES, Border, border_around
 from modgraph.doors.reading import lies_in
+from modgraph.source.cache_home import analysing
 
 _LIBRARY = os.path.dirname(os.__file__)
 
@@ -148,6 +149,7 @@ def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str
         fallback: the user's own as well.
     """
     project = border_around(folder)
+    analysing(folder)
     own: list[str] = []
     named: list[str] = []
     installed = [_LIBRARY, *map(os.path.abspath, fallback)]

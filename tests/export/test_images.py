@@ -200,6 +200,7 @@ def test_the_font_cache_falls_back_to_the_folder_at_hand(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    monkeypatch.setenv("HOME", str(blocked))
     assert images._font_cache(tmp_path / "here") == tmp_path / "here"
     assert (tmp_path / "here" / "fonts" / "ModgraphSans-Regular.ttf").is_file()
 

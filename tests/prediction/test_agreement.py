@@ -82,6 +82,26 @@ VALUES = {
         RESULT = [bool(re.match("ABC", "abc", re.I)), bool(re.match("ABC", "abc", flags=re.I)), pattern.sub("-", "a1 A2")]
         RESULT += [pattern.search("xA12").group("n"), bool(re.match("ABC", "abc")), re.split("X", "1x2", flags=re.I)]
         """,
+    "what has a format of its own, and what has none": """
+        import enum
+        class Number(enum.IntEnum):
+            A = 7
+        class Color(enum.Enum):
+            A = "x"
+        class Own:
+            def __format__(self, spec): return "own " + spec
+            def __str__(self): return "str"
+            def __repr__(self): return "repr"
+        def said(make):
+            try:
+                return make()
+            except TypeError as error:
+                return "TypeError: " + str(error)
+        RESULT = [said(lambda: f"{[1, 2]:d}"), said(lambda: f"{(1,):>5}"), said(lambda: f"{ {1: 2}:5}"), said(lambda: f"{int:5}")]
+        RESULT += [said(lambda: f"{torch.float32:>20}"), said(lambda: "{:d}".format([1])), said(lambda: format([1], "d"))]
+        RESULT += [f"{Own():x}", f"{Own()}", f"{Own()!r}", f"{Own()!s:>5}", f"{Number.A:3d}", f"{Color.A:>9}"]
+        RESULT += [f"{'ä'!a}", f"{['ä']!a:>12}", f"{[1]!r:>5}", f"{[1]=}"]
+        """,
     "metaclasses of Python's own": """
         import abc, enum
         class Color(str, enum.Enum):

@@ -60,6 +60,24 @@ def change(path: Path, text: str) -> None:
     os.utime(path, ns=(later, later))
 
 
+@pytest.mark.parametrize("way", ["in place", "renamed"])
+@pytest.mark.parametrize("name", ["net.py", "base.py"])
+def test_a_copy_of_the_same_size_and_time_is_checked_again(project: Path, way: str, name: str):
+    """As `tar` and `rsync` write it."""
+    assert found() == ["MG101"]
+    file = project / name
+    before, text = file.stat(), file.read_text()
+    other = "x = 1\n#" + "-" * (len(text) - 8) + "\n"
+    assert len(other) == len(text)
+    made = file if way == "in place" else project.parent / "made"
+    made.write_text(other)
+    os.utime(made, ns=(before.st_atime_ns, before.st_mtime_ns))
+    made.replace(file)
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    fresh = check_paths(["package"], CheckOptions()).findings
+    assert found() == [each.code for each in fresh] == []
+
+
 def test_nothing_is_checked_twice(project, monkeypatch):
     fresh = check_paths(["package"], CheckOptions(cache="kept"))
     refuse(monkeypatch)

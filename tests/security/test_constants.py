@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -18,6 +19,7 @@ from modgraph.prediction.domain.values import Constant, TupleValue, Unknown, Val
 from modgraph.prediction.entry import interpreter, with_deep_stack
 from modgraph.prediction.python.bounds import too_long_to_match, too_much, work
 from modgraph.prediction.python.matching_steps import matching_steps
+from modgraph.prediction.python.plain import plain
 
 HEAD = """
 import ast, base64, bisect, collections, configparser, copy, datetime, decimal, fractions, functools, getpass, glob
@@ -204,6 +206,48 @@ def test_what_is_small_is_computed(name: str, given: tuple[Any, ...]) -> None:
     assert too_much(name, given) is None
 
 
+# ---- encodings, and texts that are held against each other ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["rot_13", "rot13", "punycode", "idna", "unicode_escape", "zlib_codec", "mbcs", "antigravity"]
+)
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '"a".encode({!r})',
+        '"a".encode(encoding={!r})',
+        'b"a".decode({!r})',
+        'str(b"a", {!r})',
+        'str(b"a", encoding={!r})',
+    ],
+)
+def test_no_codec_is_looked_up_by_a_name_of_the_source(tmp_path: Path, name: str, expression: str) -> None:
+    before = set(sys.modules)
+    assert isinstance(value_of(tmp_path, expression.format(name))[1], Unknown)
+    assert not {each for each in set(sys.modules) - before if each.startswith("encodings.")}
+
+
+@pytest.mark.parametrize(
+    "expression", ['"ä".encode()', '"ä".encode("UTF-16-le")', '"ä".encode("ascii", errors="replace")']
+)
+def test_a_text_in_an_encoding_of_text_is_what_python_makes_of_it(tmp_path: Path, expression: str) -> None:
+    assert value_of(tmp_path, expression)[1] == Constant(eval(expression))
+
+
+SQUARES = [
+    ("str.strip", ("a" * 400_000, "b" * 200_000 + "a")), ("str.rfind", ("a" * 400_000, "a" * 9_000 + "b" + "a" * 9_000)),
+    ("inspect.cleandoc", ("\n" * 100_000,)), ("shlex.split", ("a" * 100_000,)), ("textwrap.dedent", ("\n" * 100_000,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given"), SQUARES)
+def test_what_takes_the_square_of_a_text_is_not_begun(name: str, given: tuple[str, ...]) -> None:
+    assert too_much(name, given)
+    assert not too_much(name, [each[:1_000] for each in given])
+    assert work(name, [each[:20_000] for each in given]) > work(name, [each[:10_000] for each in given])
+
+
 # ---- regular expressions -----------------------------------------------------------------------------------------------
 
 CATASTROPHES = [
@@ -217,6 +261,57 @@ CATASTROPHES = [
 @pytest.mark.parametrize(("pattern", "text"), CATASTROPHES)
 def test_matching_that_could_go_on_for_ever_is_not_begun(pattern: str, text: str) -> None:
     assert too_long_to_match(pattern, text)
+
+
+LONG = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"
+FLAGGED = [
+    f're.match("(a+)+$#)", "{LONG}", re.X)', f're.search("(a+)+$#)", "{LONG}", flags=re.VERBOSE)',
+    f're.fullmatch("(?x)(a+)+$#)", "{LONG}")', f're.match("(?x:(a+)+$#)\\n)", "{LONG}")',
+    f're.compile("(a+)+$#)", re.X).match("{LONG}")', f're.compile("(?x)(a+)+$#)").search("{LONG}")',
+    f're.sub("(a+)+$#)", "", "{LONG}", 0, re.X)', f're.split("(a+)+$#)", "{LONG}", 0, re.X)',
+    f're.findall("(a+)+$#)", "{LONG}", re.X)', f're.compile("(a+)+$#)", re.X).sub("", "{LONG}")',
+    f're.compile("(a+)+$#)", re.X).findall("{LONG}")', f're.compile("(a+)+$#)", re.X).split("{LONG}")',
+    're.search(r"(a*)\\1b", "a" * 9000)', 're.search("(?:" + "[ab]" * 4900 + ")c", "a" * 100000)',
+    're.search("[" + "".join(map(chr, range(0x10000, 0x14000, 2))) + "]*b", "a" * 3000)',
+    're.match("a", "a", re.DEBUG)', 're.compile("a", re.DEBUG)', 're.match("a", "a", int(input()))',
+]  # fmt: skip
+
+
+@pytest.mark.fresh_process
+def test_what_flags_make_of_a_pattern_is_what_is_counted(tmp_path: Path) -> None:
+    """In a process that has no more time than that: nothing else ends it."""
+    source = (
+        "import re\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    )
+    source += "".join(f"        self.a{n} = nn.Linear(1, 2 if {each} else 3)\n" for n, each in enumerate(FLAGGED))
+    (tmp_path / "model.py").write_text(source)
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (20, 20)); import modgraph\n"
+        "graph = modgraph.predict('model.py:Net')\n"
+        "print(sum(None in parameter.shape for module in graph.modules for parameter in module.parameters"
+        " if parameter.name == 'weight'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr[-500:]) == (0, f"{len(FLAGGED)}\n", "")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        're.compile("b").search("ab", 1)', 're.compile("^b").match("ab", 1)', 're.compile("a").findall("aab", 1, 2)',
+        're.compile("B", re.I).search("ab", 1)', 're.compile("b").search("ab", pos=1)', 're.compile("a").flags',
+        're.compile("(?x) a").flags', 're.compile("(?x) a # )").match("a").group(0)', 're.compile("A", re.I).flags',
+        're.match("a (#", "a", re.X).group(0) if False else 1', 're.split("b", "abab", 1)', 're.findall("A", "aA", 2)',
+    ],
+)  # fmt: skip
+def test_compiled_patterns_say_what_python_says_or_nothing(tmp_path: Path, expression: str) -> None:
+    machine, value = value_of(tmp_path, expression)
+    expected = eval(expression, {"re": re})
+    found = machine.state.find(value, InstanceObject)
+    groups = found.attributes["_groups"] if found is not None else None
+    shown = groups.items[0].value if isinstance(groups, TupleValue) else (plain(machine, value) or (None,))[0]
+    if not isinstance(value, Unknown):
+        assert shown == (expected.group(0) if isinstance(expected, re.Match) else expected)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +342,8 @@ def test_the_bound_is_not_below_the_ways_there_are(pattern: str, length: int) ->
 def test_a_pattern_of_bytes_and_a_long_one_are_not_matched() -> None:
     assert too_long_to_match(b"(a+)+$", b"a" * 40 + b"b")
     assert too_long_to_match("[a-z]" * 10_000, "a")
-    assert matching_steps("(", "a") == 0  # no pattern: `re` says so itself
+    assert too_long_to_match("[a]" * 1_000, "a")
+    assert matching_steps("(", "a") > MAX_MATCHING_STEPS  # what cannot be read is not begun; `re.compile` says why
     assert matching_steps("(a+)+$", "a" * 40) > MAX_MATCHING_STEPS
 
 

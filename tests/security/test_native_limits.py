@@ -118,6 +118,27 @@ def test_the_source_chooses_no_slow_decoder(tmp_path: Path, encoding: str) -> No
     assert f"unknown encoding: {encoding}" in said
 
 
+# ---- YAML --------------------------------------------------------------------------------------------------------------
+
+MERGED = (
+    """'a0: &a0 {x: 1}' + ''.join(f'\\na{i}: &a{i} {{<<: [' + ','.join([f'*a{i-1}'] * 9) + ']}' for i in range(1, 9))"""
+)
+DATA = {
+    "open brackets": "'[' * (90_000 - each)",
+    "open brackets and quotations": "('[' + chr(34) + ']' * 8 + chr(34) + ',') * (8_000 - each)",
+    "open brackets and comments": "('[#]]]]]]' + chr(10)) * (9_000 - each)",
+    "numbers to the base of sixty": "'- ' + '1:' * (45_000 - each) + '1'",
+    "merged in another encoding": f"({MERGED}).encode('utf-16')",
+}
+
+
+@pytest.mark.parametrize("text", DATA.values(), ids=DATA)
+def test_data_that_is_read_again_and_again_ends(tmp_path: Path, text: str) -> None:
+    pytest.importorskip("yaml")
+    source = f"import yaml\n{BEFORE}        for each in range(200):\n            yaml.safe_load({text})\n{LAYER}"
+    assert analyzed(tmp_path, source)[0] in (0, 1)
+
+
 # ---- what functions of Python give -------------------------------------------------------------------------------------
 
 MANY = {

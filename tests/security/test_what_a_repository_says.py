@@ -28,6 +28,7 @@ from modgraph.rules.baseline import VERSION, Baseline
 from modgraph.rules.baseline import text as baseline_text
 from modgraph.rules.one_file import Checker
 from modgraph.rules.options import CheckOptions
+from modgraph.source import cache_home
 from modgraph.source.targets import Target, parse_target
 
 JSON = st.recursive(
@@ -182,22 +183,22 @@ FACTS = {
     "class": "Net", "parameters": 3, "modules": 1, "calls": None, "problems": ["x"], "thumbnail": None,
     "findings": [{"code": "MG101", "message": "m", "file": "net.py", "line": 1}],
 }  # fmt: skip
-RECORD = Record("net.py:Net", "net.py", "k", "complete", None, FACTS, ("net/Net.json",))
+RECORD = Record("net.py:Net", "net.py", "k", "complete", None, FACTS, ("net/Net.json",), (manifest.hash_of(b"mine"),))
 EVIL: list[tuple[str, Any]] = [
     ("state", "evil"), ("state", []), ("reason", 3), ("reason", ["x"]), ("name", []), ("name", {}), ("files", "net/x"),
     ("facts", []), ("facts", None), ("facts", {"parameters": "1"}), ("facts", {"modules": "1"}),
     ("facts", {"findings": 5}), ("facts", {"findings": [{"evil": 1}]}), ("facts", {"modules": True}),
-    ("facts", {"class": {}}), ("facts", {"other": 1}), ("key", None), ("files", [None]), ("more", 1),
+    ("facts", {"class": {}}), ("facts", {"other": 1}), ("key", None), ("files", [None]), ("more", 1), ("hashes", []), ("hashes", [3]), ("hashes", "x"),
 ]  # fmt: skip
 
 
-def marked(fields: dict[str, Any]) -> str:
-    """A line as this user's modgraph would write it, whatever is in it."""
-    return json.dumps({**fields, "mark": manifest._mark(fields)})
+def marked(fields: dict[str, Any], folder: Path) -> str:
+    """A line as this user's modgraph would write it there, whatever is in it."""
+    return json.dumps({**fields, "mark": manifest._mark(fields, folder)})
 
 
 def fields_of(record: Record) -> dict[str, Any]:
-    found = json.loads(record.line())
+    found = json.loads(record.line(Path()))
     del found["mark"]
     return found
 
@@ -206,13 +207,15 @@ def fields_of(record: Record) -> dict[str, Any]:
 def test_a_line_with_a_field_of_another_type_counts_as_absent(tmp_path: Path, name: str, value: Any):
     """With a mark of ours too, as a task's own code has a say in what is written."""
     good = fields_of(RECORD)
-    (tmp_path / manifest.NAME).write_text(f"{marked({**good, name: value})}\n{marked({**good, 'name': 'net.py:B'})}\n")
+    (tmp_path / manifest.NAME).write_text(
+        f"{marked({**good, name: value}, tmp_path)}\n{marked({**good, 'name': 'net.py:B'}, tmp_path)}\n"
+    )
     assert list(manifest.Manifest(tmp_path).records) == ["net.py:B"]
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"schema":' * 50_000, "1" * 5_000, '{"schema":[],"mark":1}', "null"])
 def test_a_line_that_is_none_counts_as_absent(tmp_path: Path, line: str):
-    (tmp_path / manifest.NAME).write_text(f"{line}\n{RECORD.line()}")
+    (tmp_path / manifest.NAME).write_text(f"{line}\n{RECORD.line(tmp_path)}")
     assert list(manifest.Manifest(tmp_path).records) == ["net.py:Net"]
 
 
@@ -226,7 +229,7 @@ def test_whatever_a_manifest_says_can_be_shown(tmp_path: Path, changed: dict[str
     out.mkdir(exist_ok=True)
     good = fields_of(RECORD)
     with contextlib.suppress(RecursionError):
-        (out / manifest.NAME).write_text(f"{marked({**good, **changed})}\n{json.dumps({**good, **changed})}\n")
+        (out / manifest.NAME).write_text(f"{marked({**good, **changed}, out)}\n{json.dumps({**good, **changed})}\n")
     batch = analyze_all(tree, Done(), output=out, static=True)
     assert [record.name for record in batch.records] == ["net.py:Net"]
 
@@ -241,13 +244,62 @@ def test_what_a_manifest_of_others_lists_is_not_removed(tmp_path: Path):
         manifest.Manifest(tmp_path).keep({})
         assert mine.is_file()
     # Of the line that is ours, another file with the same mark.
-    other = json.loads(replace(RECORD, files=("net/Other.json",)).line())
+    other = json.loads(replace(RECORD, files=("net/Other.json",)).line(tmp_path))
     (tmp_path / manifest.NAME).write_text(json.dumps({**other, "files": ["net/Net.json"]}) + "\n")
     manifest.Manifest(tmp_path).keep({})
     assert mine.is_file()
-    (tmp_path / manifest.NAME).write_text(RECORD.line())
+    # Of another folder, and of another content.
+    (tmp_path / manifest.NAME).write_text(RECORD.line(tmp_path / "net"))
+    manifest.Manifest(tmp_path).keep({})
+    mine.write_text("precious")
+    (tmp_path / manifest.NAME).write_text(RECORD.line(tmp_path))
+    manifest.Manifest(tmp_path).keep({})
+    assert mine.is_file()
+    mine.write_text("mine")
+    (tmp_path / manifest.NAME).write_text(RECORD.line(tmp_path))
     manifest.Manifest(tmp_path).keep({})
     assert not mine.exists()
+
+
+TWO = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(1, 1)
+class Old(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.b = nn.Linear(1, 2)
+"""
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_line_of_ours_beside_other_files_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: bool
+):
+    """A fork of what was published keeps the manifest, and replaces the pages; it may be checked out at the same place."""
+    monkeypatch.setattr(cache_home, "_kept", {})
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MODGRAPH_CACHE", str(tmp_path / "cache"))
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "model.py").write_text(TWO)
+
+    def run(folder: Path) -> list[str]:
+        batch = analyze_all(folder, output=folder / "docs", static=True, formats=["html", "json"])
+        return [f"{record.name} {record.state} {batch.executed}" for record in batch.records]
+
+    assert run(mine) == ["model.py:Net complete 2", "model.py:Old complete 2"]
+    assert run(mine) == ["model.py:Net complete 0", "model.py:Old complete 0"]
+    fork = mine.rename(tmp_path / "fork") if moved else mine
+    page = fork / "docs" / "model" / "Net.html"
+    page.write_text("<script>alert(document.domain)</script>")
+    (fork / "docs" / "model" / "Old.json").write_text("precious")
+    (fork / "model.py").write_text(TWO.partition("class Old")[0])
+    assert run(fork) == ["model.py:Net complete 1"]
+    assert "alert(" not in page.read_text()[:200]
+    assert (fork / "docs" / "model" / "Old.json").read_text() == "precious"
 
 
 @pytest.mark.parametrize("facts", [value for name, value in EVIL if name == "facts"])

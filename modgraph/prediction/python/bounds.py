@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
-from modgraph.prediction.python.matching_steps import matching_steps
+from modgraph.prediction.python.matching_steps import compared_characters, matching_steps
 from modgraph.source.reached import Reached
 
 _AS_LARGE_AS_ASKED_FOR = frozenset(
@@ -31,10 +31,28 @@ def too_much(name: str, given: Sequence[Any]) -> str | None:
         return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     if short not in _NOT_WALKING and any(is_long_range(one) for one in given):
         return Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
+    if name.startswith(_SQUARE) and any(isinstance(one, str) and len(one) > MAX_TEXT_WALKED for one in given):
+        return Reached(f"{name} of more than {MAX_TEXT_WALKED} characters")
+    if _compared(given) > MAX_COMPARED:
+        return Reached(f"more than {MAX_COMPARED} comparisons of characters")
     size = _quoted if name == "shlex.join" else _SIZES.get(short)
     if size is not None and size(given) > MAX_VALUE_SIZE:
         return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     return None
+
+
+_SQUARE = ("textwrap.", "inspect.", "shlex.")
+"""Modules written in Python, which take a text to pieces one by one, and copy the rest each time."""
+MAX_TEXT_WALKED = 20_000
+MAX_COMPARED = 2_000_000_000
+_FEW = 64
+"""Characters that are compared with each of a text in no time."""
+
+
+def _compared(given: Sequence[Any]) -> int:
+    """Comparisons where each character of one text may be compared with each of another, as `strip` and `rfind` do."""
+    *_, shorter, longer = (0, 0, *sorted(len(one) for one in given if isinstance(one, str | bytes)))
+    return shorter * longer if shorter > _FEW else 0
 
 
 MOST_LONG_NUMBERS = 500
@@ -55,17 +73,17 @@ def work(name: str, given: Sequence[Any]) -> int:
     if size is not None and name.startswith("math."):
         numbers = max(numbers, size(given))
     texts = sum(text_size(one) for one in given if not isinstance(one, int))
-    return texts * factor // 200 + int(numbers**1.5) // 2000
+    return texts * factor // 200 + _compared(given) // 200 + int(numbers**1.5) // 2000
 
 
 _SLOW: Mapping[str, int] = {
     "textwrap.": 500,
-    "inspect.": 500,
+    "inspect.": 2000,
     "shlex.": 500,
     "string.": 10,
     "JSON": 100,
     "TOML": 600,
-    "YAML": 1000,
+    "YAML": 8000,
 }
 """How many times longer than a plain method of str these take for a character."""
 
@@ -219,21 +237,48 @@ def template_size(template: str, values: Sequence[Any]) -> int:
     return len(template) + places * max(widths, longest, *map(format_size, specs), 0)
 
 
-def too_long_to_match(pattern: Any, text: Any) -> bool:
+def too_long_to_match(pattern: Any, text: Any, flags: int = 0) -> bool:
     """Whether matching these is not to be begun."""
     if isinstance(pattern, bytes) or isinstance(text, bytes):
         return True
     if not isinstance(pattern, str) or not isinstance(text, str):
-        return False
-    nested = max(len(pattern) - len(pattern.replace("(", "")), 0)
-    repeated = math.prod(int(n) if len(n) < 6 else 10**6 for n in re.findall(r"\{(\d+)", pattern)[:8])
-    if repeated * len(pattern) > MAX_PATTERN_SIZE or nested > MAX_NESTED_GROUPS:
-        return True
-    return matching_steps(pattern, text) > MAX_MATCHING_STEPS
+        return too_long_to_compile(pattern)
+    return (
+        too_long_to_compile(pattern)
+        or matching_steps(pattern, text, flags) > MAX_MATCHING_STEPS
+        or compared_characters(pattern, text, flags) > MAX_MATCHING_STEPS * _CHARACTERS_OF_A_STEP
+    )
 
+
+def too_long_to_compile(pattern: Any) -> bool:
+    """Whether `re` is not to be given this pattern."""
+    if not isinstance(pattern, str):
+        return isinstance(pattern, bytes)
+    repeated = math.prod(int(n) if len(n) < 6 else 10**6 for n in re.findall(r"\{(\d+)", pattern)[:8])
+    return (
+        repeated * len(pattern) > MAX_PATTERN_SIZE
+        or pattern.count("(") > MAX_NESTED_GROUPS
+        or pattern.count("[") > MAX_CHARACTER_SETS
+    )
+
+
+def matching_work(pattern: str, text: str, flags: int = 0) -> int:
+    """Units of work that a match takes which is begun, compiling the pattern included."""
+    sets = pattern.count("[") if "\\" in pattern or not pattern.isascii() else 0
+    attempts = min(matching_steps(pattern, text, flags), MAX_MATCHING_STEPS)
+    compared = min(compared_characters(pattern, text, flags), MAX_MATCHING_STEPS * _CHARACTERS_OF_A_STEP)
+    return len(pattern) + sets * _UNITS_OF_A_SET + max(attempts // 100, compared // 400)
+
+
+_CHARACTERS_OF_A_STEP = 20
+_UNITS_OF_A_SET = 4_000
+"""Measured: of the set of all characters."""
 
 MAX_PATTERN_SIZE = 20_000
 """Characters of a pattern, each as often as it is to be repeated: compiling takes more than their number."""
+
+MAX_CHARACTER_SETS = 250
+"""Of a pattern: each may be of all characters, which `re` goes through one by one."""
 
 MAX_NESTED_GROUPS = 200
 """Groups of a pattern; `re` itself compiles them one inside the other."""

@@ -15,21 +15,69 @@ _MOST = 1 << 64
 """More steps than anybody waits for."""
 
 
-def matching_steps(pattern: str, text: str) -> int:
+def matching_steps(pattern: str, text: str, flags: int = 0) -> int:
     """About the attempts at most: each place to begin at, times the ways to lay the pattern over the text.
 
-    A way is told by what each repetition takes, or by the characters at which a part of the pattern ends.
+    A way is told by what each repetition takes, or by the characters at which a part of the pattern ends. What cannot
+    be read takes more than anybody waits for.
 
-    A pattern that is none takes no step.
+    Args:
+        flags: those that the pattern is matched with; `re.X` says what is a pattern, and what a comment.
     """
+    parsed = _read(pattern, flags)
+    return _MOST if parsed is None else _attempts(parsed, text)
+
+
+def compared_characters(pattern: str, text: str, flags: int = 0) -> int:
+    """About the comparisons of a character at most: attempts, times what one looks at beside its repetitions."""
+    parsed = _read(pattern, flags)
+    return _MOST if parsed is None else min(_attempts(parsed, text) * _looked_at(parsed, len(text)), _MOST)
+
+
+def _read(pattern: str, flags: int) -> Any:
+    """The pattern as `re` reads it; None where it does not."""
     try:
-        parsed = _parser.parse(pattern)
-    except re.error:
-        return 0
-    except (RecursionError, OverflowError):
-        return _MOST
+        return _parser.parse(pattern, flags & ~re.DEBUG)
+    except (re.error, RecursionError, OverflowError, ValueError, Warning):
+        return None
+
+
+def _attempts(parsed: Any, text: str) -> int:
     by_ends = (1 << min(len(text), 64)) * _ways(parsed, len(text), False)
     return min((len(text) + 1) * _ways(parsed, len(text), True), by_ends, _MOST)
+
+
+def _looked_at(parsed: Any, length: int) -> int:
+    """Characters that one turn of each part of a pattern looks at."""
+    return max(1, min(sum(_looked_at_by(str(operation), argument, length) for operation, argument in parsed), _MOST))
+
+
+def _looked_at_by(operation: str, argument: Any, length: int) -> int:
+    if operation == "BRANCH":
+        return max((_looked_at(each, length) for each in argument[1]), default=1)
+    if operation == "GROUPREF_EXISTS":
+        return sum(_looked_at(each, length) for each in argument[1:] if each is not None)
+    if operation.startswith("GROUPREF"):
+        return length + 1
+    if operation.endswith("_REPEAT"):
+        least, _, body = argument
+        inner = _looked_at(body, length)
+        return max(1, min(int(least), length // max(1, inner) + 1)) * inner
+    if operation == "IN":  # of those above, one is compared after the other
+        return 1 + sum(1 for _, each in argument if each is not None and _largest(each) > 0xFFFF)
+    inside = _BODIES.get(operation)
+    if inside is not None:
+        return _looked_at(argument[inside], length)
+    return _looked_at(argument, length) if operation == "ATOMIC_GROUP" else 1
+
+
+def _largest(of_a_set: Any) -> int:
+    """The code of a character, or of the last of a range."""
+    return max(of_a_set) if isinstance(of_a_set, tuple) else int(of_a_set)
+
+
+_BODIES = {"SUBPATTERN": 3, "ASSERT": 1, "ASSERT_NOT": 1}
+"""Where in its argument an operation has the pattern inside."""
 
 
 def _ways(parsed: Any, length: int, with_lengths: bool) -> int:
@@ -48,7 +96,7 @@ def _ways_of(operation: str, argument: Any, length: int, with_lengths: bool) -> 
     if operation.endswith("_REPEAT"):
         least, most, body = argument
         return _repeated(int(least), int(most), body, length, with_lengths)
-    inside = {"SUBPATTERN": 3, "ASSERT": 1, "ASSERT_NOT": 1}.get(operation)
+    inside = _BODIES.get(operation)
     if inside is not None:
         return _ways(argument[inside], length, with_lengths)
     return _ways(argument, length, with_lengths) if operation == "ATOMIC_GROUP" else 1

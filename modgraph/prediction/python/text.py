@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from modgraph.prediction.domain.values import (
     EnumMember,
     FunctionValue,
     KnownClass,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
@@ -263,15 +264,78 @@ def format_value(machine: Machine, value: Value, conversion: str | None, spec: V
     if format_size(spec.value) > MAX_VALUE_SIZE:
         return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     if isinstance(value, Constant):
-        try:
-            shown = repr(value.value) if conversion in ("r", "a") else value.value
-            return Constant(format(str(shown) if conversion == "s" else shown, spec.value))
-        except (ArithmeticError, TypeError, ValueError) as error:
-            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
-    text = string(machine, value)
+        return _formatted(machine, _CONVERSIONS[conversion or ""](value.value), spec.value)
+    if conversion in ("r", "a"):
+        text = _shown(machine, value, _CONVERSIONS[conversion])
+    elif conversion is None and (method := _own_format(machine, value)) is not None:
+        return machine.call(method, (value, spec)) if isinstance(method, FunctionValue) else _not_told(machine, value)
+    else:
+        text = string(machine, value)
     if text is None:
-        return number_unknown(machine, "its text is not known", value)
-    return Constant(format(text, spec.value))
+        return _not_told(machine, value)
+    if conversion is None and spec.value:
+        if isinstance(value, EnumMember) and isinstance(value.value, Constant) and text == str(value.value.value):
+            return _formatted(machine, value.value.value, spec.value)  # of an IntEnum
+        if not isinstance(value, EnumMember):
+            return _without_a_spec(machine, value)
+    return _formatted(machine, text, spec.value)
+
+
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {"": lambda value: value, "s": str, "r": repr, "a": ascii}
+
+
+def _formatted(machine: Machine, value: Any, spec: str) -> Value:
+    try:
+        return Constant(format(value, spec))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+
+
+def _not_told(machine: Machine, value: Value) -> Value:
+    return number_unknown(machine, "its text is not known", value)
+
+
+def _shown(machine: Machine, value: Value, show: Callable[[Any], str]) -> str | None:
+    """repr or ascii of it; None where it cannot be known."""
+    if isinstance(value, Dtype):
+        return f"torch.{value.name}"
+    if isinstance(value, EnumMember):
+        return None
+    if isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject):
+        method = machine.class_attribute(machine.class_of(value), "__repr__")
+        said = _said(machine.call(method, (value,))) if isinstance(method, FunctionValue) else None
+        return said if said is None or show is repr or said.isascii() else None
+    try:
+        python = to_python(machine, value)
+        return None if text_size(python) > MAX_VALUE_SIZE or isinstance(python, str) else show(python)
+    except (NotPlainError, OtherTextError, TypeError, ValueError):
+        return None
+
+
+def _own_format(machine: Machine, value: Value) -> Value | None:
+    """The `__format__` of its class, or what is not known of it; None of one that has that of Python's own classes."""
+    if not isinstance(value, (Address, EnumMember, TupleValue)) or (
+        isinstance(value, TupleValue) and value.cls is None
+    ):
+        return None
+    cls = machine.class_of(value)
+    found = cls if isinstance(cls, Unknown) else machine.class_attribute(cls, "__format__")
+    return None if isinstance(found, KnownFunction) else found
+
+
+def _without_a_spec(machine: Machine, value: Value) -> Value:
+    """Where something that is no text and no number is to be formatted: containers have no format of their own."""
+    cls = machine.class_of(value)
+    if isinstance(cls, KnownClass) and cls.name in _WITHOUT_A_FORMAT:
+        said = f"unsupported format string passed to {cls.name.removeprefix('builtins.')}.__format__"
+        raise machine.raises("TypeError", said, (Constant(said),))
+    return _not_told(machine, value)
+
+
+_WITHOUT_A_FORMAT = (
+    *(f"builtins.{name}" for name in ("list", "tuple", "dict", "set", "frozenset", "type")),
+    *("torch.dtype", "torch.device"),
+)
 
 
 _CONVERSION = re.compile(r"%(%)|%(?:\([^)]*\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?[a-zA-Z]")

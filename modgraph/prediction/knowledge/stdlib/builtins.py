@@ -207,6 +207,8 @@ def _method(cls: type, arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.str", "builtins.str.__new__")
 def string(arguments: Arguments, machine: Machine) -> Value:
     values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
+    if len(values) > 1 or arguments.keywords or arguments.open is not None:
+        return number_unknown(machine, "text of bytes in an encoding", *values)
     if not values:
         return Constant("")
     text = machine.string(values[0])

@@ -5,8 +5,10 @@ Source: the parsers themselves, asked for the plain values of the very text.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -156,8 +158,14 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         if name not in _LOADERS:
             return machine.unknown("which YAML loader it is is not known", loader)
         wanted = _LOADERS[name]
+    if isinstance(given.value, bytes) and given.value.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return machine.unknown("a YAML text in UTF-16 is not read")
     if "<<" in str(given.value) and str(given.value).count("*") > _MOST_MERGED:
         return machine.unknown(Reached(f"a YAML text that merges more than {_MOST_MERGED} mappings"))
+    looked_through = _open_brackets(str(given.value)) * len(given.value) if isinstance(given.value, str | bytes) else 0
+    if looked_through > _MOST_LOOKED_THROUGH:
+        return machine.unknown(Reached("a YAML text with too many brackets that may stand inside each other"))
+    machine.makes(looked_through // 20)
     if _has_own_rules(machine) or "!" in str(given.value):
         return machine.unknown("YAML with tags or rules of its own is not interpreted")
     try:
@@ -175,6 +183,24 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
 
 _MOST_MERGED = 24
 """References in a text with merge keys: one mapping in many of the next, and so on, is copied exponentially often."""
+
+
+_MOST_LOOKED_THROUGH = 50_000_000
+"""Brackets that are open, times characters: YAML's scanner looks through the former at each token."""
+
+
+def _open_brackets(text: str) -> int:
+    """How many brackets could be open at once; one in a quotation or a comment closes none, so that there all count."""
+    if any(sign in text for sign in "\"'#"):
+        return text.count("[") + text.count("{")
+    most = now = 0
+    for sign in _BRACKET.findall(text):
+        now = now + 1 if sign in "[{" else max(now - 1, 0)
+        most = max(most, now)
+    return most
+
+
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
 def _has_own_rules(machine: Machine) -> bool:

@@ -10,32 +10,48 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.registry import constant, known_class, models
 from modgraph.prediction.domain.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
-from modgraph.prediction.python.bounds import too_long_to_match
-from modgraph.prediction.python.matching_steps import matching_steps
+from modgraph.prediction.python.bounds import matching_work, too_long_to_compile, too_long_to_match
 from modgraph.prediction.python.plain import folded, lifted, number_unknown, plain
 from modgraph.source.reached import Reached
 
-_STEPS_OF_A_UNIT = 100
-"""Steps of matching that are taken in one unit of work."""
+_FLAGS_AT = {"match": 2, "search": 2, "fullmatch": 2, "findall": 2, "split": 3, "sub": 4}
+"""Where the flags stand among the arguments of a function."""
 
 
-def _refused(arguments: Arguments, machine: Machine, *, text_at: int) -> Value | None:
-    """An unknown where matching could take too long: nothing can stop `re` once it has begun."""
+def _refused(arguments: Arguments, machine: Machine, *, text_at: int = 1) -> Value | None:
+    """An unknown where it is not known what is matched how, or where it could take too long: nothing can stop `re` once
+    it has begun."""
+    name = arguments.function.rpartition(".")[2]
     pattern, text = (plain(machine, value) for value in _pattern_and_text(arguments, text_at))
+    flags = _flags(arguments.get(_FLAGS_AT[name], "flags", Constant(0)), machine)
     if pattern is None or text is None:
         return None
-    if too_long_to_match(pattern[0], text[0]):
+    if flags is None:
+        return machine.unknown("flags that are not known, or print what a pattern is")
+    if too_long_to_match(pattern[0], text[0], flags):
         return machine.unknown(Reached(f"matching this could take more than {MAX_MATCHING_STEPS} steps"))
     if isinstance(pattern[0], str) and isinstance(text[0], str):
-        machine.spend(min(matching_steps(pattern[0], text[0]), MAX_MATCHING_STEPS) // _STEPS_OF_A_UNIT)
+        machine.spend(matching_work(pattern[0], text[0], flags))
     return None
+
+
+def _flags(value: Value, machine: Machine) -> int | None:
+    """What they are as a number; None of such as are not known, and of `re.DEBUG`, which prints."""
+    found = plain(machine, value)
+    known = found is not None and isinstance(found[0], int) and not found[0] & re.DEBUG
+    return int(found[0]) if found is not None and known else None
 
 
 def _pattern_and_text(arguments: Arguments, text_at: int) -> tuple[Value, Value]:
     return arguments.get(0, "pattern", NONE), arguments.get(text_at, "string", NONE)
 
 
-@models("re.sub", "re.split", "re.findall", "re.escape")
+@models("re.escape")
+def escaped(arguments: Arguments, machine: Machine) -> Value:
+    return folded(re.escape, "re.escape")(arguments, machine)
+
+
+@models("re.sub", "re.split", "re.findall")
 def regular_expression(arguments: Arguments, machine: Machine) -> Value:
     refused = _refused(arguments, machine, text_at=2 if arguments.function == "re.sub" else 1)
     if refused is not None:
@@ -48,9 +64,9 @@ def matches(arguments: Arguments, machine: Machine) -> Value:
     """None where nothing matches; else the groups, behind `group` and `groups`."""
     given = [plain(machine, value) for value in arguments.positional]
     named = {name: plain(machine, value) for name, value in arguments.keywords.items()}
-    if None in given or None in named.values():
+    if None in given or None in named.values() or arguments.open is not None:
         return machine.unknown("a match of something not known", *arguments.positional, *arguments.keywords.values())
-    refused = _refused(arguments, machine, text_at=1)
+    refused = _refused(arguments, machine)
     if refused is not None:
         return refused
     function = getattr(re, arguments.function.rpartition(".")[2])
@@ -58,7 +74,7 @@ def matches(arguments: Arguments, machine: Machine) -> Value:
         match = function(
             *(found[0] for found in given if found), **{name: found[0] for name, found in named.items() if found}
         )
-    except (re.error, TypeError, ValueError) as error:
+    except Exception as error:  # what Python raises for these very arguments
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
     if match is None:
         return NONE
@@ -83,10 +99,21 @@ known_class("re.Pattern")
 @models("re.compile")
 def compiled(arguments: Arguments, machine: Machine) -> Value:
     """The pattern and its flags, to be applied by the functions of the module."""
-    if isinstance(arguments.get(0, "pattern", NONE), Constant):
-        attributes = {"pattern": arguments.get(0, "pattern", NONE), "flags": arguments.get(1, "flags", Constant(0))}
-        return machine.allocate(InstanceObject(KnownClass("re.Pattern"), attributes))
-    return machine.unknown("a pattern is not known", *arguments.positional)
+    pattern, given = arguments.get(0, "pattern", NONE), arguments.get(1, "flags", Constant(0))
+    flags = _flags(given, machine)
+    if not isinstance(pattern, Constant) or flags is None:
+        return machine.unknown("a pattern is not known", *arguments.positional)
+    if isinstance(pattern.value, str) and not too_long_to_compile(pattern.value):
+        machine.spend(matching_work(pattern.value, "", flags))
+        try:
+            given = Constant(int(re.compile(pattern.value, flags).flags))
+        except Exception as error:  # what Python raises for these very arguments
+            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+    return machine.allocate(InstanceObject(KnownClass("re.Pattern"), {"pattern": pattern, "flags": given}))
+
+
+_POSITIONS_AT = {"match": 1, "search": 1, "fullmatch": 1, "findall": 1}
+"""How many arguments stand before those that say where in the text to begin and to end."""
 
 
 @models(*(f"re.Pattern.{name}" for name in ("match", "search", "fullmatch", "sub", "split", "findall")))
@@ -94,10 +121,12 @@ def by_pattern(arguments: Arguments, machine: Machine) -> Value:
     receiver, *given = arguments.positional
     item = machine.state.find(receiver, InstanceObject)
     assert item is not None
+    name = arguments.function.rpartition(".")[2]
+    if len(given) > _POSITIONS_AT.get(name, len(given)) or not arguments.keywords.keys().isdisjoint(("pos", "endpos")):
+        return machine.unknown("a match in a part of a text is not followed")
     flags = item.attributes["flags"]
-    name = f"re.{arguments.function.rpartition('.')[2]}"
     keywords = dict(arguments.keywords) if flags == Constant(0) else {**arguments.keywords, "flags": flags}
-    return machine.call(KnownFunction(name), (item.attributes["pattern"], *given), keywords)
+    return machine.call(KnownFunction(f"re.{name}"), (item.attributes["pattern"], *given), keywords)
 
 
 @models("re.Match.group", "re.Match.groups", "re.Match.__getitem__")

@@ -6,6 +6,7 @@ import inspect
 import shlex
 import string
 import textwrap
+from dataclasses import replace
 from string import Formatter, capwords
 
 from modgraph.prediction.domain.calling import Arguments
@@ -17,14 +18,15 @@ from modgraph.prediction.python.bounds import template_size, too_much
 from modgraph.prediction.python.plain import folded, number_unknown, plain
 from modgraph.prediction.python.stand_ins import OtherTextError
 from modgraph.prediction.python.text import put_together
+from modgraph.source.files import encoding_of_text
 from modgraph.source.reached import Reached
 
 _METHODS = """
-    capitalize casefold center count encode expandtabs find index isalnum isalpha isascii isdecimal isdigit
+    capitalize casefold center count expandtabs find index isalnum isalpha isascii isdecimal isdigit
     isidentifier islower isnumeric isprintable isspace istitle isupper ljust lower lstrip maketrans partition
     removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines strip
     swapcase title translate upper zfill
-""".split()  # noqa: SIM905  a table of 36 names reads better as text
+""".split()  # noqa: SIM905  a table of 35 names reads better as text
 
 
 def _asks_for_an_end(method: str) -> Model:
@@ -59,6 +61,23 @@ for _name in dir(string):
 
 for _name in _METHODS:
     models(f"builtins.str.{_name}")(folded(getattr(str, _name), f"str.{_name}"))
+
+
+@models("builtins.str.encode")
+def encoded(arguments: Arguments, machine: Machine) -> Value:
+    """In an encoding of plain text: looking up any other imports a module whose name the source chose, and some take
+    the square of the length."""
+    if not 0 < len(arguments.positional) < 4:
+        return folded(str.encode, "str.encode")(arguments, machine)  # which raises
+    encoding = plain(machine, arguments.get(1, "encoding", Constant("utf-8")))
+    name = encoding_of_text(encoding[0]) if encoding is not None and isinstance(encoding[0], str) else None
+    if name is None:
+        return number_unknown(machine, "a text in an encoding that is not followed", *arguments.positional[1:])
+    errors = arguments.get(2, "errors", Constant("strict"))
+    return folded(str.encode, "str.encode")(
+        replace(arguments, positional=(arguments.positional[0], Constant(name), errors), keywords={}), machine
+    )
+
 
 for _function in (textwrap.dedent, textwrap.indent, inspect.cleandoc, shlex.split, shlex.join, shlex.quote, capwords):
     _name = f"{_function.__module__}.{_function.__name__}"
