@@ -24,7 +24,7 @@ MAX_GRAPH_MEMORY = 1_400_000_000
 _OF_A_LIST, _OF_AN_OBJECT, _OF_A_NAME, _OF_A_VALUE = 90, 240, 110, 75
 """Bytes that Python takes for an empty list and its place, for a dict with one entry, for the name of an entry
 and its place, for a further number or short text: those of CPython on 64 bits."""
-_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_PART = r"""(?:(?<![\w-])[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_PARTS},}}")
 
 

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_PRIVATE = re.compile(r"\b__\w*?[^\W_]\w*(?<!__)\b")
+_PRIVATE = re.compile(r"\b__(?=_*[^\W_])\w+\b(?<!__)")
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _BOUND = "_bound_as"
 

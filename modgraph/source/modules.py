@@ -53,6 +53,7 @@ for the same."""
 _ASKED_OFTEN = 20
 """Names looked for in a text one by one; for more, its words are collected."""
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t]*global\b((?:[^\n#;\\]|\\\n)*)", re.MULTILINE)
+_DEFINED = re.compile(r"def (\w+)\(")
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 _BINDS_UNWRITTEN = re.compile(
@@ -109,6 +110,8 @@ class TextFacts:
         """What `prediction/project/namespace_stores.py` looks at in it, each with the function around it."""
         self.mentions: dict[str, set[str]] | None = None
         """Names, and the functions and classes of the module that mention them, for the same."""
+        self.patched: frozenset[str] | None = None
+        """What `prediction/code/patched_names.py` finds in it."""
         self._index: ModuleIndex | None = None
 
     @cached_property
@@ -119,6 +122,11 @@ class TextFacts:
     def words(self) -> frozenset[str]:
         text = self.text if self.is_ascii else f"{self.text}\n{unicodedata.normalize('NFKC', self.text)}"
         return frozenset(map(sys.intern, set(_WORD.findall(text))))
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        """Names that stand behind `def`."""
+        return frozenset(_DEFINED.findall(self.text))
 
     @cached_property
     def declared_global(self) -> frozenset[str]:

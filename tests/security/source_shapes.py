@@ -789,3 +789,57 @@ def layered_star_imports(n: int) -> Files:
         below = "".join(f"from s{k - 1}_{each} import *\n" for each in range(3)) if k else "from elsewhere import *\n"
         files |= {f"s{k}_{each}.py": below for each in range(3)}
     return files
+
+
+# ---- what is asked of a whole text, or of a whole body, for each name --------------------------------------------------
+
+
+@shape
+def class_values(n: int) -> Files:
+    """Values of a class body."""
+    return one("class B:\n" + "".join(f"    a{k} = 1\n" for k in range(n)) + NET + LAYER)
+
+
+@shape
+def class_defaults(n: int) -> Files:
+    """Methods with defaults."""
+    lines = "".join(f"    def a{k}(self, x=b{k}):\n        pass\n" for k in range(n))
+    return one(f"class B:\n{lines}{NET}{LAYER}")
+
+
+@shape
+def library_defaults(n: int) -> Files:
+    """Functions with a name of a library for a default, each another."""
+    return one("".join(f"def f{k}(a=nn.x{k}):\n    return a\n" for k in range(n)) + NET + LAYER)
+
+
+@shape
+def rebinding_star_imports(n: int) -> Files:
+    """One star import, written n times, behind n names."""
+    names = "".join(f"a{k} = {k}\n" for k in range(n))
+    made = "".join(f"b{k} = {k}\n" for k in range(n))
+    return {"lib.py": made, "model.py": f"{HEAD}{names}" + "from lib import *\n" * n + NET + LAYER}
+
+
+@shape
+def absent_names(n: int) -> Files:
+    """Names that a module of n names does not have, asked for n times."""
+    ask = ["import lib", f"for i in range({n}):", "    if hasattr(lib, 'zz'):", "        self.b = nn.Linear(2, 2)"]
+    ask += [
+        "    x = getattr(lib, 'zz', None)",
+        "    try:",
+        "        from lib import zz",
+        "    except ImportError:",
+        "        pass",
+    ]
+    return {"lib.py": "".join(f"b{k} = 1\n" for k in range(n)), **body(*ask)}
+
+
+@shape
+def hostile_comments(n: int) -> Files:
+    """Long lines in which each word begins what a pattern looks for."""
+    words = ("patch ", "import ", "setattr(", "T[", "x.a: ", "from a import (", "global ")
+    lines = "".join(f"# {word * n}\n" for word in words)
+    return one(
+        f"{lines}# __{'a' * n}__\nT = {{}}\ndef f(a=nn.ReLU):\n    return a\n{NET}{LAYER}        self.b = T.get('x')\n"
+    )

@@ -115,6 +115,11 @@ GROWING: list[tuple[str, Callable[[Path], None], int]] = [
     ("layered_bases", predicted, 20),
     ("named_values", predicted, 40),
     ("layered_star_imports", predicted, 10),
+    ("class_values", predicted, 100),
+    ("class_defaults", predicted, 100),
+    ("library_defaults", predicted, 100),
+    ("absent_names", predicted, 40),
+    ("hostile_comments", predicted, 100),
     ("inherited_methods", compared, 10),
     ("classes", rooted, 40),
     ("inheritance", rooted, 40),
@@ -269,6 +274,28 @@ def test_star_imports_behind_many_names_are_given_up(tmp_path: Path, monkeypatch
     model = written(tmp_path, {**files, "model.py": "".join(f"from f{k} import *\n" for k in range(12)) + classes})
     with pytest.raises(TargetError, match="given up after 100 of them"):
         find_roots(parse_target(str(model), path=[str(tmp_path)]))
+
+
+def test_star_imports_behind_many_names_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may bind each of the names anew."""
+    work = []
+    monkeypatch.setattr(whole_modules, "MAX_EXECUTED_WORK", 10**9)
+    for n in (100, 200):
+        model = written(tmp_path / str(n), SHAPES["rebinding_star_imports"](n))
+        work.append(predict_target(parse_target(f"{model}:Net")).machine.work)
+    assert work[1] - work[0] > 4 * (200 * 200 - 100 * 100)
+
+
+def test_a_stop_is_heard_where_statements_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of modules and of class bodies make no steps."""
+    from modgraph.prediction.domain import stopping
+
+    for name in ("class_values", "library_defaults"):
+        asked: list[None] = []
+        monkeypatch.setattr(stopping, "require_wanted", lambda asked=asked: asked.append(None))
+        model = written(tmp_path / name, SHAPES[name](500))
+        predict_graph(parse_target(f"{model}:Net"))
+        assert len(asked) > 500
 
 
 def test_tables_of_classes_that_are_gone_through_again_are_given_up(

@@ -468,8 +468,9 @@ def _execute_body(machine: Machine, cls: ClassValue, definition: ClassDefinition
         return
     environment = machine.allocate(EnvironmentObject(parent=closure))
     frame = Frame(source.name, definition.parsed, environment, class_scope=cls)
+    members = whole_modules.Members(body)
     for statement in body:
-        if whole_modules.member_waits(machine, source, statement, body):
+        if whole_modules.member_waits(machine, source, statement, members):
             continue
         for name in statement.names or ("",):
             _run_class_statement(machine, source, frame, statement, name)

@@ -46,10 +46,10 @@ def lacks(machine: Machine, module: str, name: str) -> bool:
         return standard_names.module_lacks(module, name, source.text)
     if source is None:
         return _is_compiled(machine, module) and standard_names.module_lacks(module, name, None)
-    if source.path.is_relative_to(BUNDLED) or any(word in source.text for word in _BINDERS):
+    if source.path.is_relative_to(BUNDLED) or source.facts.has(_BINDERS):
         return False
-    found, why = _names(machine, module)
-    return why is None and name not in found and _submodule(machine, module, name) is None
+    found, is_whole = _kept_names(machine, module)
+    return is_whole and len(found) <= MAX_NAMESPACE and name not in found and _submodule(machine, module, name) is None
 
 
 def _is_compiled(machine: Machine, module: str) -> bool:
@@ -68,7 +68,7 @@ def cannot_import(machine: Machine, module: str, name: str) -> bool:
         return lacks(machine, module, name)
     if source.path.is_relative_to(BUNDLED) or source.index.statements.get("__getattr__"):
         return False
-    return not any(word in source.text for word in _DIRECT_BINDERS)
+    return not source.facts.has(_DIRECT_BINDERS)
 
 
 def replaced(machine: Machine, module: str, name: str) -> Unknown | None:
@@ -127,14 +127,14 @@ def otherwise_bound(machine: Machine, module: str, name: str) -> Value | None:
     if lost is not None:
         return lost
     source = machine.finder.source(module)
-    if source is None or not is_installed(source) or not any(word in source.text for word in _DIRECT_BINDERS):
+    if source is None or not is_installed(source) or not source.facts.has(_DIRECT_BINDERS):
         return None
     return machine.unknown(f"{name} may be bound by what {module} does with its own namespace, which is not followed")
 
 
-_DIRECT_BINDERS = ("globals()", "sys.modules[", "locals()[", "vars()[")
+_DIRECT_BINDERS = re.compile(r"globals\(\)|sys\.modules\[|locals\(\)\[|vars\(\)\[")
 
-_BINDERS = ("sys.modules", "exec(", "locals()", "vars()", "__dict__", "setattr(")
+_BINDERS = re.compile(r"sys\.modules|exec\(|locals\(\)|vars\(\)|__dict__|setattr\(")
 """What a module's text holds where names may be bound in other ways than by statements."""
 
 
@@ -205,16 +205,30 @@ def _submodule(machine: Machine, module: str, name: str) -> Value | None:
     return ModuleReference(path) if machine.finder.find(path) is not None else None
 
 
+_NAMES_OF_A_UNIT = 4
+"""Names, and statements that bind them, that are gone through in one unit of work."""
+
+
 def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
     """The names that importing a module binds in it, and why there may be others."""
-    found: dict[str, None] = {}
-    try:
-        complete = _collect(machine, module, found, set())
-    except SourceError:
-        complete = False
+    found, is_whole = _kept_names(machine, module)
     if len(found) > MAX_NAMESPACE:
         return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
-    return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
+    machine.spend(len(found) // _NAMES_OF_A_UNIT)
+    return list(found), None if is_whole else machine.unknown(f"the namespace of {module} may hold more")
+
+
+def _kept_names(machine: Machine, module: str) -> tuple[dict[str, None], bool]:
+    """The same by the texts of the modules, collected once, and whether they are all."""
+    kept = machine.caches.module_names.get(module)
+    if kept is None:
+        found: dict[str, None] = {}
+        try:
+            is_whole = _collect(machine, module, found, set())
+        except SourceError:
+            is_whole = False
+        kept = machine.caches.module_names[module] = (found, is_whole)
+    return kept
 
 
 def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:
@@ -223,6 +237,7 @@ def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[st
     if source is None or module in seen:
         return source is not None
     seen.add(module)
+    machine.spend(1 + len(source.index.body) // _NAMES_OF_A_UNIT)
     complete = "globals()" not in source.text and "__getattr__" not in source.index.bound
     for statement in source.index.body:
         for imported in statement.imports:

@@ -15,13 +15,20 @@ if TYPE_CHECKING:
 _UNITS_OF_A_MODULE = 4
 """Units of work that asking a module takes for a name that its star imports may bring."""
 
+_LOOKED_AT_IN_A_UNIT = 4
+"""Star imports that are looked at in one unit."""
+
 
 def value(machine: Machine, source: SourceModule, name: str, type_checking: bool) -> Value | None:
     """What the star imports bring, the last one first."""
+    machine.spend(len(source.index.star_imports) // _LOOKED_AT_IN_A_UNIT)
+    asked = {source.name}
     for imported in reversed(source.index.star_imports):
         module = source.absolute(imported.module, imported.level)
-        if imported.type_checking is not type_checking or module == source.name:
+        if imported.type_checking is not type_checking or module in asked:
             continue
+        asked.add(module)
+        machine.spend(1)
         if not name.startswith("_") or _exports(machine, module, name):
             found = _star(machine, module, name)
             if found is not None:

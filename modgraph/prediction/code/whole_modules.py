@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import star_imports
+from modgraph.prediction.code import patched_names, star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 _PROGRAM = re.compile(r"if\s+(?:__name__\s*==\s*(?:'__main__'|\"__main__\")|(?:\w+\.)?TYPE_CHECKING)\s*:")
 _TEXT = re.compile(r"[rRuU]{0,2}[\"']")
 _WORD = re.compile(r"[^\W\d]\w*")
+_ASKED_IN_A_UNIT = 16
+"""Names or modules that are looked at in one unit of work."""
+_UNITS_OF_A_NAME = 4
+"""Units that asking a star import for one name takes."""
 _PLAIN_DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
 
 
@@ -139,6 +144,7 @@ def _execute_body(machine: Machine, source: SourceModule) -> None:
     whole = machine.modules.whole[source.name] = Whole(source)
     try:
         for statement in body:
+            machine.spend(1)
             whole.line = statement.first_line
             _take(machine, whole, statement)
     except Raised:
@@ -156,7 +162,7 @@ def _take(machine: Machine, whole: Whole, statement: Statement) -> None:
         statement.kind == "compound"
         and _PROGRAM.match(text)
         and not _has_else(source, statement)
-        and _is_typings(source)
+        and _is_typings(machine, source)
     ):
         return
     if statement.kind == "import":
@@ -185,11 +191,14 @@ def _unbind(machine: Machine, whole: Whole, name: str) -> None:
 
 def _rebind(machine: Machine, whole: Whole, module: str) -> None:
     """A star import gives names that were there another value."""
-    for name in whole.source.index.names:
+    names = whole.source.index.names
+    machine.spend(len(names) // _ASKED_IN_A_UNIT)
+    for name in names:
         key = (whole.source.name, name)
-        is_there = name in whole.waiting or key in machine.base.globals or key in machine.state.globals
-        if is_there and star_imports.brings(machine, module, name):
-            _unbind(machine, whole, name)
+        if name in whole.waiting or key in machine.base.globals or key in machine.state.globals:
+            machine.spend(_UNITS_OF_A_NAME)
+            if star_imports.brings(machine, module, name):
+                _unbind(machine, whole, name)
 
 
 def _is_text(source: SourceModule, statement: Statement) -> bool:
@@ -200,9 +209,11 @@ def _is_text(source: SourceModule, statement: Statement) -> bool:
         return False
 
 
-def _is_typings(source: SourceModule) -> bool:
+def _is_typings(machine: Machine, source: SourceModule) -> bool:
     """`TYPE_CHECKING` is the one of `typing`, which is false when a module is executed."""
-    return all(each.kind == "import" for each in source.index.statements.get("TYPE_CHECKING", ()))
+    binding = source.index.statements.get("TYPE_CHECKING", ())
+    machine.spend(len(binding) // _ASKED_IN_A_UNIT)
+    return all(each.kind == "import" for each in binding)
 
 
 def _has_else(source: SourceModule, statement: Statement) -> bool:
@@ -273,7 +284,8 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
         return False
     if not all(_base_waits(machine, whole, base) for base in definition.bases):
         return False
-    return all(member_waits(machine, source, each, definition.body) for each in definition.body)
+    members = Members(definition.body)
+    return all(member_waits(machine, source, each, members) for each in definition.body)
 
 
 def _import_waits(machine: Machine, source: SourceModule, module: str, level: int, attribute: str | None) -> bool:
@@ -307,6 +319,7 @@ def _is_bound_once(source: SourceModule, name: str, line: int) -> bool:
 def _is_of_installed(machine: Machine, source: SourceModule, name: str) -> bool:
     """It is imported, and not from the project."""
     imports = source.index.imports_of.get(name, ())
+    machine.spend(len(imports))
     for each in imports:
         module = source.absolute(each.module, each.level)
         found = machine.finder.source(module)
@@ -340,9 +353,9 @@ def _is_the_same_later(machine: Machine, source: SourceModule, name: str, line: 
 
 def _is_patched(machine: Machine, name: str) -> bool:
     """A module of the project stores an attribute of that name, other than of `self`."""
-    last = re.escape(name.rpartition(".")[2])
-    pattern = re.compile(rf"(?<!self)\.{last}\s*(?:=(?!=)|:[^=\n]+=)|setattr\([^\n]*['\"]{last}['\"]|patch[^\n]*{last}")
-    return any(each.source.facts.has(pattern) for each in machine.modules.whole.values())
+    last = name.rpartition(".")[2]
+    machine.spend(1 + len(machine.modules.whole) // _ASKED_IN_A_UNIT)
+    return any(last in patched_names.of(each.source) for each in machine.modules.whole.values())
 
 
 def _header(source: SourceModule, statement: Statement) -> str:
@@ -351,14 +364,25 @@ def _header(source: SourceModule, statement: Statement) -> str:
     return "\n".join(source.lines[definition.first_line - 1 : definition.body_line - 1])
 
 
-def member_waits(machine: Machine, source: SourceModule, statement: Statement, body: tuple[Statement, ...]) -> bool:
+class Members:
+    """The names of a class body."""
+
+    def __init__(self, body: tuple[Statement, ...]) -> None:
+        self.body = body
+        self.statements = Counter(name for each in body for name in {*each.names, *each.touched})
+        """By name: how many statements bind it or change it in place."""
+        self.bound = {name for each in body for name in each.names}
+
+
+def member_waits(machine: Machine, source: SourceModule, statement: Statement, members: Members) -> bool:
     """The same of a statement of a class body."""
+    machine.spend(1)
     names = statement.names
-    if names and sum(names[0] in (*each.names, *each.touched) for each in body) > 1:
+    if names and members.statements[names[0]] > 1:
         return False
     if statement.definition is not None:
         read = {name.partition(".")[0] for name in statement.definition.defaults or ()}
-        if any(read & {*each.names} for each in body):  # a name of the class body, that an index of the module has not
+        if read & members.bound:  # a name of the class body, that an index of the module has not
             return False
         return statement.definition.kind == "function" and function_waits(machine, source, statement)
     if statement.kind == "assign":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 _WORD = re.compile(r"\w+")
+_STORED = re.compile(r"\]\s*=(?!=)")
 _READING = "|".join(sorted(containers.READING))
 Home = tuple[str, str, str]
 """Module and name whose evaluation made a container; the attribute, where it stands in the body of a class."""
@@ -113,6 +114,11 @@ def _asked(machine: Machine, home: Home) -> list[SourceModule]:
     return sources
 
 
+def _writes_to(name: str) -> re.Pattern[str]:
+    """What begins a text that may change what bears the name."""
+    return re.compile(rf"\b{name}\b\s*(?:\[|\.(?!(?:{_READING})\b)\w+\()")
+
+
 class Wanted:
     """A container, as statements lead to it."""
 
@@ -121,9 +127,7 @@ class Wanted:
         of_module = machine.modules.namespaces.get(self.module, {}).get(self.name)
         self.is_inside = not attribute and of_module != container
         """In an object of that name, whose methods may fill it."""
-        self._writes = re.compile(
-            rf"\b{attribute or self.name}\b(?:\s*\[[^\n]*\]\s*=(?!=)|\s*\.(?!(?:{_READING})\b)\w+\()"
-        )
+        self._writes = _writes_to(attribute or self.name)
         source = machine.finder.source(self.module)
         self.is_filled_at_home = source is not None and self.writes(source.text)
         self.has_writers = self.is_filled_at_home or self.is_inside
@@ -135,7 +139,19 @@ class Wanted:
 
     def writes(self, text: str) -> bool:
         """The text changes what bears the container's name."""
-        return self._writes.search(text) is not None
+        stores = (match.start() for match in _STORED.finditer(text))
+        stored = end = -1
+        for match in self._writes.finditer(text):
+            opened = match.end()
+            if text[opened - 1] == "(":
+                return True
+            while stored < opened:
+                stored = next(stores, len(text))
+            if end < opened:
+                end = text.find("\n", opened) % (len(text) + 1)
+            if stored < end:
+                return True
+        return False
 
     def is_led_to(self, finder: ModuleFinder, source: SourceModule, statement: Statement) -> bool:
         """The statement, or something that it uses, may fill the container."""

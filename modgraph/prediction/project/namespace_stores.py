@@ -31,7 +31,7 @@ _CHANGING = containers.DICT | (containers.OPERATORS & vars(dict).keys())
 _CALLED = _CHANGING | {"FunctionType", "setattr", "delattr"}
 _MAY_STORE = re.compile(
     r"__(?:defaults|kwdefaults|code|globals|closure|bases|mro|dict|builtins)__|\bcell_contents\b|\bf_\w+\b|\bFunctionType\b|"
-    r"\bvars\s*\(|\b(?:set|del)attr\s*\(|\bimport\b.*\bbuiltins\b|(?<!\bself)\.\s*\w+\s*[-+*/|&]?=[^=]"
+    r"\bvars\s*\(|\b(?:set|del)attr\s*\(|\bbuiltins\b|(?<!\bself)\.\s*\w+\s*[-+*/|&]?=[^=]"
 )
 """What a text holds in which there is such a store: most hold none, and need not be parsed."""
 UNITS_WALKED = 2

@@ -125,7 +125,7 @@ def _changers(imported: Imported) -> Callable[[str], bool]:
             imported.changers[name] = name == "partial" or any(
                 _changes_given(source, source.index.definitions[name])
                 for source in imported.modules.values()
-                if name in source.words and f"def {name}(" in source.text and name in source.index.definitions
+                if name in source.words and name in source.facts.defined and name in source.index.definitions
             )
         return imported.changers[name]
 
