@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import builtins
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import allowances, namespaces, star_imports
+from modgraph.prediction.code import allowances, namespaces, path_imports, star_imports
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -256,12 +257,23 @@ def module_attribute(machine: Machine, module: str, name: str) -> Value | None:
     why = namespaces.replaced(machine, module, name)
     if why is not None:
         return why
-    value = global_name(machine, module, name)
+    value = _submodule_of_some(machine, module, name) or global_name(machine, module, name)
     if value is None and _shadows_standard(machine, module):
         return _known_of(module, name)  # other code means Python's own
     if value is None and machine.finder.find(f"{module}.{name}") is not None:
         return ModuleReference(f"{module}.{name}")
     return value
+
+
+def _submodule_of_some(machine: Machine, module: str, name: str) -> Value | None:
+    """A submodule that was imported on some paths only is an attribute of its package on these."""
+    path = f"{module}.{name}"
+    if path not in machine.modules.on_paths or path_imports.is_imported(machine, path):
+        return None
+    source = machine.finder.source(module)
+    if source is None or name in source.index.bound:
+        return None
+    return replace(machine.unknown(f"{path} is imported on some paths only"), optional=True)
 
 
 def _evaluate(machine: Machine, module: str, name: str) -> Value | None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import star_imports
+from modgraph.prediction.code import path_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -24,7 +24,7 @@ from modgraph.prediction.domain.loaded import NotWholeError, Whole
 from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, HeapObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.python import standard_sources
-from modgraph.source.index import Statement
+from modgraph.source.index import ImportedName, Statement
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
 from modgraph.source.quiet import literal_value
 
@@ -86,10 +86,11 @@ def require(machine: Machine, module: str, attribute: str | None = None) -> None
     parts = module.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
-        if name not in machine.modules.whole and not machine.modules.is_lazy:
-            source = machine.finder.source(name)
-            if source is not None and _is_of_project(source):
-                _execute(machine, source)
+        if machine.modules.is_lazy or path_imports.is_imported(machine, name):
+            continue
+        source = machine.finder.source(name)
+        if source is not None and _is_of_project(source):
+            _execute(machine, source)
 
 
 def _is_of_project(source: SourceModule) -> bool:
@@ -98,32 +99,54 @@ def _is_of_project(source: SourceModule) -> bool:
 
 
 def _execute(machine: Machine, source: SourceModule) -> None:
-    if machine.modules.is_executing:
+    name = source.name
+    at_top = machine.modules.is_executing and not machine.module_depth
+    if path_imports.is_imported(machine, name) is None:
+        path_imports.on_the_others(machine, name, lambda: _execute_on_path(machine, source))
+    elif not at_top and (path_imports.is_parted(machine) or name in machine.modules.on_paths):
+        _execute_on_path(machine, source)
+    elif machine.modules.is_executing:
+        path_imports.note(machine, name)
         _execute_body(machine, source)
-        return
+    else:
+        _execute_later(machine, source)
+
+
+def _execute_on_path(machine: Machine, source: SourceModule) -> None:
+    """In the present state, as other paths may go on without it."""
+    here = machine.state
+    before = here.fork()
+    try:
+        with path_imports.imported_here(machine, source.name):
+            _execute_body(machine, source, on_path=True)
+    except NotWholeError as error:
+        if machine.modules.is_executing:
+            raise
+        machine.modules.whole.pop(source.name, None)
+        changed = [Address(index) for index in machine.state.changed_since(before) if before.get(index) is not None]
+        machine.state = before
+        _doubt(machine, changed, f"what importing {source.name} changes is not known: {error}")
+
+
+def _doubt(machine: Machine, changed: list[Address], why: str) -> None:
+    machine.problem(why)
+    machine.expose(changed, machine.unknown(why))
+
+
+def _execute_later(machine: Machine, source: SourceModule) -> None:
+    """On all paths, while the model is built."""
     base = machine.base
     before = {index: item.copy() for index, item in base.objects.items()}
-    failure: Raised | None = None
-    why: str | None = None
     try:
         _execute_body(machine, source)
     except NotWholeError as error:
         del machine.modules.whole[source.name]
-        why = f"what importing {source.name} changes is not known: {error}"
-    except Raised as raised:
-        failure = raised.kept()
-    changed = [
-        Address(index)
-        for index, item in before.items()
-        if not isinstance(item, (ClassObject, EnvironmentObject)) and not _is_as_before(base.objects[index], item)
-    ]
-    if why is None and changed and machine.undecided:
-        why = f"what importing {source.name} changes is not followed: it is imported on some paths only"
-    if why is not None:
-        machine.problem(why)
-        machine.expose(changed, machine.unknown(why))
-    if failure is not None:
-        raise failure
+        changed = [
+            Address(index)
+            for index, item in before.items()
+            if not isinstance(item, (ClassObject, EnvironmentObject)) and not _is_as_before(base.objects[index], item)
+        ]
+        _doubt(machine, changed, f"what importing {source.name} changes is not known: {error}")
 
 
 def _is_as_before(item: HeapObject, before: HeapObject) -> bool:
@@ -131,18 +154,21 @@ def _is_as_before(item: HeapObject, before: HeapObject) -> bool:
     return type(item) is type(before) and all(getattr(item, each) == getattr(before, each) for each in names)
 
 
-def _execute_body(machine: Machine, source: SourceModule) -> None:
+def _execute_body(machine: Machine, source: SourceModule, on_path: bool = False) -> None:
     try:
         body = source.index.body
     except SourceError as error:
         raise NotWholeError(error.message) from None
-    whole = machine.modules.whole[source.name] = Whole(source)
+    before = machine.modules.whole.get(source.name)
+    whole = machine.modules.whole[source.name] = Whole(source, on_path=on_path)
     try:
         for statement in body:
             whole.line = statement.first_line
             _take(machine, whole, statement)
     except Raised:
         del machine.modules.whole[source.name]
+        if before is not None:  # another path has imported it
+            machine.modules.whole[source.name] = before
         raise
     whole.line = None
 
@@ -211,9 +237,9 @@ def _has_else(source: SourceModule, statement: Statement) -> bool:
 
 def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
     source = whole.source
-    failed = machine.modules.failed
+    failed, frames = machine.modules.failed, len(machine.frames)
     try:
-        with machine.at_module_level():
+        with machine.with_own_steps() if whole.on_path else machine.at_module_level():
             environment = machine.allocate(EnvironmentObject())
             if statement.definition is not None:
                 value = machine.define(source, statement.definition)
@@ -229,11 +255,13 @@ def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
             raise
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {limit}") from None
     except Raised as raised:
-        if machine.modules.failing_is_expected:
+        if machine.modules.failing_is_expected or machine.undecided:
             raise
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {raised}") from None
     except SourceError as error:
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {error}") from None
+    finally:
+        del machine.frames[frames:]
     if machine.modules.failed != failed:
         raise NotWholeError(f"line {statement.first_line} of {source.file} fails")
 
@@ -261,14 +289,14 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
     """It does nothing but bind its names, and may do so when they are asked for."""
     source = whole.source
     if statement.kind == "import":
-        return all(
-            _import_waits(machine, source, each.module, each.level, each.attribute) for each in statement.imports
-        )
+        return all(_import_waits(machine, whole, each) for each in statement.imports)
     definition = statement.definition
     if definition is None or len(source.index.statements[definition.name]) > 1:
         return False
     if definition.kind == "function":
-        return function_waits(machine, source, statement)
+        return function_waits(machine, source, statement) and not (whole.on_path and definition.defaults)
+    if whole.on_path:
+        return False
     if definition.decorators or "=" in _header(source, statement) or definition.inline:
         return False
     if not all(_base_waits(machine, whole, base) for base in definition.bases):
@@ -276,12 +304,15 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
     return all(member_waits(machine, source, each, definition.body) for each in definition.body)
 
 
-def _import_waits(machine: Machine, source: SourceModule, module: str, level: int, attribute: str | None) -> bool:
+def _import_waits(machine: Machine, whole: Whole, imported: ImportedName) -> bool:
     if machine.modules.failing_is_expected:
         return False
-    origin = machine.modules.whole.get(source.absolute(module, level))
+    attribute = imported.attribute
+    origin = machine.modules.whole.get(whole.source.absolute(imported.module, imported.level))
     if origin is None or attribute is None:
         return True
+    if whole.on_path or origin.on_path:
+        return False
     if attribute == "*":
         return not origin.source.facts.declared_global
     return attribute in origin.waiting and _is_bound_once(origin.source, attribute, sys.maxsize)

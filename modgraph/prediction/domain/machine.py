@@ -168,6 +168,10 @@ class Machine(Budget):
         """What is made inside lies in the base, and outlives the prediction; its steps are its own, with a limit of
         their own."""
 
+    @abstractmethod
+    def with_own_steps(self, of_library: bool = False) -> AbstractContextManager[None]:
+        """The steps that are done inside are counted apart, with a limit of their own."""
+
     # ---- attributes, items, operators ------------------------------------------------------------------------------
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from modgraph.prediction.code import calls, functions, names, namespaces
+from modgraph.prediction.code import calls, functions, imports, names, namespaces
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
@@ -447,6 +447,7 @@ def import_module(arguments: Arguments, machine: Machine) -> Value:
         parts = package.value.split(".")
         name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
     machine.note_import(name)
+    imports.execute(machine, machine.frames[-1], name)
     top = arguments.function == "__import__"
     return names.import_name(machine, name, None, name.partition(".")[0] if top else "")
 
