@@ -80,6 +80,7 @@ class Interpreter(Machine):
     resolve = names.resolve
     module_dict = namespaces.module_dict
     lacks = namespaces.lacks
+    may_lack = namespaces.may_lack
 
     get_attribute = attributes.get
     find_attribute = attributes.find

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.code import star_imports
@@ -12,6 +13,7 @@ from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.limits import MAX_NAMESPACE
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.domain.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
+from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
 from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import Reached
@@ -58,6 +60,23 @@ def _is_compiled(machine: Machine, module: str) -> bool:
     if isinstance(found, CompiledModule) and module not in ("sys", "builtins", "__main__"):
         return found.path is None or str(found.path).startswith(standard_sources.STDLIB)
     return found is None and module.partition(".")[0] in sys.stdlib_module_names
+
+
+def may_lack(machine: Machine, module: str, name: str) -> bool:
+    """Of a name whose value is not known: nothing says that the module has it."""
+    source = machine.finder.source(module)
+    if source is not None and (name in source.index.bound or (module, name) in machine.base.globals):
+        return False
+    return not standard_names.module_has(module, name) and machine.finder.find(f"{module}.{name}") is None
+
+
+def possibly_stored(machine: Machine, module: str, name: str) -> Unknown | None:
+    """What a name that nothing binds may be, where something was stored in the module under a name not known."""
+    key = (module, OPEN)
+    found = machine.state.globals.get(key) or machine.base.globals.get(key)
+    if not isinstance(found, Unknown) or not partial_texts.may_be(found, name):
+        return None
+    return replace(found, optional=True, text=None)
 
 
 def cannot_import(machine: Machine, module: str, name: str) -> bool:

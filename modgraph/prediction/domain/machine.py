@@ -156,6 +156,10 @@ class Machine(Budget):
         """A module certainly has no such name."""
 
     @abstractmethod
+    def may_lack(self, module: str, name: str) -> bool:
+        """Of a name whose value is not known: nothing says that the module has it."""
+
+    @abstractmethod
     def import_value(self, module: str, imported: ImportedName) -> Value:
         """What an import statement binds; Unknown where the module is not there."""
 
