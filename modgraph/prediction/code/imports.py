@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import names, whole_modules
+from modgraph.prediction.code import names, star_imports, whole_modules
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.values import Value
@@ -73,6 +73,11 @@ def _import_all(machine: Machine, frame: Frame, module: str) -> None:
     source = machine.finder.source(module)
     if source is None:
         machine.problem(f"from {module} import *: its source is not there")
+        return
+    if not star_imports.is_as_written(machine, module):
+        for name in star_imports.listed(machine, module)[0]:
+            execute(machine, frame, module, name)
+        star_imports.bring(machine, frame, module)
         return
     public = source.index.public_names
     machine.spend(len(public) * _UNITS_OF_A_NAME)

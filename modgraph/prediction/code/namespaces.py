@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Any
 from modgraph.prediction.code import star_imports
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.limits import MAX_NAMESPACE
+from modgraph.prediction.domain.loaded import Whole
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
-from modgraph.prediction.domain.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
+from modgraph.prediction.domain.values import (
+    OPEN,
+    ClassValue,
+    Constant,
+    ModuleReference,
+    Unknown,
+    Value,
+    is_optional,
+    remaining,
+)
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
 from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
@@ -233,7 +243,26 @@ def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
         complete = False
     if len(found) > MAX_NAMESPACE:
         return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
-    return list(found), None if complete else machine.unknown(f"the namespace of {module} may hold more")
+    why = None if complete else machine.unknown(f"the namespace of {module} may hold more")
+    whole = machine.modules.whole.get(module)
+    return (list(found), why) if whole is None else _bound_so_far(machine, whole, found, why)
+
+
+def _bound_so_far(
+    machine: Machine, whole: Whole, found: dict[str, None], why: Unknown | None
+) -> tuple[list[str], Unknown | None]:
+    """Of the names that an executed module may bind: those that it has bound, and others have bound in it, by now."""
+    module = whole.source.name
+    bound = {name: value for (owner, name), value in machine.base.globals.items() if owner == module}
+    bound.update({name: value for (owner, name), value in machine.state.globals.items() if owner == module})
+    names: list[str] = []
+    for name in dict.fromkeys([*found, *bound]):
+        value = remaining(bound.get(name))
+        if name == OPEN or (value is not None and is_optional(value)):
+            why = why or machine.unknown(f"{module} has {name} on some paths only", bound[name])
+        elif value is not None or name in whole.waiting or not (name in bound or name in whole.source.index.bound):
+            names.append(name)
+    return names, why
 
 
 def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:

@@ -188,8 +188,9 @@ def _take(machine: Machine, whole: Whole, statement: Statement) -> None:
     if statement.kind == "import":
         for imported in statement.imports:
             require(machine, source.absolute(imported.module, imported.level), imported.attribute)
-            if imported.attribute == "*":
-                _rebind(machine, whole, source.absolute(imported.module, imported.level))
+            origin = source.absolute(imported.module, imported.level)
+            if imported.attribute == "*" and star_imports.is_as_written(machine, origin):
+                _rebind(machine, whole, origin)
     if _can_wait(machine, whole, statement):
         for name in statement.names:
             _unbind(machine, whole, name)
@@ -314,7 +315,7 @@ def _import_waits(machine: Machine, whole: Whole, imported: ImportedName) -> boo
     if whole.on_path or origin.on_path:
         return False
     if attribute == "*":
-        return not origin.source.facts.declared_global
+        return not origin.source.facts.declared_global and star_imports.is_as_written(machine, origin.source.name)
     return attribute in origin.waiting and _is_bound_once(origin.source, attribute, sys.maxsize)
 
 

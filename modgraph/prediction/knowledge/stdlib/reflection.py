@@ -267,6 +267,8 @@ def _cheap(machine: Machine, module: str, name: str) -> bool:
 @models("builtins.dir")
 def dir_(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.get(0, "object", NONE)
+    if not arguments.positional and machine.frames[-1].is_of_module:
+        of = ModuleReference(machine.frames[-1].module)
     if isinstance(of, ModuleReference):
         return namespaces.directory(machine, of.name)
     return machine.unknown("dir() is not modelled", of)
