@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import allowances, namespaces, path_imports, star_imports
+from modgraph.prediction.code import allowances, moved_imports, namespaces, path_imports, star_imports
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -427,7 +427,12 @@ def import_name(machine: Machine, module: str, attribute: str | None, bound: str
             return machine.unknown(why)
         if namespaces.is_left_out(machine, module):
             return machine.unknown(f"{module} is not in the bundled source of torch, and torch is not installed")
+        if (perhaps := moved_imports.may_be_found(machine, module)) is not None:
+            machine.may_refuse("ModuleNotFoundError")
+            return perhaps
         raise machine.raises("ModuleNotFoundError", f"No module named '{module}'")
+    if machine.modules.movers and moved_imports.is_other(machine, module) is not None:
+        machine.may_refuse("ModuleNotFoundError")
     if attribute is None:
         top, _, rest = module.partition(".")
         return ModuleReference(top) if bound == top or not rest else _last_of(machine, module)

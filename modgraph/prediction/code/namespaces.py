@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction.code import star_imports
+from modgraph.prediction.code import moved_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.limits import MAX_NAMESPACE
 from modgraph.prediction.domain.loaded import Whole
@@ -108,6 +108,8 @@ def replaced(machine: Machine, module: str, name: str) -> Unknown | None:
         return None
     if source.facts.has(_REPLACES_ITSELF):
         return machine.unknown(f"{module} puts something else in its own place in sys.modules")
+    if machine.modules.movers and (why := moved_imports.is_other(machine, module)) is not None:
+        return why
     path = f"{module}.{name}"
     if not source.is_package or name not in source.index.bound or machine.finder.find(path) is None:
         return None
@@ -139,7 +141,7 @@ def _is_imported(machine: Machine, module: str, name: str) -> bool:
     return False
 
 
-_REPLACES_ITSELF = re.compile(r"^sys\.modules\[\s*__name__\s*\]\s*=[^=]", re.MULTILINE)
+_REPLACES_ITSELF = re.compile(r"\bsys\.modules\[\s*__name__\s*\](?:\.__class__)?\s*=[^=]")
 
 
 def otherwise_bound(machine: Machine, module: str, name: str) -> Value | None:

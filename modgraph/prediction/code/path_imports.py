@@ -7,7 +7,7 @@ is joined as everything else is; a later import is a fork: one path has nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.calling import Raised
@@ -83,18 +83,22 @@ def _forget_names(machine: Machine, module: str) -> None:
 
 def on_the_others(machine: Machine, module: str, execute: Callable[[], None]) -> None:
     """Of a module that some paths have imported: the others do it now."""
+    mark = {(_IMPORTED, module): TRUE}
+    _part(machine, lambda: machine.state.globals.update(mark), execute, f"whether {module} has been imported before")
 
-    def done() -> Value:
-        machine.state.globals[(_IMPORTED, module)] = TRUE
-        return NONE
 
-    def done_now() -> Value:
-        execute()
-        return NONE
+def perhaps(machine: Machine, module: str, execute: Callable[[], None]) -> None:
+    """Of a module that may be another than the one that is found."""
+    _part(machine, lambda: None, execute, f"which {module} is imported")
 
-    reason = f"depends on whether {module} has been imported before"
-    if machine.module_depth:
-        machine.fork([done, done_now], reason)
-        return
-    with machine.at_module_level():
-        machine.fork([done, done_now], reason)
+
+def _part(machine: Machine, first: Callable[[], None], second: Callable[[], None], what: str) -> None:
+    def path(run: Callable[[], None]) -> Callable[[], Value]:
+        def done() -> Value:
+            run()
+            return NONE
+
+        return done
+
+    with nullcontext() if machine.module_depth else machine.at_module_level():
+        machine.fork([path(first), path(second)], f"depends on {what}")

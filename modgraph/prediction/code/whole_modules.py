@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import path_imports, star_imports
+from modgraph.prediction.code import moved_imports, path_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -101,7 +101,9 @@ def _is_of_project(source: SourceModule) -> bool:
 def _execute(machine: Machine, source: SourceModule) -> None:
     name = source.name
     at_top = machine.modules.is_executing and not machine.module_depth
-    if path_imports.is_imported(machine, name) is None:
+    if moved_imports.is_other(machine, name) is not None:
+        path_imports.perhaps(machine, name, lambda: _execute_on_path(machine, source))
+    elif path_imports.is_imported(machine, name) is None:
         path_imports.on_the_others(machine, name, lambda: _execute_on_path(machine, source))
     elif not at_top and (path_imports.is_parted(machine) or name in machine.modules.on_paths):
         _execute_on_path(machine, source)
@@ -110,6 +112,13 @@ def _execute(machine: Machine, source: SourceModule) -> None:
         _execute_body(machine, source)
     else:
         _execute_later(machine, source)
+
+
+def reload(machine: Machine, module: str) -> None:
+    """A module of the project is executed once more."""
+    source = machine.finder.source(module)
+    if source is not None and module in machine.modules.whole:
+        _execute_on_path(machine, source)
 
 
 def _execute_on_path(machine: Machine, source: SourceModule) -> None:
@@ -161,6 +170,7 @@ def _execute_body(machine: Machine, source: SourceModule, on_path: bool = False)
         raise NotWholeError(error.message) from None
     before = machine.modules.whole.get(source.name)
     whole = machine.modules.whole[source.name] = Whole(source, on_path=on_path)
+    moved_imports.note(machine, source)
     try:
         for statement in body:
             whole.line = statement.first_line

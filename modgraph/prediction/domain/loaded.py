@@ -37,6 +37,8 @@ class Loaded:
     """Modules that are executed as a whole; see `whole_modules.py`."""
     on_paths: set[str] = field(default_factory=set)
     """Those of which each state says whether it has imported them; see `path_imports.py`."""
+    movers: list[SourceModule] = field(default_factory=list)
+    """Executed modules that change where imports lead; see `moved_imports.py`."""
     starred: set[tuple[str, str]] = field(default_factory=set)
     """Modules and those all of which they import, whose names were bound then; see `star_imports.py`."""
     is_executing: bool = False

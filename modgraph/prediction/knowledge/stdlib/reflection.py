@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from modgraph.prediction.code import calls, functions, imports, names, namespaces
+from modgraph.prediction.code import calls, functions, imports, names, namespaces, whole_modules
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
@@ -452,6 +452,15 @@ def import_module(arguments: Arguments, machine: Machine) -> Value:
     imports.execute(machine, machine.frames[-1], name)
     top = arguments.function == "__import__"
     return names.import_name(machine, name, None, name.partition(".")[0] if top else "")
+
+
+@models("importlib.reload")
+def reload_module(arguments: Arguments, machine: Machine) -> Value:
+    module = arguments.positional[0]
+    if isinstance(module, ModuleReference):
+        whole_modules.reload(machine, module.name)
+        return module
+    return machine.unknown("which module is executed once more is not known", module)
 
 
 @models("types.FunctionType", "types.LambdaType")
