@@ -81,6 +81,7 @@ class Interpreter(Machine):
     module_dict = namespaces.module_dict
     lacks = namespaces.lacks
     may_lack = namespaces.may_lack
+    from_getter = namespaces.from_getter
 
     get_attribute = attributes.get
     find_attribute = attributes.find

@@ -437,6 +437,8 @@ def import_name(machine: Machine, module: str, attribute: str | None, bound: str
         top, _, rest = module.partition(".")
         return ModuleReference(top) if bound == top or not rest else _last_of(machine, module)
     value = module_attribute(machine, module, attribute)
+    if value is None:
+        value = namespaces.imported_from_getter(machine, module, attribute)
     if value is not None:
         if type(value) is Unknown and (value.optional or namespaces.may_lack(machine, module, attribute)):
             machine.may_refuse("ImportError")

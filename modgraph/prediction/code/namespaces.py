@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.code import moved_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed
+from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import MAX_NAMESPACE
 from modgraph.prediction.domain.loaded import Whole
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
@@ -78,6 +79,30 @@ def may_lack(machine: Machine, module: str, name: str) -> bool:
     if source is not None and (name in source.index.bound or (module, name) in machine.base.globals):
         return False
     return not standard_names.module_has(module, name) and machine.finder.find(f"{module}.{name}") is None
+
+
+def from_getter(machine: Machine, module: str, name: str) -> Value | None:
+    """What the module's own `__getattr__` gives; None where it has none, or raises: a namespace may be filled in ways
+    that the source does not show."""
+    source = machine.finder.source(module)
+    getter = machine.global_name(module, "__getattr__") if source and "__getattr__" in source.index.bound else None
+    if getter is None:
+        return None
+    try:
+        return machine.call(getter, (Constant(name),))
+    except Raised:
+        return None
+
+
+def imported_from_getter(machine: Machine, module: str, name: str) -> Value | None:
+    """The same of `from module import name`. Python asks a module for its `__path__` first, and one that has it for the
+    name once more than it takes. Source: `importlib._bootstrap._handle_fromlist`."""
+    whole = machine.modules.whole.get(module)
+    if whole is None:
+        return None
+    if whole.source.is_package or from_getter(machine, module, "__path__") is not None:
+        from_getter(machine, module, name)
+    return from_getter(machine, module, name)
 
 
 def possibly_stored(machine: Machine, module: str, name: str) -> Unknown | None:

@@ -31,7 +31,8 @@ from modgraph.source.quiet import literal_value
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-_PROGRAM = re.compile(r"if\s+(?:__name__\s*==\s*(?:'__main__'|\"__main__\")|(?:\w+\.)?TYPE_CHECKING)\s*:")
+_PROGRAM = re.compile(r"if\s+(?:(__name__)\s*==\s*(?:'__main__'|\"__main__\")|(?:(\w+)\.)?TYPE_CHECKING)\s*:")
+_TYPINGS = ("typing", "typing_extensions")
 _TEXT = re.compile(r"[rRuU]{0,2}[\"']")
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLAIN_DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
@@ -188,12 +189,8 @@ def _take(machine: Machine, whole: Whole, statement: Statement) -> None:
     text = source.lines[statement.first_line - 1]
     if statement.kind == "expression" and _TEXT.match(text) and _is_text(source, statement):
         return
-    if (
-        statement.kind == "compound"
-        and _PROGRAM.match(text)
-        and not _has_else(source, statement)
-        and _is_typings(source)
-    ):
+    program = _PROGRAM.match(text) if statement.kind == "compound" else None
+    if program is not None and not _has_else(source, statement) and _is_left_out(machine, source, *program.groups()):
         return
     if statement.kind == "import":
         for imported in statement.imports:
@@ -237,9 +234,17 @@ def _is_text(source: SourceModule, statement: Statement) -> bool:
         return False
 
 
-def _is_typings(source: SourceModule) -> bool:
-    """`TYPE_CHECKING` is the one of `typing`, which is false when a module is executed."""
-    return all(each.kind == "import" for each in source.index.statements.get("TYPE_CHECKING", ()))
+def _is_left_out(machine: Machine, source: SourceModule, name: str | None, typings: str | None) -> bool:
+    """What is tested is false when a module is executed: that it is the program, or `TYPE_CHECKING` of `typing`."""
+    name = name or typings or "TYPE_CHECKING"
+    if any((source.name, name) in held for held in (machine.base.globals, machine.state.globals)):
+        return False
+    bound = source.index.statements.get(name, ())
+    if name == "__name__":
+        return not bound
+    taken = [(each.module, each.attribute) for each in source.index.imports_of.get(name, ()) if not each.level]
+    wanted = [(module, None if typings else name) for module in _TYPINGS]
+    return all(each.kind == "import" for each in bound) and all(each in wanted for each in taken) and bool(taken)
 
 
 def _has_else(source: SourceModule, statement: Statement) -> bool:

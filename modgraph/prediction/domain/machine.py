@@ -156,6 +156,10 @@ class Machine(Budget):
         """A module certainly has no such name."""
 
     @abstractmethod
+    def from_getter(self, module: str, name: str) -> Value | None:
+        """What the `__getattr__` of a module of Python gives; None where it has none, or raises."""
+
+    @abstractmethod
     def may_lack(self, module: str, name: str) -> bool:
         """Of a name whose value is not known: nothing says that the module has it."""
 

@@ -216,14 +216,9 @@ def _of_module(machine: Machine, value: ModuleReference, name: str) -> Value | N
         if type(found) is Unknown and machine.may_lack(value.name, name):
             machine.may_refuse("AttributeError")
         return found
-    source = machine.finder.source(value.name)
-    if source is not None and "__getattr__" in source.index.bound:
-        getter = machine.global_name(value.name, "__getattr__")
-        if getter is not None:
-            try:
-                return machine.call(getter, (Constant(name),))
-            except Raised:
-                pass  # a namespace may be filled in ways that the source does not show
+    given = machine.from_getter(value.name, name)
+    if given is not None:
+        return given
     if machine.lacks(value.name, name):
         return None
     machine.may_refuse("AttributeError")
