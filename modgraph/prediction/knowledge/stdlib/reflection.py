@@ -10,6 +10,7 @@ from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     VIEW_OF,
+    ClassObject,
     DictObject,
     EnvironmentObject,
     IteratorObject,
@@ -184,12 +185,35 @@ def delattr_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.super")
 def super_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) == 2:
+        _require_kin(machine, *arguments.positional)
         return SuperValue(*arguments.positional)
     frame = machine.frames[-1]
     owner = frame.function.owner if frame.function is not None else None
     if owner is None or frame.receiver is None:
         return machine.unknown("super() outside a method")
     return SuperValue(owner, frame.receiver)
+
+
+def _require_kin(machine: Machine, cls: Value, receiver: Value) -> None:
+    """Of `super(cls, receiver)`.
+
+    Raises:
+        Raised: TypeError, where the receiver is of another class that has the name which `cls` had.
+    """
+    of = receiver if machine.is_class(receiver) else machine.class_of(receiver)
+    mro = machine.mro(of) if isinstance(of, ClassValue) else ()
+    if not isinstance(cls, ClassValue) or not all(isinstance(each, (ClassValue, KnownClass)) for each in (of, *mro)):
+        return
+    place = _place(machine, cls)
+    if place is not None and mro and cls not in mro and place not in [_place(machine, each) for each in mro]:
+        raise machine.raises("TypeError", "super(type, obj): obj must be an instance or subtype of type")
+
+
+def _place(machine: Machine, cls: Value) -> tuple[str, str, int] | None:
+    """Where a class is defined."""
+    item = machine.state.read(cls.address) if isinstance(cls, ClassValue) else None
+    definition = item.definition if isinstance(item, ClassObject) else None
+    return (definition.module, definition.qualname, definition.parsed.first_line) if definition is not None else None
 
 
 @models("builtins.type", "abc.ABCMeta")
