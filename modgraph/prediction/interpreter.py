@@ -15,6 +15,7 @@ from modgraph.prediction.code import (
     functions,
     names,
     namespaces,
+    path_imports,
     statements,
     taken_away,
 )
@@ -79,6 +80,8 @@ class Interpreter(Machine):
     resolve = names.resolve
     module_dict = namespaces.module_dict
     lacks = namespaces.lacks
+    may_lack = namespaces.may_lack
+    from_getter = namespaces.from_getter
 
     get_attribute = attributes.get
     find_attribute = attributes.find
@@ -212,39 +215,57 @@ class Interpreter(Machine):
     # ---- module level ----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def at_module_level(self, of_library: bool = False) -> Iterator[None]:
-        """What is made inside lies in the base, and outlives the prediction; its steps are its own, with a limit of
-        their own: who asks first does not pay for all that others have asked for."""
+    def with_own_steps(self, of_library: bool = False) -> Iterator[None]:
+        """The steps that are done inside are counted apart, with a limit of their own: who asks first does not pay for
+        all that others have asked for."""
         self.require_work()
-        outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
-        outer_limit, allowance, steps, undecided = self.limit, self.allowance, self.steps, self.undecided
+        limit, allowance, steps = self.limit, self.allowance, self.steps
         self.limit = steps + MAX_MODULE_STEPS
-        self.allowance = Allowance(self.limit, len(frames), self.base.next_index, of_library)
-        self.base.outer.append(outer)
-        self.undecided = 0
-        self.state, self.guards, self.frames = State(self.base), [], list(frames)
-        if self.module_depth:  # one statement of a module brings another: what the first has done is there to see
-            self.state.below = outer.fork().below
-            self.state.epoch = outer.epoch
-        self.module_depth += 1
+        self.allowance = Allowance(self.limit, len(self.frames), self.base.next_index, of_library)
         try:
             yield
-        except LimitError as error:
-            allowances.doubt_changes(self, outer, error)
-            raise
         finally:
-            made = self.state.above(outer.below) if self.module_depth > 1 else self.state.everything()
-            self._keep_classes()
-            self.base.objects.update(made)
-            if self.module_depth > 1:
-                outer.objects.update((index, item) for index, item in made.items() if outer.get(index) is not None)
-            self.base.globals.update(self.state.globals)
-            self.base.outer.pop()
-            self.module_depth -= 1
-            self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
-            self.limit, self.allowance, self.undecided = outer_limit, allowance, undecided
+            self.limit, self.allowance = limit, allowance
             self.elsewhere += self.steps - steps
             self.steps = steps
+
+    @contextmanager
+    def at_module_level(self, of_library: bool = False) -> Iterator[None]:
+        """What is made inside lies in the base, and outlives the prediction; its steps are its own."""
+        with self.with_own_steps(of_library):
+            outer, frames, guards, depth = self.state, self.frames, self.guards, self.depth
+            undecided, self.undecided = self.undecided, 0
+            self.base.outer.append(outer)
+            self.state, self.guards, self.frames = State(self.base), [], list(frames)
+            inside = bool(self.module_depth) or path_imports.are_in(outer)
+            if inside:  # one statement of a module brings another: what the first has done is there to see
+                self.state.below = outer.fork().below
+                self.state.epoch = outer.epoch
+                self.state.globals = dict(outer.globals)
+            self.module_depth += 1
+            try:
+                yield
+            except LimitError as error:
+                allowances.doubt_changes(self, outer, error)
+                raise
+            finally:
+                self._keep(outer, inside)
+                self.base.outer.pop()
+                self.module_depth -= 1
+                self.state, self.frames, self.guards, self.depth = outer, frames, guards, depth
+                self.undecided = undecided
+
+    def _keep(self, outer: State, inside: bool) -> None:
+        """Puts what the state has into the base; what the outer one has too is changed there."""
+        made = self.state.above(outer.below) if inside else self.state.everything()
+        self._keep_classes()
+        self.base.objects.update(made)
+        bound = self.state.globals
+        if inside:
+            outer.objects.update((index, item) for index, item in made.items() if outer.get(index) is not None)
+            bound = {key: value for key, value in bound.items() if outer.globals.get(key) is not value}
+            outer.globals.update((key, value) for key, value in bound.items() if key in outer.globals)
+        self.base.globals.update(bound)
 
     def _keep_classes(self) -> None:
         """Forgets what was found in classes, where module-level code has changed one that was there before."""

@@ -115,3 +115,11 @@ def evaluated(tmp_path: Path) -> Callable[[str], Any]:
 
     run.UNKNOWN = UNKNOWN  # type: ignore[attr-defined]
     return run
+
+
+@pytest.fixture
+def claims_of_project_that_fail(tmp_path: Path) -> Callable[[dict[str, str]], list[Any]]:
+    """What is claimed of the `Net` of these files, and does not hold for each of the texts that a file may hold."""
+    pytest.importorskip("torch")
+    compare = runpy.run_path(str(Path(__file__).with_name("projects.py")))["claims_that_fail"]
+    return functools.partial(compare, tmp_path)

@@ -277,6 +277,7 @@ def _make(
         cls = make_class(machine, name, tuple(header[1:]), definition, closure)
         if isinstance(meta, (ClassValue, KnownClass)) and meta != classes.TYPE:
             machine.state.change(cls.address, ClassObject).metaclass = meta
+        metaclasses.prepare(machine, cls)
         if definition.entry is None:
             _run_body(machine, frame, node, cls, closure)
         else:

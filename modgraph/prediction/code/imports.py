@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import names, whole_modules
+from modgraph.prediction.code import names, star_imports, whole_modules
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.values import Value
@@ -22,7 +22,7 @@ def import_modules(machine: Machine, frame: Frame, node: nodes.Import) -> Outcom
     for alias in node.names:
         if frame.function is not None:
             machine.note_import(alias.name)
-        _execute(machine, frame, alias.name)
+        execute(machine, frame, alias.name)
         value = _guarded(machine, alias.name, None, alias.bound if alias.asname is None else f"{alias.bound} ")
         names.bind(machine, frame, alias.bound, value)
     return "normal"
@@ -34,8 +34,8 @@ def import_names(machine: Machine, frame: Frame, node: nodes.ImportFrom) -> Outc
     if frame.function is not None:
         machine.note_import(absolute)
     for alias in node.names:
-        _execute(machine, frame, absolute, alias.name)
-    _execute(machine, frame, absolute)
+        execute(machine, frame, absolute, alias.name)
+    execute(machine, frame, absolute)
     if not node.names:
         _import_all(machine, frame, absolute)
         return "normal"
@@ -46,8 +46,8 @@ def import_names(machine: Machine, frame: Frame, node: nodes.ImportFrom) -> Outc
     return "normal"
 
 
-def _execute(machine: Machine, frame: Frame, module: str, attribute: str | None = None) -> None:
-    """Of a module of the project: what importing it does."""
+def execute(machine: Machine, frame: Frame, module: str, attribute: str | None = None) -> None:
+    """What importing a module of the project does."""
     if frame.module in machine.modules.whole:
         with whole_modules.failing_as(machine, _is_expected(machine)):
             whole_modules.require(machine, module, attribute)
@@ -73,6 +73,11 @@ def _import_all(machine: Machine, frame: Frame, module: str) -> None:
     source = machine.finder.source(module)
     if source is None:
         machine.problem(f"from {module} import *: its source is not there")
+        return
+    if not star_imports.is_as_written(machine, module):
+        for name in star_imports.listed(machine, module)[0]:
+            execute(machine, frame, module, name)
+        star_imports.bring(machine, frame, module)
         return
     public = source.index.public_names
     machine.spend(len(public) * _UNITS_OF_A_NAME)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import builtins
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import allowances, namespaces, star_imports
+from modgraph.prediction.code import allowances, moved_imports, namespaces, path_imports, star_imports
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -26,6 +27,7 @@ from modgraph.prediction.domain.values import (
     ModuleReference,
     Unknown,
     Value,
+    is_optional,
     remaining,
 )
 from modgraph.prediction.paths import guards
@@ -71,6 +73,8 @@ def look_up(machine: Machine, frame: Frame, name: str) -> Value:
     if value is None and frame.module and not _is_not_bound_yet(machine, frame, name):
         value = global_name(machine, frame.module, name)
     if value is not None:
+        if is_optional(value):
+            machine.may_refuse("NameError")
         return value
     builtin = registry.lookup(f"builtins.{name}")
     if builtin is not None:
@@ -256,12 +260,23 @@ def module_attribute(machine: Machine, module: str, name: str) -> Value | None:
     why = namespaces.replaced(machine, module, name)
     if why is not None:
         return why
-    value = global_name(machine, module, name)
+    value = _submodule_of_some(machine, module, name) or global_name(machine, module, name)
     if value is None and _shadows_standard(machine, module):
         return _known_of(module, name)  # other code means Python's own
     if value is None and machine.finder.find(f"{module}.{name}") is not None:
         return ModuleReference(f"{module}.{name}")
-    return value
+    return value if value is not None else namespaces.possibly_stored(machine, module, name)
+
+
+def _submodule_of_some(machine: Machine, module: str, name: str) -> Value | None:
+    """A submodule that was imported on some paths only is an attribute of its package on these."""
+    path = f"{module}.{name}"
+    if path not in machine.modules.on_paths or path_imports.is_imported(machine, path):
+        return None
+    source = machine.finder.source(module)
+    if source is None or name in source.index.bound:
+        return None
+    return replace(machine.unknown(f"{path} is imported on some paths only"), optional=True)
 
 
 def _evaluate(machine: Machine, module: str, name: str) -> Value | None:
@@ -412,20 +427,29 @@ def import_name(machine: Machine, module: str, attribute: str | None, bound: str
             return machine.unknown(why)
         if namespaces.is_left_out(machine, module):
             return machine.unknown(f"{module} is not in the bundled source of torch, and torch is not installed")
+        if (perhaps := moved_imports.may_be_found(machine, module)) is not None:
+            machine.may_refuse("ModuleNotFoundError")
+            return perhaps
         raise machine.raises("ModuleNotFoundError", f"No module named '{module}'")
+    if machine.modules.movers and moved_imports.is_other(machine, module) is not None:
+        machine.may_refuse("ModuleNotFoundError")
     if attribute is None:
         top, _, rest = module.partition(".")
         return ModuleReference(top) if bound == top or not rest else _last_of(machine, module)
     value = module_attribute(machine, module, attribute)
+    if value is None:
+        value = namespaces.imported_from_getter(machine, module, attribute)
     if value is not None:
-        if type(value) is Unknown and not standard_names.module_has(module, attribute):
-            _may_be_missing(machine, found)
+        if type(value) is Unknown and (value.optional or namespaces.may_lack(machine, module, attribute)):
+            machine.may_refuse("ImportError")
         return value
     if isinstance(found, CompiledModule) and not machine.lacks(module, attribute):
+        machine.may_refuse("ImportError")
         return machine.unknown(f"{module} has no Python source")
     if (why := machine.finder.refusal(f"{module}.{attribute}")) is not None:
         return machine.unknown(why)
     if not namespaces.cannot_import(machine, module, attribute):
+        machine.may_refuse("ImportError")
         return machine.unknown(f"{module}.{attribute} is not in its source")
     raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
 
@@ -434,15 +458,9 @@ def _of_absent(machine: Machine, module: str, attribute: str) -> Value:
     """A name of a module that is known, and is not on the path."""
     if machine.lacks(module, attribute):
         raise machine.raises("ImportError", f"cannot import name '{attribute}' from '{module}'")
-    if module.partition(".")[0] in sys.stdlib_module_names and not standard_names.module_has(module, attribute):
+    if not standard_names.module_has(module, attribute):
         machine.may_refuse("ImportError")
     return machine.unknown(f"{module} is not on the path")
-
-
-def _may_be_missing(machine: Machine, found: object) -> None:
-    """A name is taken from a module without source, which may not have it: the `try` around it goes both ways."""
-    if isinstance(found, CompiledModule):
-        machine.may_refuse("ImportError")
 
 
 def _last_of(machine: Machine, module: str) -> Value:

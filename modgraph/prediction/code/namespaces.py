@@ -5,13 +5,26 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction.code import star_imports
+from modgraph.prediction.code import moved_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed
+from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import MAX_NAMESPACE
+from modgraph.prediction.domain.loaded import Whole
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
-from modgraph.prediction.domain.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
+from modgraph.prediction.domain.values import (
+    OPEN,
+    ClassValue,
+    Constant,
+    ModuleReference,
+    Unknown,
+    Value,
+    is_optional,
+    remaining,
+)
+from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
 from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import Reached
@@ -60,6 +73,47 @@ def _is_compiled(machine: Machine, module: str) -> bool:
     return found is None and module.partition(".")[0] in sys.stdlib_module_names
 
 
+def may_lack(machine: Machine, module: str, name: str) -> bool:
+    """Of a name whose value is not known: nothing says that the module has it."""
+    source = machine.finder.source(module)
+    if source is not None and (name in source.index.bound or (module, name) in machine.base.globals):
+        return False
+    return not standard_names.module_has(module, name) and machine.finder.find(f"{module}.{name}") is None
+
+
+def from_getter(machine: Machine, module: str, name: str) -> Value | None:
+    """What the module's own `__getattr__` gives; None where it has none, or raises: a namespace may be filled in ways
+    that the source does not show."""
+    source = machine.finder.source(module)
+    getter = machine.global_name(module, "__getattr__") if source and "__getattr__" in source.index.bound else None
+    if getter is None:
+        return None
+    try:
+        return machine.call(getter, (Constant(name),))
+    except Raised:
+        return None
+
+
+def imported_from_getter(machine: Machine, module: str, name: str) -> Value | None:
+    """The same of `from module import name`. Python asks a module for its `__path__` first, and one that has it for the
+    name once more than it takes. Source: `importlib._bootstrap._handle_fromlist`."""
+    whole = machine.modules.whole.get(module)
+    if whole is None:
+        return None
+    if whole.source.is_package or from_getter(machine, module, "__path__") is not None:
+        from_getter(machine, module, name)
+    return from_getter(machine, module, name)
+
+
+def possibly_stored(machine: Machine, module: str, name: str) -> Unknown | None:
+    """What a name that nothing binds may be, where something was stored in the module under a name not known."""
+    key = (module, OPEN)
+    found = machine.state.globals.get(key) or machine.base.globals.get(key)
+    if not isinstance(found, Unknown) or not partial_texts.may_be(found, name):
+        return None
+    return replace(found, optional=True, text=None)
+
+
 def cannot_import(machine: Machine, module: str, name: str) -> bool:
     """`from module import name` certainly fails, of a name that nothing was found for. What the module's functions do
     with attributes of other objects binds no names in it."""
@@ -79,6 +133,8 @@ def replaced(machine: Machine, module: str, name: str) -> Unknown | None:
         return None
     if source.facts.has(_REPLACES_ITSELF):
         return machine.unknown(f"{module} puts something else in its own place in sys.modules")
+    if machine.modules.movers and (why := moved_imports.is_other(machine, module)) is not None:
+        return why
     path = f"{module}.{name}"
     if not source.is_package or name not in source.index.bound or machine.finder.find(path) is None:
         return None
@@ -110,7 +166,7 @@ def _is_imported(machine: Machine, module: str, name: str) -> bool:
     return False
 
 
-_REPLACES_ITSELF = re.compile(r"^sys\.modules\[\s*__name__\s*\]\s*=[^=]", re.MULTILINE)
+_REPLACES_ITSELF = re.compile(r"\bsys\.modules\[\s*__name__\s*\](?:\.__class__)?\s*=[^=]")
 
 
 def otherwise_bound(machine: Machine, module: str, name: str) -> Value | None:
@@ -215,7 +271,9 @@ def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
     if len(found) > MAX_NAMESPACE:
         return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
     machine.spend(len(found) // _NAMES_OF_A_UNIT)
-    return list(found), None if is_whole else machine.unknown(f"the namespace of {module} may hold more")
+    why = None if is_whole else machine.unknown(f"the namespace of {module} may hold more")
+    whole = machine.modules.whole.get(module)
+    return (list(found), why) if whole is None else _bound_so_far(machine, whole, found, why)
 
 
 def _kept_names(machine: Machine, module: str) -> tuple[dict[str, None], bool]:
@@ -229,6 +287,24 @@ def _kept_names(machine: Machine, module: str) -> tuple[dict[str, None], bool]:
             is_whole = False
         kept = machine.caches.module_names[module] = (found, is_whole)
     return kept
+
+
+def _bound_so_far(
+    machine: Machine, whole: Whole, found: dict[str, None], why: Unknown | None
+) -> tuple[list[str], Unknown | None]:
+    """Of the names that an executed module may bind: those that it has bound, and others have bound in it, by now."""
+    module = whole.source.name
+    machine.spend((len(machine.base.globals) + len(machine.state.globals)) // _NAMES_OF_A_UNIT)
+    bound = {name: value for (owner, name), value in machine.base.globals.items() if owner == module}
+    bound.update({name: value for (owner, name), value in machine.state.globals.items() if owner == module})
+    names: list[str] = []
+    for name in dict.fromkeys([*found, *bound]):
+        value = remaining(bound.get(name))
+        if name == OPEN or (value is not None and is_optional(value)):
+            why = why or machine.unknown(f"{module} has {name} on some paths only", bound[name])
+        elif value is not None or name in whole.waiting or not (name in bound or name in whole.source.index.bound):
+            names.append(name)
+    return names, why
 
 
 def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[str]) -> bool:

@@ -1,11 +1,18 @@
-"""`from module import *`: what it brings, and what it may bring where the module's source is not there."""
+"""`from module import *`: what it brings, and what it may bring where the module's source is not there.
+
+Names are looked up through the text of the modules. Where an executed module has another `__all__` than its text says,
+what it brings is bound when the statement is come to (`bring`), and is not looked up.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.domain import registry
-from modgraph.prediction.domain.values import ModuleReference, Value
+from modgraph.prediction.domain import points_to, registry
+from modgraph.prediction.domain.frames import Frame
+from modgraph.prediction.domain.objects import ListObject
+from modgraph.prediction.domain.values import OPEN, Constant, ModuleReference, Unknown, Value, is_optional, remaining
 from modgraph.prediction.python import standard_names, standard_sources
 from modgraph.source.modules import SourceError, SourceModule
 
@@ -29,6 +36,8 @@ def value(machine: Machine, source: SourceModule, name: str, type_checking: bool
             continue
         asked.add(module)
         machine.spend(1)
+        if (source.name, module) in machine.modules.starred:
+            continue
         if not name.startswith("_") or _exports(machine, module, name):
             found = _star(machine, module, name)
             if found is not None:
@@ -61,6 +70,58 @@ def _star(machine: Machine, module: str, name: str) -> Value | None:
     if (module, name) in machine.modules.running or (module, name) in machine.modules.importing:
         return None
     return machine.global_name(module, name)
+
+
+def is_as_written(machine: Machine, module: str) -> bool:
+    """A star import of the module brings what its text says."""
+    whole = machine.modules.whole.get(module)
+    if whole is None:
+        return True
+    index = whole.source.index
+    if "__all__" not in index.bound and (module, "__all__") not in (*machine.base.globals, *machine.state.globals):
+        return True
+    names, why = listed(machine, module)
+    if why is not None or names != list(index.exported or ()) or not _is_written_out(whole.source):
+        return False
+    return all(name in whole.waiting or _is_bound(machine, module, name) for name in names)
+
+
+def _is_bound(machine: Machine, module: str, name: str) -> bool:
+    key = (module, name)
+    held = remaining(machine.state.globals.get(key) or machine.base.globals.get(key))
+    return held is not None and not is_optional(held)
+
+
+def listed(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
+    """The executed value of `__all__`, and why there may be other names in it."""
+    value = machine.global_name(module, "__all__")
+    found = machine.iterate(value) if value is not None else machine.unknown(f"{module} may have no __all__")
+    if isinstance(found, Unknown):
+        held = machine.state.find(value, ListObject) if value is not None else None
+        return [], found if held is None or held.open is None else held.open
+    texts = [each.value for each in found if isinstance(each, Constant) and isinstance(each.value, str)]
+    return texts, None if len(texts) == len(found) else machine.unknown(f"what __all__ of {module} holds is not known")
+
+
+def bring(machine: Machine, frame: Frame, module: str) -> None:
+    """Binds what an executed module lists in its `__all__`."""
+    machine.modules.starred.add((frame.module, module))
+    reference = ModuleReference(module)
+    names, why = listed(machine, module)
+    for name in names:
+        value = machine.find_attribute(reference, name)
+        if value is not None:
+            machine.bind(frame, name, value)
+    if why is None:
+        return
+    machine.state.globals[(frame.module, OPEN)] = why
+    absent = replace(why, optional=True, text=None)
+    for name in machine.modules.whole[module].source.index.names:
+        value = machine.find_attribute(reference, name) if name not in names else None
+        if value is not None:
+            held = machine.global_name(frame.module, name)
+            either = machine.choice((held, value), why.reason) if held is not None else None
+            machine.bind(frame, name, either or points_to.either_of(absent, (value,)))
 
 
 def _is_written_out(source: SourceModule) -> bool:

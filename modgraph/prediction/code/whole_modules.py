@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import patched_names, star_imports
+from modgraph.prediction.code import moved_imports, patched_names, path_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
@@ -25,14 +25,15 @@ from modgraph.prediction.domain.loaded import NotWholeError, Whole
 from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, HeapObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.python import standard_sources
-from modgraph.source.index import Statement
+from modgraph.source.index import ImportedName, Statement
 from modgraph.source.modules import BUNDLED, SourceError, SourceModule
 from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-_PROGRAM = re.compile(r"if\s+(?:__name__\s*==\s*(?:'__main__'|\"__main__\")|(?:\w+\.)?TYPE_CHECKING)\s*:")
+_PROGRAM = re.compile(r"if\s+(?:(__name__)\s*==\s*(?:'__main__'|\"__main__\")|(?:(\w+)\.)?TYPE_CHECKING)\s*:")
+_TYPINGS = ("typing", "typing_extensions")
 _TEXT = re.compile(r"[rRuU]{0,2}[\"']")
 _WORD = re.compile(r"[^\W\d]\w*")
 _ASKED_IN_A_UNIT = 16
@@ -91,10 +92,11 @@ def require(machine: Machine, module: str, attribute: str | None = None) -> None
     parts = module.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
-        if name not in machine.modules.whole and not machine.modules.is_lazy:
-            source = machine.finder.source(name)
-            if source is not None and _is_of_project(source):
-                _execute(machine, source)
+        if machine.modules.is_lazy or path_imports.is_imported(machine, name):
+            continue
+        source = machine.finder.source(name)
+        if source is not None and _is_of_project(source):
+            _execute(machine, source)
 
 
 def _is_of_project(source: SourceModule) -> bool:
@@ -103,32 +105,63 @@ def _is_of_project(source: SourceModule) -> bool:
 
 
 def _execute(machine: Machine, source: SourceModule) -> None:
-    if machine.modules.is_executing:
+    name = source.name
+    at_top = machine.modules.is_executing and not machine.module_depth
+    if moved_imports.is_other(machine, name) is not None:
+        path_imports.perhaps(machine, name, lambda: _execute_on_path(machine, source))
+    elif path_imports.is_imported(machine, name) is None:
+        path_imports.on_the_others(machine, name, lambda: _execute_on_path(machine, source))
+    elif not at_top and (path_imports.is_parted(machine) or name in machine.modules.on_paths):
+        _execute_on_path(machine, source)
+    elif machine.modules.is_executing:
+        path_imports.note(machine, name)
         _execute_body(machine, source)
-        return
+    else:
+        _execute_later(machine, source)
+
+
+def reload(machine: Machine, module: str) -> None:
+    """A module of the project is executed once more."""
+    source = machine.finder.source(module)
+    if source is not None and module in machine.modules.whole:
+        _execute_on_path(machine, source)
+
+
+def _execute_on_path(machine: Machine, source: SourceModule) -> None:
+    """In the present state, as other paths may go on without it."""
+    here = machine.state
+    before = here.fork()
+    try:
+        with path_imports.imported_here(machine, source.name):
+            _execute_body(machine, source, on_path=True)
+    except NotWholeError as error:
+        if machine.modules.is_executing:
+            raise
+        machine.modules.whole.pop(source.name, None)
+        changed = [Address(index) for index in machine.state.changed_since(before) if before.get(index) is not None]
+        machine.state = before
+        _doubt(machine, changed, f"what importing {source.name} changes is not known: {error}")
+
+
+def _doubt(machine: Machine, changed: list[Address], why: str) -> None:
+    machine.problem(why)
+    machine.expose(changed, machine.unknown(why))
+
+
+def _execute_later(machine: Machine, source: SourceModule) -> None:
+    """On all paths, while the model is built."""
     base = machine.base
     before = {index: item.copy() for index, item in base.objects.items()}
-    failure: Raised | None = None
-    why: str | None = None
     try:
         _execute_body(machine, source)
     except NotWholeError as error:
         del machine.modules.whole[source.name]
-        why = f"what importing {source.name} changes is not known: {error}"
-    except Raised as raised:
-        failure = raised.kept()
-    changed = [
-        Address(index)
-        for index, item in before.items()
-        if not isinstance(item, (ClassObject, EnvironmentObject)) and not _is_as_before(base.objects[index], item)
-    ]
-    if why is None and changed and machine.undecided:
-        why = f"what importing {source.name} changes is not followed: it is imported on some paths only"
-    if why is not None:
-        machine.problem(why)
-        machine.expose(changed, machine.unknown(why))
-    if failure is not None:
-        raise failure
+        changed = [
+            Address(index)
+            for index, item in before.items()
+            if not isinstance(item, (ClassObject, EnvironmentObject)) and not _is_as_before(base.objects[index], item)
+        ]
+        _doubt(machine, changed, f"what importing {source.name} changes is not known: {error}")
 
 
 def _is_as_before(item: HeapObject, before: HeapObject) -> bool:
@@ -136,12 +169,14 @@ def _is_as_before(item: HeapObject, before: HeapObject) -> bool:
     return type(item) is type(before) and all(getattr(item, each) == getattr(before, each) for each in names)
 
 
-def _execute_body(machine: Machine, source: SourceModule) -> None:
+def _execute_body(machine: Machine, source: SourceModule, on_path: bool = False) -> None:
     try:
         body = source.index.body
     except SourceError as error:
         raise NotWholeError(error.message) from None
-    whole = machine.modules.whole[source.name] = Whole(source)
+    before = machine.modules.whole.get(source.name)
+    whole = machine.modules.whole[source.name] = Whole(source, on_path=on_path)
+    moved_imports.note(machine, source)
     try:
         for statement in body:
             machine.spend(1)
@@ -149,6 +184,8 @@ def _execute_body(machine: Machine, source: SourceModule) -> None:
             _take(machine, whole, statement)
     except Raised:
         del machine.modules.whole[source.name]
+        if before is not None:  # another path has imported it
+            machine.modules.whole[source.name] = before
         raise
     whole.line = None
 
@@ -158,18 +195,15 @@ def _take(machine: Machine, whole: Whole, statement: Statement) -> None:
     text = source.lines[statement.first_line - 1]
     if statement.kind == "expression" and _TEXT.match(text) and _is_text(source, statement):
         return
-    if (
-        statement.kind == "compound"
-        and _PROGRAM.match(text)
-        and not _has_else(source, statement)
-        and _is_typings(machine, source)
-    ):
+    program = _PROGRAM.match(text) if statement.kind == "compound" else None
+    if program is not None and not _has_else(source, statement) and _is_left_out(machine, source, *program.groups()):
         return
     if statement.kind == "import":
         for imported in statement.imports:
             require(machine, source.absolute(imported.module, imported.level), imported.attribute)
-            if imported.attribute == "*":
-                _rebind(machine, whole, source.absolute(imported.module, imported.level))
+            origin = source.absolute(imported.module, imported.level)
+            if imported.attribute == "*" and star_imports.is_as_written(machine, origin):
+                _rebind(machine, whole, origin)
     if _can_wait(machine, whole, statement):
         for name in statement.names:
             _unbind(machine, whole, name)
@@ -209,11 +243,18 @@ def _is_text(source: SourceModule, statement: Statement) -> bool:
         return False
 
 
-def _is_typings(machine: Machine, source: SourceModule) -> bool:
-    """`TYPE_CHECKING` is the one of `typing`, which is false when a module is executed."""
-    binding = source.index.statements.get("TYPE_CHECKING", ())
-    machine.spend(len(binding) // _ASKED_IN_A_UNIT)
-    return all(each.kind == "import" for each in binding)
+def _is_left_out(machine: Machine, source: SourceModule, name: str | None, typings: str | None) -> bool:
+    """What is tested is false when a module is executed: that it is the program, or `TYPE_CHECKING` of `typing`."""
+    name = name or typings or "TYPE_CHECKING"
+    if any((source.name, name) in held for held in (machine.base.globals, machine.state.globals)):
+        return False
+    bound = source.index.statements.get(name, ())
+    machine.spend(len(bound) // _ASKED_IN_A_UNIT)
+    if name == "__name__":
+        return not bound
+    taken = [(each.module, each.attribute) for each in source.index.imports_of.get(name, ()) if not each.level]
+    wanted = [(module, None if typings else name) for module in _TYPINGS]
+    return all(each.kind == "import" for each in bound) and all(each in wanted for each in taken) and bool(taken)
 
 
 def _has_else(source: SourceModule, statement: Statement) -> bool:
@@ -222,9 +263,9 @@ def _has_else(source: SourceModule, statement: Statement) -> bool:
 
 def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
     source = whole.source
-    failed = machine.modules.failed
+    failed, frames = machine.modules.failed, len(machine.frames)
     try:
-        with machine.at_module_level():
+        with machine.with_own_steps() if whole.on_path else machine.at_module_level():
             environment = machine.allocate(EnvironmentObject())
             if statement.definition is not None:
                 value = machine.define(source, statement.definition)
@@ -240,11 +281,13 @@ def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
             raise
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {limit}") from None
     except Raised as raised:
-        if machine.modules.failing_is_expected:
+        if machine.modules.failing_is_expected or machine.undecided:
             raise
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {raised}") from None
     except SourceError as error:
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {error}") from None
+    finally:
+        del machine.frames[frames:]
     if machine.modules.failed != failed:
         raise NotWholeError(f"line {statement.first_line} of {source.file} fails")
 
@@ -272,14 +315,14 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
     """It does nothing but bind its names, and may do so when they are asked for."""
     source = whole.source
     if statement.kind == "import":
-        return all(
-            _import_waits(machine, source, each.module, each.level, each.attribute) for each in statement.imports
-        )
+        return all(_import_waits(machine, whole, each) for each in statement.imports)
     definition = statement.definition
     if definition is None or len(source.index.statements[definition.name]) > 1:
         return False
     if definition.kind == "function":
-        return function_waits(machine, source, statement)
+        return function_waits(machine, source, statement) and not (whole.on_path and definition.defaults)
+    if whole.on_path:
+        return False
     if definition.decorators or "=" in _header(source, statement) or definition.inline:
         return False
     if not all(_base_waits(machine, whole, base) for base in definition.bases):
@@ -288,14 +331,17 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
     return all(member_waits(machine, source, each, members) for each in definition.body)
 
 
-def _import_waits(machine: Machine, source: SourceModule, module: str, level: int, attribute: str | None) -> bool:
+def _import_waits(machine: Machine, whole: Whole, imported: ImportedName) -> bool:
     if machine.modules.failing_is_expected:
         return False
-    origin = machine.modules.whole.get(source.absolute(module, level))
+    attribute = imported.attribute
+    origin = machine.modules.whole.get(whole.source.absolute(imported.module, imported.level))
     if origin is None or attribute is None:
         return True
+    if whole.on_path or origin.on_path:
+        return False
     if attribute == "*":
-        return not origin.source.facts.declared_global
+        return not origin.source.facts.declared_global and star_imports.is_as_written(machine, origin.source.name)
     return attribute in origin.waiting and _is_bound_once(origin.source, attribute, sys.maxsize)
 
 

@@ -27,12 +27,20 @@ class Whole:
     """Names whose last statement can be executed when they are asked for."""
     line: int | None = 0
     """Of the statement that is being executed; None when it has come to its end."""
+    on_path: bool = False
+    """It is executed in the state of one path: what depends on that does not wait."""
 
 
 @dataclass(slots=True)
 class Loaded:
     whole: dict[str, Whole] = field(default_factory=dict)
     """Modules that are executed as a whole; see `whole_modules.py`."""
+    on_paths: set[str] = field(default_factory=set)
+    """Those of which each state says whether it has imported them; see `path_imports.py`."""
+    movers: list[SourceModule] = field(default_factory=list)
+    """Executed modules that change where imports lead; see `moved_imports.py`."""
+    starred: set[tuple[str, str]] = field(default_factory=set)
+    """Modules and those all of which they import, whose names were bound then; see `star_imports.py`."""
     is_executing: bool = False
     """The target's module is being executed."""
     is_lazy: bool = False

@@ -156,6 +156,14 @@ class Machine(Budget):
         """A module certainly has no such name."""
 
     @abstractmethod
+    def from_getter(self, module: str, name: str) -> Value | None:
+        """What the `__getattr__` of a module of Python gives; None where it has none, or raises."""
+
+    @abstractmethod
+    def may_lack(self, module: str, name: str) -> bool:
+        """Of a name whose value is not known: nothing says that the module has it."""
+
+    @abstractmethod
     def import_value(self, module: str, imported: ImportedName) -> Value:
         """What an import statement binds; Unknown where the module is not there."""
 
@@ -167,6 +175,10 @@ class Machine(Budget):
     def at_module_level(self, of_library: bool = False) -> AbstractContextManager[None]:
         """What is made inside lies in the base, and outlives the prediction; its steps are its own, with a limit of
         their own."""
+
+    @abstractmethod
+    def with_own_steps(self, of_library: bool = False) -> AbstractContextManager[None]:
+        """The steps that are done inside are counted apart, with a limit of their own."""
 
     # ---- attributes, items, operators ------------------------------------------------------------------------------
 

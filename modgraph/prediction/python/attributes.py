@@ -213,17 +213,15 @@ def _of_module(machine: Machine, value: ModuleReference, name: str) -> Value | N
         return machine.module_dict(value.name)
     found = machine.module_attribute(value.name, name)
     if found is not None:
+        if type(found) is Unknown and machine.may_lack(value.name, name):
+            machine.may_refuse("AttributeError")
         return found
-    source = machine.finder.source(value.name)
-    if source is not None and "__getattr__" in source.index.bound:
-        getter = machine.global_name(value.name, "__getattr__")
-        if getter is not None:
-            try:
-                return machine.call(getter, (Constant(name),))
-            except Raised:
-                pass  # a namespace may be filled in ways that the source does not show
+    given = machine.from_getter(value.name, name)
+    if given is not None:
+        return given
     if machine.lacks(value.name, name):
         return None
+    machine.may_refuse("AttributeError")
     return machine.unknown(f"{value.name}.{name} is not found in its source")
 
 

@@ -20,7 +20,6 @@ from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
     DELETED,
     NONE,
-    OPEN,
     TRUE,
     Address,
     Choice,
@@ -273,7 +272,7 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
             if isinstance(owner := item.attributes.get(VIEW_OF), Address):
                 weak_updates.set_in_dict(machine, owner, why, new)
             elif isinstance(owner, ModuleReference):
-                machine.state.globals[(owner.name, OPEN)] = why
+                weak_updates.set_in_namespace(machine, owner.name, why, new)
         else:
             item.entries[key] = new
             _write_through(machine, item, key, new)

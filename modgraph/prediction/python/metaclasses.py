@@ -173,16 +173,10 @@ _PLAIN_DICTS = (KnownClass("builtins.dict"), KnownClass("collections.OrderedDict
 def _is_prepared_empty(machine: Machine, cls: ClassValue, meta: ClassValue, prepare: Value) -> bool:
     """What `__prepare__` gives is certainly a new dict with nothing in it: it is called again, and the outcome
     forgotten."""
-    item = machine.state.read(cls.address)
-    assert isinstance(item, ClassObject)
-    given: tuple[Value, ...] = (Constant(classes.short_name(cls)), TupleValue(item.bases))
-    if isinstance(prepare, ClassMethod):
-        given = (meta, *given)
-    function = prepare.function if isinstance(prepare, (ClassMethod, StaticMethod)) else prepare
     before, since = machine.state, machine.base.next_index
     machine.state = before.fork()
     try:
-        made = machine.call(function, given)
+        made = machine.call(_function_of(prepare), _given(machine, cls, meta, prepare))
         held = machine.state.find(made, DictObject)
     except Raised:
         return False
@@ -191,6 +185,31 @@ def _is_prepared_empty(machine: Machine, cls: ClassValue, meta: ClassValue, prep
     if held is None or not isinstance(made, Address) or made.index < since:
         return False
     return not held.entries and held.open is None and held.cls in _PLAIN_DICTS
+
+
+def prepare(machine: Machine, cls: ClassValue) -> None:
+    """Puts what `__prepare__` of the metaclass gives into the namespace of a class whose body is not executed yet."""
+    meta = metaclass_of(machine, cls)
+    found = _own(machine, meta, "__prepare__") if isinstance(meta, ClassValue) else None
+    if found is None or meta is None:
+        return
+    made = machine.call(_function_of(found), _given(machine, cls, meta, found))
+    held = machine.state.find(made, DictObject)
+    if held is not None and held.cls in _PLAIN_DICTS:
+        entries = {each.value: value for each, value in held.entries.items() if isinstance(each, Constant)}
+        namespace = machine.state.change(cls.address, ClassObject).namespace
+        namespace.update({name: value for name, value in entries.items() if isinstance(name, str)})
+
+
+def _function_of(prepare: Value) -> Value:
+    return prepare.function if isinstance(prepare, (ClassMethod, StaticMethod)) else prepare
+
+
+def _given(machine: Machine, cls: ClassValue, meta: Value, prepare: Value) -> tuple[Value, ...]:
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    given: tuple[Value, ...] = (Constant(classes.short_name(cls)), TupleValue(item.bases))
+    return (meta, *given) if isinstance(prepare, ClassMethod) else given
 
 
 @models("builtins.type.__prepare__")

@@ -24,6 +24,7 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     FunctionValue,
     KnownFunction,
+    ModuleReference,
     PartialValue,
     PropertyValue,
     StaticMethod,
@@ -62,6 +63,8 @@ def set_name(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
         machine.on_each(value, lambda each: set_name(machine, each, why, new))
     elif isinstance(value, ClassValue):
         _set_in_class(machine, value, why, new)
+    elif isinstance(value, ModuleReference):
+        set_in_namespace(machine, value.name, why, new)
     elif isinstance(value, Address):
         item = machine.state.read(value)
         if isinstance(item, ModuleObject):
@@ -133,6 +136,9 @@ def delete_name(machine: Machine, value: Value, why: Unknown) -> None:
     if isinstance(value, ClassValue):
         _delete_in_class(machine, value, why)
         return
+    if isinstance(value, ModuleReference):
+        delete_in_namespace(machine, value.name, why)
+        return
     item = machine.state.find(value, ModuleObject) or machine.state.find(value, InstanceObject)
     if item is None or why.text is None or not isinstance(value, Address):
         machine.expose([value], why)
@@ -144,6 +150,57 @@ def delete_name(machine: Machine, value: Value, why: Unknown) -> None:
     if isinstance(changed, ModuleObject):
         for store in (changed.modules, changed.parameters, changed.buffers):
             _may_be_gone(store, why)
+
+
+def set_in_namespace(machine: Machine, module: str, why: Unknown, new: Value) -> None:
+    """vars(module)[?] = new, of a module of Python: there may be another name. A value may have taken the place of a
+    value, a class that of a class; if classes and modules may have been replaced by anything, that is told."""
+    kept: list[str] = []
+    for name, held in _bound_in(machine, module, why).items():
+        if _may_replace(machine, held, new):
+            machine.state.globals[(module, name)] = _either(machine, held, new, why)
+        elif isinstance(new, Unknown):
+            kept.append(name)
+    if kept:
+        machine.problem(f"a name of {module} may be another, as {kept[0]!r}: {why.reason}")
+    before = machine.state.globals.get((module, OPEN)) or machine.base.globals.get((module, OPEN))
+    opened = points_to.either_of(why, (new,))
+    machine.state.globals[(module, OPEN)] = opened if before is None else partial_texts.plainly(opened)
+
+
+def _may_replace(machine: Machine, held: Value, new: Value) -> bool:
+    if isinstance(new, Choice):
+        return any(_may_replace(machine, held, each) for each in new.alternatives)
+    is_code = machine.is_class(held) or isinstance(held, ModuleReference)
+    if isinstance(new, Unknown):
+        return not is_code
+    if is_code:
+        return isinstance(new, ModuleReference) if isinstance(held, ModuleReference) else machine.is_class(new)
+    return _is_function(held) == _is_function(new)
+
+
+def delete_in_namespace(machine: Machine, module: str, why: Unknown) -> None:
+    """del vars(module)[?]."""
+    machine.may_fail("AttributeError")
+    absent = replace(why, optional=True, text=None)
+    for name, held in _bound_in(machine, module, why).items():
+        machine.state.globals[(module, name)] = points_to.either_of(absent, (held,))
+
+
+def _bound_in(machine: Machine, module: str, why: Unknown) -> dict[str, Value]:
+    """The names of a module that the one that is not known may be. An installed package has too many to ask for each:
+    what becomes of it is told."""
+    if module not in machine.modules.whole:
+        machine.problem(f"which name of {module} is changed is not known: {why.reason}")
+        return {}
+    bound = [name for held in (machine.base.globals, machine.state.globals) for owner, name in held if owner == module]
+    source = machine.modules.whole[module].source
+    values = {
+        name: machine.global_name(module, name)
+        for name in dict.fromkeys([*source.index.names, *bound])
+        if name != OPEN and partial_texts.may_be(why, name)
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def set_in_dict(machine: Machine, value: Address, why: Unknown, new: Value) -> None:

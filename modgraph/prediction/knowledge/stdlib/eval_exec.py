@@ -9,10 +9,10 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_EVALUATED_CHAIN, MAX_EVALUATED_DEPTH, MAX_EVALUATED_TEXT
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import DictObject, EnvironmentObject
+from modgraph.prediction.domain.objects import VIEW_OF, DictObject, EnvironmentObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import NONE, OPEN, Constant, Unknown, Value
-from modgraph.prediction.python import items
+from modgraph.prediction.domain.values import NONE, Choice, Constant, ModuleReference, Unknown, Value
+from modgraph.prediction.python import items, weak_updates
 from modgraph.source import nodes
 from modgraph.source.parsed import Parsed
 from modgraph.source.reached import Reached
@@ -35,13 +35,17 @@ def evaluate(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.exec")
 def execute(arguments: Arguments, machine: Machine) -> Value:
+    text = arguments.get(0, "source", NONE)
+    if isinstance(text, Choice):
+        given = arguments.positional[1:]
+        return machine.distribute(text, lambda each: execute(replace(arguments, positional=(each, *given)), machine))
     frame = _prepared(machine, arguments)
     if isinstance(frame, Unknown):
         top = machine.frames[-1]
-        given = [value for value in (*arguments.positional[1:], top.receiver) if value is not None]
-        machine.expose(given, frame)
-        if top.is_of_module:
-            machine.state.globals[(top.module, OPEN)] = frame
+        passed = [value for value in (*arguments.positional[1:], top.receiver) if value is not None]
+        machine.expose(passed, frame)
+        for module in _namespaces(machine, arguments, top):
+            weak_updates.set_in_namespace(machine, module, frame, frame)
         return frame
     machine.frames.append(frame)
     try:
@@ -56,6 +60,15 @@ def execute(arguments: Arguments, machine: Machine) -> Value:
     elif machine.frames[-1].is_of_module and isinstance(made, EnvironmentObject):
         machine.state.globals.update({(frame.module, name): value for name, value in made.names.items()})
     return NONE
+
+
+def _namespaces(machine: Machine, arguments: Arguments, top: Frame) -> list[str]:
+    """The modules whose names a text may bind."""
+    if len(arguments.positional) < 2 and not arguments.keywords:
+        return [top.module] if top.is_of_module else []
+    held = [machine.state.find(each, DictObject) for each in (*arguments.positional, *arguments.keywords.values())]
+    owners = [each.attributes.get(VIEW_OF) for each in held if each is not None]
+    return [owner.name for owner in owners if isinstance(owner, ModuleReference)]
 
 
 def _depth(text: str) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from modgraph.prediction.code import calls, functions, names, namespaces
+from modgraph.prediction.code import calls, functions, imports, names, namespaces, whole_modules
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     VIEW_OF,
+    ClassObject,
     DictObject,
     EnvironmentObject,
     IteratorObject,
@@ -184,12 +185,35 @@ def delattr_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.super")
 def super_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) == 2:
+        _require_kin(machine, *arguments.positional)
         return SuperValue(*arguments.positional)
     frame = machine.frames[-1]
     owner = frame.function.owner if frame.function is not None else None
     if owner is None or frame.receiver is None:
         return machine.unknown("super() outside a method")
     return SuperValue(owner, frame.receiver)
+
+
+def _require_kin(machine: Machine, cls: Value, receiver: Value) -> None:
+    """Of `super(cls, receiver)`.
+
+    Raises:
+        Raised: TypeError, where the receiver is of another class that has the name which `cls` had.
+    """
+    of = receiver if machine.is_class(receiver) else machine.class_of(receiver)
+    mro = machine.mro(of) if isinstance(of, ClassValue) else ()
+    if not isinstance(cls, ClassValue) or not all(isinstance(each, (ClassValue, KnownClass)) for each in (of, *mro)):
+        return
+    place = _place(machine, cls)
+    if place is not None and mro and cls not in mro and place not in [_place(machine, each) for each in mro]:
+        raise machine.raises("TypeError", "super(type, obj): obj must be an instance or subtype of type")
+
+
+def _place(machine: Machine, cls: Value) -> tuple[str, str, int] | None:
+    """Where a class is defined."""
+    item = machine.state.read(cls.address) if isinstance(cls, ClassValue) else None
+    definition = item.definition if isinstance(item, ClassObject) else None
+    return (definition.module, definition.qualname, definition.parsed.first_line) if definition is not None else None
 
 
 @models("builtins.type", "abc.ABCMeta")
@@ -267,6 +291,8 @@ def _cheap(machine: Machine, module: str, name: str) -> bool:
 @models("builtins.dir")
 def dir_(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.get(0, "object", NONE)
+    if not arguments.positional and machine.frames[-1].is_of_module:
+        of = ModuleReference(machine.frames[-1].module)
     if isinstance(of, ModuleReference):
         return namespaces.directory(machine, of.name)
     return machine.unknown("dir() is not modelled", of)
@@ -447,8 +473,18 @@ def import_module(arguments: Arguments, machine: Machine) -> Value:
         parts = package.value.split(".")
         name = ".".join([*parts[: len(parts) - level + 1], name.lstrip(".")])
     machine.note_import(name)
+    imports.execute(machine, machine.frames[-1], name)
     top = arguments.function == "__import__"
     return names.import_name(machine, name, None, name.partition(".")[0] if top else "")
+
+
+@models("importlib.reload")
+def reload_module(arguments: Arguments, machine: Machine) -> Value:
+    module = arguments.positional[0]
+    if isinstance(module, ModuleReference):
+        whole_modules.reload(machine, module.name)
+        return module
+    return machine.unknown("which module is executed once more is not known", module)
 
 
 @models("types.FunctionType", "types.LambdaType")
