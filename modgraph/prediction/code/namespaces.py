@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.code import star_imports
 from modgraph.prediction.code.import_order import is_installed
-from modgraph.prediction.domain.limits import MAX_NAMESPACE
+from modgraph.prediction.domain.limits import ITEMS_OF_A_CONSTANT, MAX_NAMESPACE
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.domain.values import OPEN, ClassValue, Constant, ModuleReference, Unknown, Value
 from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
@@ -215,6 +215,7 @@ def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
     if len(found) > MAX_NAMESPACE:
         return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
     machine.spend(len(found) // _NAMES_OF_A_UNIT)
+    machine.makes(len(found) * ITEMS_OF_A_CONSTANT)
     return list(found), None if is_whole else machine.unknown(f"the namespace of {module} may hold more")
 
 
