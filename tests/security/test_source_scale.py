@@ -286,6 +286,16 @@ def test_star_imports_behind_many_names_are_counted(tmp_path: Path, monkeypatch:
     assert work[1] - work[0] > 4 * (200 * 200 - 100 * 100)
 
 
+def test_keys_of_a_template_that_are_not_closed_are_counted(tmp_path: Path) -> None:
+    """Each is looked for to the end of the text."""
+    work = []
+    for n in (2_000, 4_000):
+        text = SHAPES["long_text"](1)["model.py"] + f"        self.b = {'%(' * n!r} % unknown()\n"
+        target = parse_target(f"{written(tmp_path / str(n), {'model.py': text})}:Net")
+        work.append(predict_target(target).machine.work)
+    assert work[1] - work[0] > (4_000 * 8_000 - 2_000 * 4_000) / 2_000
+
+
 def test_a_stop_is_heard_where_statements_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of modules and of class bodies make no steps."""
     from modgraph.prediction.domain import stopping

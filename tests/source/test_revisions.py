@@ -73,9 +73,10 @@ def test_the_working_directory_and_the_search_path_are_those_of_the_revision(rep
     with files_of(revision) as files:
         assert (files.cwd / "model.py").is_file()
         own, foreign = str(repository / "src"), "/usr/lib/python3"
-        assert files.search_path([own, foreign]) == [str(files.cwd), str(files.root / "src"), foreign]
+        ours = [str(files.cwd), str(files.root / "src"), str(files.root)]
+        assert files.search_path([own, foreign]) == [*ours, foreign]
         environment = str(repository / ".venv" / "lib" / "site-packages")
-        assert files.search_path([environment]) == [str(files.cwd), str(files.root / "src"), environment]
+        assert files.search_path([environment]) == [*ours, environment]
 
 
 def test_a_link_does_not_lead_out_of_the_folder(repository: Path, tmp_path: Path):

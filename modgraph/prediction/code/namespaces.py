@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.prediction.code import moved_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.calling import Raised
-from modgraph.prediction.domain.limits import MAX_NAMESPACE
+from modgraph.prediction.domain.limits import ITEMS_OF_A_CONSTANT, MAX_NAMESPACE
 from modgraph.prediction.domain.loaded import Whole
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.domain.values import (
@@ -271,6 +271,7 @@ def _names(machine: Machine, module: str) -> tuple[list[str], Unknown | None]:
     if len(found) > MAX_NAMESPACE:
         return [], machine.unknown(Reached(f"more than {MAX_NAMESPACE} names in {module}"))
     machine.spend(len(found) // _NAMES_OF_A_UNIT)
+    machine.makes(len(found) * ITEMS_OF_A_CONSTANT)
     why = None if is_whole else machine.unknown(f"the namespace of {module} may hold more")
     whole = machine.modules.whole.get(module)
     return (list(found), why) if whole is None else _bound_so_far(machine, whole, found, why)

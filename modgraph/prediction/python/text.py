@@ -341,6 +341,10 @@ _WITHOUT_A_FORMAT = (
 _CONVERSION = re.compile(r"%(%)|%(?:\([^)]*\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?[a-zA-Z]")
 
 
+_LOOKED_AT_IN_A_UNIT = 2_000
+"""Characters of a template that are looked at in one unit of work."""
+
+
 def _literals(template: str) -> list[str]:
     """What stands literally in a template of %, and "" for each of its places."""
     found: list[str] = []
@@ -355,6 +359,7 @@ def _literals(template: str) -> list[str]:
 
 def percent(machine: Machine, template: str, value: Value) -> Value:
     """template % value."""
+    machine.spend(template.count("%(") * len(template) // _LOOKED_AT_IN_A_UNIT)  # a key may go on to the end
     found = plain(machine, value)
     try:
         if found is None:
