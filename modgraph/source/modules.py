@@ -43,6 +43,7 @@ UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
 UNITS_READ_AGAIN, DEPTHS_OF_A_READING = 2, 10
 """Units of reading a word again, and levels of nodes inside each other that cost as much: see `nesting.py`."""
 
+_CALLING_ANNOTATION = re.compile(r"[^=:]*:[^=]*\(")
 _WORD = re.compile(r"[^\W\d]\w*")
 MAX_PARSED_TOKENS = 300_000
 """The same of all statements that are parsed for one prediction; libcst takes up to 3 KB for each, and keeps it."""
@@ -310,8 +311,9 @@ class SourceModule:
 
     def literal(self, statement: Statement) -> tuple[str, object] | None:
         """Name and value of a statement that gives one name a plain literal, as most of a config class do, or a long
-        list of such: no tree of libcst is needed for it, and making one takes a hundred times as long."""
-        if statement.kind != "assign":
+        list of such: no tree of libcst is needed for it, and making one takes a hundred times as long. Not of one whose
+        annotation calls something."""
+        if statement.kind != "assign" or _CALLING_ANNOTATION.match(self.lines[statement.first_line - 1]):
             return None
         found = assigned_literal(self.lines[statement.first_line - 1 : statement.last_line])
         return found if found is not None and found[0] in statement.names else None

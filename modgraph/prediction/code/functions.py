@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import allowances, names, whole_modules
+from modgraph.prediction.code import allowances, annotation_calls, names, whole_modules
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
@@ -54,6 +54,7 @@ _EVERY_CLASS = ("__init_subclass__", "__class_getitem__", "__new__")
 def define_function(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Value:
     """The value of a `def` statement, decorators applied."""
     value: Value = _function_value(machine, frame, node, node.name)
+    annotation_calls.of_function(machine, frame, node)
     if frame.class_scope is not None and node.name in _EVERY_CLASS:
         value = StaticMethod(value) if node.name == "__new__" else ClassMethod(value)
     return decorate(machine, frame, node.decorators, value)

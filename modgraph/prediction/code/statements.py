@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.code import (
+    annotation_calls,
     contexts,
     control,
     functions,
@@ -187,6 +188,8 @@ def _assign(machine: Machine, frame: Frame, node: nodes.Assign) -> Outcome:
 def _annotated(machine: Machine, frame: Frame, node: nodes.AnnAssign) -> Outcome:
     if node.value is not None:
         targets.assign(machine, frame, node.target, machine.evaluate(frame, node.value))
+    if frame.function is None:
+        annotation_calls.of_name(machine, frame, node.annotation)
     return "normal"
 
 

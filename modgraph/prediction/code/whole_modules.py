@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _PROGRAM = re.compile(r"if\s+(?:(__name__)\s*==\s*(?:'__main__'|\"__main__\")|(?:(\w+)\.)?TYPE_CHECKING)\s*:")
 _TYPINGS = ("typing", "typing_extensions")
 _TEXT = re.compile(r"[rRuU]{0,2}[\"']")
+_CALLING_ANNOTATION = re.compile(r"(?::|->)[\w.\[\], |]*\w\(")
 _WORD = re.compile(r"[^\W\d]\w*")
 _ASKED_IN_A_UNIT = 16
 """Names or modules that are looked at in one unit of work."""
@@ -383,6 +384,8 @@ def function_waits(machine: Machine, source: SourceModule, statement: Statement)
     if any(each not in _PLAIN_DECORATORS or each in source.index.bound for each in decorators) or definition.inline:
         return False
     if definition.name in ("__init_subclass__", "__set_name__") or definition.defaults is None:
+        return False
+    if _CALLING_ANNOTATION.search(_header(source, statement)):
         return False
     return all(_is_the_same_later(machine, source, each, statement.first_line) for each in definition.defaults)
 
