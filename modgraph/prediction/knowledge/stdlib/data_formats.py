@@ -5,7 +5,6 @@ Source: the parsers themselves, asked for the plain values of the very text.
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import json
 import re
@@ -158,7 +157,7 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         if name not in _LOADERS:
             return machine.unknown("which YAML loader it is is not known", loader)
         wanted = _LOADERS[name]
-    if isinstance(given.value, bytes) and given.value.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if isinstance(given.value, bytes) and given.value.startswith(_OF_UTF_16):
         return machine.unknown("a YAML text in UTF-16 is not read")
     if "<<" in str(given.value) and str(given.value).count("*") > _MOST_MERGED:
         return machine.unknown(Reached(f"a YAML text that merges more than {_MOST_MERGED} mappings"))
@@ -187,6 +186,10 @@ _MOST_MERGED = 24
 
 _MOST_LOOKED_THROUGH = 50_000_000
 """Brackets that are open, times characters: YAML's scanner looks through the former at each token."""
+
+
+_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How bytes begin that YAML reads in another encoding than ASCII's."""
 
 
 def _open_brackets(text: str) -> int:
