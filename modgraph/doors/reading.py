@@ -104,6 +104,15 @@ def kernel_text(path: str | os.PathLike[str]) -> str:
         os.close(handle)
 
 
+def link_text(path: str | os.PathLike[str]) -> str:
+    """What a link says; where that leads is not looked at.
+
+    Raises:
+        OSError: there is no link.
+    """
+    return os.readlink(os.fspath(path))
+
+
 def repository_of(folder: str) -> str | None:
     """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
     while True:

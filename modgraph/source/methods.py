@@ -15,6 +15,7 @@ from modgraph.source.bases import BaseResolver
 from modgraph.source.index import Definition
 from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
+from modgraph.source.quiet import literal_value
 from modgraph.source.roots import find_source
 from modgraph.source.syntax import FunctionNode, top_level
 from modgraph.source.targets import Target
@@ -195,7 +196,7 @@ def _method(nodes: Sequence[FunctionNode]) -> _Method:
 def _left_open(default: ast.expr) -> ast.expr:
     """`...` in place of a literal."""
     try:
-        ast.literal_eval(default)
+        literal_value(ast.unparse(default))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return default
     return ast.Constant(...)

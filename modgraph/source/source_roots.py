@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from modgraph.doors.borders import TOML_FILES, border_below, project_folders
@@ -45,7 +44,7 @@ def roots_around(folder: str) -> Roots:
             around = _around("" if below == os.curdir else below)
             saying = {each: [os.path.join(top, each, name) for name in PROJECT_FILES] for each in around}
             projects = [each for each, files in saying.items() if any(map(os.path.isfile, files))]
-            found += source_roots(Path(top), around[0], projects, ())
+            found += source_roots(top, around[0], projects, ())
             asked += [file for files in saying.values() for file in files]
             asked += [os.path.join(top, each, "src") for each in around]
     return Roots(tuple(dict.fromkeys(found)), tuple(asked))
@@ -58,7 +57,7 @@ def with_source_roots(search: Sequence[str], folder: str) -> tuple[str, ...]:
     return (*search[:place], *roots, *search[place:])
 
 
-def source_roots(top: Path, below: str, projects: Iterable[str], foreign: Sequence[str]) -> list[str]:
+def source_roots(top: str | os.PathLike[str], below: str, projects: Iterable[str], foreign: Sequence[str]) -> list[str]:
     """The directories, nearest first.
 
     Args:
@@ -67,14 +66,14 @@ def source_roots(top: Path, below: str, projects: Iterable[str], foreign: Sequen
         projects: folders of projects, relative to `top`. One that is not around `below` counts where it is installed.
         foreign: directories of the search path that are not the repository's: where it would be installed.
     """
-    around = _around(below)
+    top, around = os.fspath(top), _around(below)
     found = [root for folder in around if not folder or folder in projects for root in _roots(top, folder, at=True)]
     others = sorted(set(projects) - set(around))
     if others:
         installed = _installed(foreign)
-        named = [folder for folder in others if _name(_toml(top / folder, top)) in installed]
+        named = [folder for folder in others if _name(_toml(os.path.join(top, folder), top)) in installed]
         found += [root for folder in named for root in _roots(top, folder)]
-    return list(dict.fromkeys(map(str, found)))
+    return list(dict.fromkeys(found))
 
 
 def _around(below: str) -> list[str]:
@@ -85,27 +84,29 @@ def _around(below: str) -> list[str]:
     return around
 
 
-def _roots(top: Path, folder: str, *, at: bool = False) -> list[Path]:
+def _roots(top: str, folder: str, *, at: bool = False) -> list[str]:
     """Of one project; its own folder where nothing else is there, or at its own files: scripts are started in it."""
-    found: list[Path] = []
-    for said in ("src", *_said(_toml(top / folder, top).get("tool"))):
+    found: list[str] = []
+    own = os.path.normpath(os.path.join(top, folder))
+    for said in ("src", *_said(_toml(own, top).get("tool"))):
         place = os.path.normpath(os.path.join(folder, said))
         if os.path.isabs(place) or place.split(os.sep)[0] == os.pardir:
             continue
-        root = top / place
-        while root != top and os.path.isfile(root / "__init__.py"):  # a package itself
-            root = root.parent
+        root = os.path.normpath(os.path.join(top, place))
+        while root != top and os.path.isfile(os.path.join(root, "__init__.py")):  # a package itself
+            root = os.path.dirname(root)
         if os.path.isdir(root) and border_below(top).holds(root):  # a link may lead elsewhere
             found.append(root)
-    return [*found, top / folder] if at or not found else found
+    return [*found, own] if at or not found else found
 
 
-def _toml(folder: Path, top: Path) -> dict[str, Any]:
+def _toml(folder: str, top: str) -> dict[str, Any]:
     """Its pyproject.toml; empty where there is none that can be read, or a link that leads out of the repository."""
-    if not border_below(top).admits(folder / PROJECT_FILES[0], TOML_FILES):
+    file = os.path.join(folder, PROJECT_FILES[0])
+    if not border_below(top).admits(file, TOML_FILES):
         return {}
     try:
-        return read_toml(read(folder / PROJECT_FILES[0], CONFIG_BYTES).decode("utf-8"))
+        return read_toml(read(file, CONFIG_BYTES).decode("utf-8"))
     except (OSError, ValueError):
         return {}
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from modgraph.doors.borders import PYTHON_FILES, Border, border_around
-from modgraph.doors.reading import lies_in
+from modgraph.doors.reading import lies_in, link_text
 from modgraph.source.cache_home import analysing
 
 _LIBRARY = os.path.dirname(os.__file__)
@@ -124,7 +124,7 @@ def refused(path: str, name: str) -> str:
     what += "" if is_link else " and is not read"
     place = path
     with contextlib.suppress(OSError):  # as the link says it: what lies behind is not looked at
-        place = os.path.normpath(os.path.join(folder, os.readlink(path))) if is_link else path
+        place = os.path.normpath(os.path.join(folder, link_text(path))) if is_link else path
     home = _imported_from(place, name)
     if home is None:
         instead = f"copy it to this place or install it: no PYTHONPATH leads to it as {name}"

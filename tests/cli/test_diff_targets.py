@@ -175,4 +175,4 @@ def test_a_repository_below_the_configuration_is_not_that_of_the_targets(reposit
     git.commit("x.py", "", cwd=inner)
     monkeypatch.chdir(inner)
     assert main(["diff", "other"]) == 2
-    assert "'other' is no revision of this repository" in capsys.readouterr().err
+    assert "no target was named" in capsys.readouterr().err  # what stands above a repository does not govern it

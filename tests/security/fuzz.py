@@ -120,13 +120,16 @@ def serve(seed: int, corpus: Sequence[str]) -> None:
     from modgraph.cli import main  # costs what it costs before the first source
 
     files = corpus_files(corpus)
-    with tempfile.TemporaryDirectory(prefix="modgraph-fuzz-") as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="modgraph-fuzz-") as name,
+        tempfile.TemporaryDirectory(prefix="modgraph-fuzz-cache-") as cache,  # one beside the sources might be theirs
+    ):
         top = Path(os.path.realpath(name))
         folder = top / "run"
         folder.mkdir()
         os.chdir(folder)
-        os.environ["MODGRAPH_CACHE"] = str(top / "cache")  # one within the working directory might be the project's
-        watch = _Watch([str(top)])
+        os.environ["MODGRAPH_CACHE"] = os.path.realpath(cache)
+        watch = _Watch([str(top), os.path.realpath(cache)])
         for line in sys.stdin:
             number = int(line)
             faults, statuses = _run(main, source_of(seed, number, files), folder, watch)

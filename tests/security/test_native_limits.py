@@ -207,7 +207,8 @@ def test_directories_are_told_from_tables_inside_each_other(tmp_path: Path) -> N
     (tmp_path / "pyproject.toml").write_text(
         '[tool.a]\nwhere = ["one", "two"]\n[tool.a.b.c]\npackages = ["three/x"]\n[[tool.d]]\npackage-dir = {"" = "four"}\n'
     )
-    assert source_roots(tmp_path, "", [""], []) == [str(tmp_path / name) for name in ("one", "two", "three", "four")]
+    said = [str(tmp_path / name) for name in ("one", "two", "three", "four")]
+    assert source_roots(tmp_path, "", [""], []) == [*said, str(tmp_path)]
 
 
 # ---- JSON --------------------------------------------------------------------------------------------------------------

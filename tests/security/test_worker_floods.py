@@ -349,7 +349,7 @@ def test_an_outcome_whose_files_are_something_else_is_none(
     told = tasks._told(tmp_path)
     assert told is not None
     assert dict(told.files) == {"net.svg": b"<svg/>"}
-    monkeypatch.setattr(tasks, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(tasks, "MAX_BYTES", 1000)
     place = tmp_path / "files" / "other"
     if kind == "link":
         place.symlink_to("/etc/passwd")
