@@ -128,7 +128,7 @@ def serve(seed: int, corpus: Sequence[str]) -> None:
         folder = top / "run"
         folder.mkdir()
         os.chdir(folder)
-        os.environ["MODGRAPH_CACHE"] = os.path.realpath(cache)
+        os.environ["MODGRAPH_CACHE"] = os.path.join(os.path.realpath(cache), "kept")
         watch = _Watch([str(top), os.path.realpath(cache)])
         for line in sys.stdin:
             number = int(line)
