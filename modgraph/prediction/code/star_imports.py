@@ -78,7 +78,8 @@ def is_as_written(machine: Machine, module: str) -> bool:
     if whole is None:
         return True
     index = whole.source.index
-    if "__all__" not in index.bound and (module, "__all__") not in (*machine.base.globals, *machine.state.globals):
+    key = (module, "__all__")
+    if "__all__" not in index.bound and key not in machine.base.globals and key not in machine.state.globals:
         return True
     names, why = listed(machine, module)
     if why is not None or names != list(index.exported or ()) or not _is_written_out(whole.source):
