@@ -22,6 +22,22 @@ from modgraph.source.targets import parse_target
 
 contradictions = runpy.run_path(str(Path(__file__).with_name("undecided.py")))["contradictions"]
 
+_NET = """
+from torch import nn
+{head}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sure = nn.Linear(1, 1)
+        {body}
+"""
+
+
+def net_text(head: str, body: str) -> str:
+    """The text of a module with a `Net`: what stands before the class, and the end of its constructor."""
+    return _NET.format(head=head, body=body)
+
+
 TEXTS = ("", "1", "b")
 """What the file `x` holds, in turn: files that read it do not know."""
 

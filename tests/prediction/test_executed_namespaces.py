@@ -8,23 +8,16 @@ from typing import Any
 
 import pytest
 
+from tests.prediction.projects import net_text
+
 pytestmark = pytest.mark.needs_torch
 
 FLAG = "open('x').read()"
-NET = """
-from torch import nn
-{head}
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.sure = nn.Linear(1, 1)
-        {body}
-"""
 B = "W = 6\nV = 7\n_X = 8\ndef _mk(): return 4\n"
 
 
 def _net(head: str, body: str) -> str:
-    return NET.format(head=head, body=body)
+    return net_text(head, body)
 
 
 BEFORE = "V = 1\n_X = 2\ndef _mk(): return 3\n"

@@ -7,17 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.prediction.projects import net_text
+
 pytestmark = pytest.mark.needs_torch
 
-NET = """
-from torch import nn
-{head}
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.sure = nn.Linear(1, 1)
-        {body}
-"""
 COUNTED = "n = 0\ndef __getattr__(name):\n    global n\n    n += 1\n    {0}return n\n"
 NOT_SPECIAL = "if name.startswith('__'): raise AttributeError(name)\n    "
 READ = "self.b = nn.Linear(lib.n + 1, a)"
@@ -26,7 +19,7 @@ WIDTH = "self.a = nn.Linear(2, W)"
 
 
 def _net(head: str, body: str = READ) -> dict[str, str]:
-    return {"net.py": NET.format(head=head, body=body)}
+    return {"net.py": net_text(head, body)}
 
 
 GETTERS = {

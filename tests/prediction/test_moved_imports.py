@@ -7,19 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.prediction.projects import net_text
+
 pytestmark = pytest.mark.needs_torch
 
-NET = """
-from torch import nn
-import reg, sys, os, importlib
-{head}
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.sure = nn.Linear(1, 1)
-        self.n = nn.Linear(reg.N, 1)
-        {body}
-"""
 M = "import reg\nreg.N += 1\nV = reg.N\n"
 READ = "self.a = nn.Linear(V, 1)"
 HERE = "os.path.join(os.path.dirname(os.path.abspath(__file__)), 'sub')"
@@ -27,7 +18,8 @@ TRY = "try:\n    from {0} import V\nexcept ImportError:\n    V = 9"
 
 
 def _net(head: str, body: str = READ) -> dict[str, str]:
-    return {"net.py": NET.format(head=head, body=body)}
+    own = f"self.n = nn.Linear(reg.N, 1)\n        {body}"
+    return {"net.py": net_text(f"import reg, sys, os, importlib\n{head}", own)}
 
 
 OTHER = {"sub/m.py": "V = 4\n"}
@@ -86,6 +78,6 @@ def test_a_path_that_leads_to_no_other_module_leaves_all_known(
     claims_of_project_that_fail: Callable[[dict[str, str]], list[Any]], predict_source: Callable[..., Any]
 ) -> None:
     text = "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nimport m\n"
-    text += NET.format(head="", body="self.b = nn.Linear(m.V, 1)")
+    text += _net("", "self.b = nn.Linear(m.V, 1)")["net.py"]
     assert not claims_of_project_that_fail({"reg.py": "N = 1\n", "m.py": M, "net.py": text, "sub/other.py": ""})
     assert predict_source(text).complete

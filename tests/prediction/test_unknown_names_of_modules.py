@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.prediction.projects import net_text
+
 pytestmark = pytest.mark.needs_torch
 
 LIB = """
@@ -16,22 +18,11 @@ V = 4
 def f(): return 2
 class A: w = 1
 """
-NET = """
-from torch import nn
-import lib
-x = open("x").read()
-{head}
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.sure = nn.Linear(1, 1)
-        {body}
-"""
 READ = "self.a = nn.Linear(lib.W, lib.f())"
 
 
 def _net(head: str, body: str = READ) -> dict[str, str]:
-    return {"net.py": NET.format(head=head, body=body)}
+    return {"net.py": net_text(f"import lib\nx = open('x').read()\n{head}", body)}
 
 
 def _trying(read: str, error: str) -> str:
