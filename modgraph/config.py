@@ -96,20 +96,28 @@ class Configs:
         return found
 
     def _of_folder(self, folder: str) -> Config | ConfigError:
-        if folder not in self._of:
-            found: Config | ConfigError | None
-            try:
-                found = _found(folder)
-            except ConfigError as error:
-                found = error
-            above = os.path.dirname(folder)
-            if isinstance(found, ConfigError):
+        """A loop, and not a call for each folder above: a tree may be deeper than Python's stack."""
+        passed: list[str] = []
+        while folder not in self._of:
+            found = self._decided_at(folder)
+            if found is not None:
                 self._of[folder] = found
-            elif found is not None or above == folder or leads_out(folder, above):
-                self._of[folder] = self._changed(found or Config())
             else:
-                self._of[folder] = self._of_folder(above)
+                passed.append(folder)
+                folder = os.path.dirname(folder)
+        self._of.update(dict.fromkeys(passed, self._of[folder]))
         return self._of[folder]
+
+    def _decided_at(self, folder: str) -> Config | ConfigError | None:
+        """What holds for a folder without a look at those above it; None where it is what holds for the one above."""
+        try:
+            found = _found(folder)
+        except ConfigError as error:
+            return error
+        above = os.path.dirname(folder)
+        if found is None and above != folder and not leads_out(folder, above):
+            return None
+        return self._changed(found or Config())
 
     def _changed(self, config: Config) -> Config:
         return config.with_(**self._above) if self._above else config

@@ -93,6 +93,10 @@ def holds_many(folder: str) -> bool:
 def leads_out(folder: str, above: str) -> bool:
     """Whether the step from a folder to the one above it, as they are written, leaves a repository: what is found there
     belongs to somebody else. A folder outside of any is left by none."""
+    # What is the top of nothing lies in what holds the folder above: no search, which costs as much as it lies deep.
+    is_no_top = not os.path.islink(folder) and not os.path.lexists(os.path.join(folder, ".git"))
+    if is_no_top and "modgraph-" not in os.path.basename(folder):
+        return False
     top = _top(os.path.realpath(folder))
     return top is not None and not lies_in(os.path.realpath(above), top)
 

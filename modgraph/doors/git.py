@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from modgraph.doors import temporary
+from modgraph.doors.processes import MARK, dismiss, start_keeper
 from modgraph.doors.programs import find
 from modgraph.doors.threads import start_thread
 from modgraph.errors import TargetError
@@ -264,12 +266,13 @@ def conversation(arguments: Sequence[str], cwd: str | Path, *, seconds: float | 
 
     Raises:
         TargetError: git is not installed, or cannot be started there.
-        ResourceError: there is no thread left that would end it in time.
+        ResourceError: there is no thread or process left that would end it in time.
     """
     found = find("git")
     if found is None:
         raise TargetError("a revision is read by git, which is not installed")
-    with temporary.file() as said:
+    mark = secrets.token_hex(16)
+    with temporary.file() as said, _kept(mark) as tell:
         try:
             process = subprocess.Popen(
                 [found, *GUARDS, *arguments],
@@ -277,17 +280,46 @@ def conversation(arguments: Sequence[str], cwd: str | Path, *, seconds: float | 
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
-                env=environment(),
+                env={**environment(), MARK: mark},
                 start_new_session=True,  # no terminal to ask on; and it ends with all of its children
             )
         except (OSError, ValueError) as error:
             raise TargetError(f"git cannot be started: {getattr(error, 'strerror', None) or error}") from error
         talk = Conversation(process, said, arguments[0], SECONDS if seconds is None else seconds)
         try:
+            tell(process.pid)
             talk.watch()
             yield talk
         finally:
             talk.close()
+
+
+@contextlib.contextmanager
+def _kept(mark: str) -> Iterator[Callable[[int], None]]:
+    """A git that is started in this context with that mark ends when this process does, however that is: what takes
+    its number.
+
+    The keeper is started beside git and not around it: nobody waits for it to begin, so that a short call takes no
+    longer. Its lifeline tells it of our end also where that came before.
+
+    Raises:
+        ResourceError: no process can be started.
+    """
+    if os.name != "posix":
+        yield lambda _number: None
+        return
+    keeper = start_keeper("end", [f"{MARK}={mark}"])
+    lifeline = keeper.stdin
+    assert lifeline is not None
+
+    def tell(number: int) -> None:
+        with contextlib.suppress(OSError):
+            os.write(lifeline.fileno(), b"%d\n" % number)
+
+    try:
+        yield tell
+    finally:
+        dismiss(keeper)
 
 
 def _refuse_distrust(answer: Answer) -> None:

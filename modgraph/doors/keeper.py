@@ -7,6 +7,8 @@ code and no module outside of the standard library, so nothing can hold it up.
 
 - `run FDS COMMAND...`: starts the command, ends it with everything that came of it, and writes its status to standard
   output. What the command prints goes to our standard error. FDS, separated by commas, are handed down.
+- `end MARK`: ends what our process has started itself with that in its environment: the group of processes that it
+  wrote to the lifeline, or, where our process ended before that, whatever has the mark.
 - `keep FOLDER`: says when it is ready, by one byte, and removes the folder.
 
 On Linux the keeper is the "child subreaper" of what it started: a process whose parent has ended becomes its child,
@@ -30,6 +32,8 @@ _END_SECONDS = 10.0
 _PAUSE_SECONDS = 0.001
 _REMOVALS = 50
 """Tries to remove a folder into which a process that is about to end may still write."""
+_LOOKS = 20
+"""For what was just being started when our process ended: until it is another program its environment is ours."""
 _NOT_STARTED = 127
 _LIFE_SECONDS = 1.0
 """How often a process looks whether its parent is there, where the system does not tell it."""
@@ -93,14 +97,42 @@ def _keep(folder: str) -> None:
     _wake_when_parent_ends()
     with contextlib.suppress(OSError):
         os.write(1, b"\n")
-    with contextlib.suppress(OSError):
-        while os.read(0, 1):
-            pass
+    _wait_for_end()
     for _ in range(_REMOVALS):
         if not os.path.lexists(folder):
             return
         remove_tree(folder)
         time.sleep(0.1)
+
+
+def _end(mark: str) -> None:
+    _wake_when_parent_ends()
+    told = _wait_for_end()
+    if told.endswith(b"\n"):
+        _kill(os.killpg, int(told))
+        return
+    for _ in range(_LOOKS):
+        kill_marked(mark)
+        time.sleep(_PAUSE_SECONDS)
+
+
+def kill_marked(mark: str) -> None:
+    """End what has this in its environment, as `NAME=value`. Linux alone tells."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            # A process may end, or be another user's, while it is looked at.
+            with contextlib.suppress(OSError, ValueError), open(f"/proc/{int(name)}/environ", "rb") as file:
+                if mark.encode() in file.read().split(b"\0"):
+                    _kill(os.kill, int(name))
+
+
+def _wait_for_end() -> bytes:
+    """Until the lifeline ends: what our process has written there."""
+    told = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(0, 64):
+            told += piece
+    return told
 
 
 def _run(handed_down: Sequence[int], command: Sequence[str]) -> None:
@@ -247,5 +279,7 @@ def _descendants() -> list[tuple[int, int]]:
 if __name__ == "__main__":
     if sys.argv[1] == "keep":
         _keep(sys.argv[2])
+    elif sys.argv[1] == "end":
+        _end(sys.argv[2])
     else:
         _run([int(number) for number in sys.argv[2].split(",") if number], sys.argv[3:])

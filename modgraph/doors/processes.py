@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from modgraph.doors.keeper import kill_marked
 from modgraph.doors.signals import deferred
 from modgraph.doors.threads import OwnThread, start_thread
 from modgraph.errors import ResourceError
@@ -93,7 +93,7 @@ class Process:
             told = pipe.read(_CHUNK)
         if told.endswith(b"\n"):
             return int(told)
-        _kill_marked(self._mark)
+        kill_marked(f"{MARK}={self._mark}")
         return self._process.returncode
 
     def _read(self) -> None:
@@ -153,6 +153,15 @@ def start_keeper(
     return _started(command, handed_down, env, cwd, watched=True)
 
 
+def dismiss(keeper: subprocess.Popen[bytes]) -> None:
+    """There is nothing left that it could end or remove."""
+    keeper.kill()
+    keeper.wait()
+    for stream in (keeper.stdin, keeper.stdout, keeper.stderr):
+        if stream is not None:
+            stream.close()
+
+
 def _started(
     command: list[str],
     handed_down: Sequence[int],
@@ -177,13 +186,3 @@ def _started(
             f"no process can be started{where}: {error.strerror}",
             hint="this machine, or a limit of this user (ulimit -a), allows no more",
         ) from error
-
-
-def _kill_marked(mark: str) -> None:
-    """End what has the environment of a process whose keeper is gone. Linux alone tells."""
-    wanted = f"{MARK}={mark}".encode()
-    for entry in Path("/proc").glob("[0-9]*"):
-        # A process may end, or be another user's, while it is looked at.
-        with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from modgraph.doors.keeper import remove_tree
-from modgraph.doors.processes import start_keeper
+from modgraph.doors.processes import dismiss, start_keeper
 from modgraph.doors.signals import deferred
 from modgraph.errors import ResourceError
 
@@ -70,7 +70,7 @@ def folder() -> Iterator[Path]:
             if lock is not None:
                 os.close(lock)
             if keeper is not None:
-                _dismiss(keeper)
+                dismiss(keeper)
 
 
 def _made(name: str) -> int | None:
@@ -144,15 +144,6 @@ def _wait_for(keeper: subprocess.Popen[bytes]) -> None:
             f"the process that watches over a temporary folder ended with status {keeper.wait()}",
             hint="this machine, or a limit of this user (ulimit -a), allows no more",
         )
-
-
-def _dismiss(keeper: subprocess.Popen[bytes]) -> None:
-    """There is nothing left that it could remove."""
-    keeper.kill()
-    keeper.wait()
-    for stream in (keeper.stdin, keeper.stdout, keeper.stderr):
-        if stream is not None:
-            stream.close()
 
 
 def _remove_stale(place: str) -> None:

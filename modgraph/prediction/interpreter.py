@@ -27,7 +27,7 @@ from modgraph.prediction.domain.frames import place_outside_torch
 from modgraph.prediction.domain.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ClassObject, InstanceObject
+from modgraph.prediction.domain.objects import ClassObject, DictObject, InstanceObject, SetObject
 from modgraph.prediction.domain.state import Base, State, Trouble
 from modgraph.prediction.domain.values import Address, Choice, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
@@ -154,8 +154,16 @@ class Interpreter(Machine):
         return several.decided(self, (left, right), lambda: operators.binary(self, operator, left, right))
 
     def compare(self, operator: str, left: Value, right: Value) -> Value:
-        weigh(self.state, (left, right))
+        weigh(self.state, self._looked_through(operator, left, right))
         return several.decided(self, (left, right), lambda: comparison.compare(self, operator, left, right))
+
+    def _looked_through(self, operator: str, left: Value, right: Value) -> tuple[Value, ...]:
+        if operator in ("is", "is not"):
+            return ()
+        held = self.state.read(right) if isinstance(right, Address) and operator in ("in", "not in") else None
+        if isinstance(held, DictObject | SetObject):
+            return (left,)  # where their keys are compared one by one, that is counted
+        return (left, right)
 
     # ---- from one prediction to the next -----------------------------------------------------------------------------
 
@@ -179,8 +187,8 @@ class Interpreter(Machine):
     def forget(self) -> None:
         """Lets go what it has made: it is much, and stands in circles in which Python would find it late."""
         self.base = Base()
-        self.start_anew()
         self.caches = Caches()
+        self.start_anew()
 
     def start_lazily(self) -> None:
         """Forgets what was executed as a whole; modules are evaluated name by name from here on."""
@@ -210,6 +218,7 @@ class Interpreter(Machine):
         self.copied = {}
         self.guards = []
         self.depth = 0
+        self.caches.fragments_here.clear()
         self.restart()
 
     # ---- module level ----------------------------------------------------------------------------------------------
@@ -237,7 +246,7 @@ class Interpreter(Machine):
             undecided, self.undecided = self.undecided, 0
             self.base.outer.append(outer)
             self.state, self.guards, self.frames = State(self.base), [], list(frames)
-            inside = bool(self.module_depth) or path_imports.are_in(outer)
+            inside = bool(self.module_depth) or path_imports.are_in(self, outer)
             if inside:  # one statement of a module brings another: what the first has done is there to see
                 self.state.below = outer.fork().below
                 self.state.epoch = outer.epoch

@@ -49,7 +49,7 @@ MAX_KEPT = 12
 """End states kept for further questions."""
 MAX_KEPT_OBJECTS = 200_000
 """Objects in those of them that are kept besides the latest."""
-MAX_WORK = 10_000_000
+MAX_WORK = 6_000_000
 """Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
 WORK_OF_A_CLASS = 3_000
 """Units that take as long as the beginning of each interpretation."""
@@ -312,7 +312,8 @@ def _interpret(project: Project, file: str, qualname: str, text: str, unknown: I
         granted = (MAX_WORK - project.work, "all classes of one file")
         prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=EVERYTHING)
         machine = prediction.machine
-        is_spent = machine.has_spent_what_is_shared
+        # A class that was the first to be looked at had all of it: that is a limit of its own.
+        is_spent = project.work > 0 and machine.has_spent_what_is_shared
         limit, state = limit_reached(prediction), None if is_spent else _interpreted(prediction)
         # What is read of other files serves the next file too, and does not count for the first.
         project.work += machine.work - machine.unshared()

@@ -12,7 +12,15 @@ from modgraph.errors import ConfigError
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
 from modgraph.source.cache_home import analysing
-from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, is_python, lies_in_none_of_ours, python_files
+from modgraph.source.files import (
+    NOTEBOOK,
+    Skipped,
+    is_excluded,
+    is_python,
+    lies_in_none_of_ours,
+    python_files,
+    too_deep,
+)
 
 if TYPE_CHECKING:
     from modgraph.findings import Finding
@@ -178,6 +186,11 @@ def _tell(skipped: Skipped, options: CheckOptions, configs: Configs, report: Rep
         if is_wanted(folder):
             place = shown(folder, os.path.abspath(folder))
             report.failures.append(Failure(place, f"the folder cannot be read, and nothing in it is checked: {why}"))
+    deep = list(filter(is_wanted, dict.fromkeys(skipped.too_deep)))
+    if deep:
+        message = too_deep(len(deep), "checked")
+        place = shown(deep[0], os.path.abspath(deep[0]))
+        report.failures.append(Failure(place, message, "name it to have it checked, or exclude it (--exclude)"))
     if skipped.distrusted is not None:
         error = skipped.distrusted
         what_to_do = f" ({error.hint})" if error.hint else ""

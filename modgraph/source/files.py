@@ -80,6 +80,17 @@ def lies_in_none_of_ours(path: str) -> bool:
     return any(part in NEVER for part in path.replace(os.sep, "/").split("/")[:-1])
 
 
+MAX_DEPTH = 100
+"""Folders that a walk goes down below the one in which it began: what a folder costs grows with how deep it lies, and
+no project's own folders lie near so deep."""
+
+
+def too_deep(number: int, done: str) -> str:
+    """Says of the first of so many folders below `MAX_DEPTH` what is not done, as in "nothing in it is checked"."""
+    others = f"; nor is anything in {number - 1} more" if number > 1 else ""
+    return f"the folder lies more than {MAX_DEPTH} folders deep, and nothing in it is {done}{others}"
+
+
 class Skipped:
     """What was met below a folder and not looked at, or looked at though it should not be."""
 
@@ -90,6 +101,8 @@ class Skipped:
         """Folders that are called as none of the project's own is."""
         self.unreadable: list[tuple[str, str]] = []
         """Folders that cannot be listed, and why."""
+        self.too_deep: list[str] = []
+        """Folders that lie deeper than `MAX_DEPTH`."""
         self.distrusted: ModgraphError | None = None
         """Why it is not known what git ignores: somebody else owns its repository, or it would wait."""
 
@@ -111,7 +124,8 @@ def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
     there is git.
 
     Links to folders are not followed, so that a loop of them ends; nor are links to files that are not there, or that
-    lie outside of the folder: somebody else may have put them there, and what is read is shown.
+    lie outside of the folder: somebody else may have put them there, and what is read is shown. Nor is what lies deeper
+    than `MAX_DEPTH` walked.
 
     Args:
         skipped: is told what was met on the way.
@@ -121,9 +135,9 @@ def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
     top = repository_of(os.path.abspath(folder))
     ignored, unknown = (frozenset[str](), None) if top is None else ignored_by_git(folder, top, NEVER)
     skipped.distrusted = skipped.distrusted or unknown
-    pending = [folder]
+    pending = [(folder, 0)]
     while pending:
-        here = pending.pop()
+        here, depth = pending.pop()
         below: list[str] = []
         for entry in _entries(here, skipped):
             path = entry.name if here == os.curdir else os.path.join(here, entry.name)
@@ -141,7 +155,10 @@ def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
                 yield path
             elif not entry.is_symlink():
                 below.append(path)
-        pending.extend(reversed(below))
+        if depth < MAX_DEPTH:
+            pending.extend((each, depth + 1) for each in reversed(below))
+        else:
+            skipped.too_deep.extend(below)
 
 
 def _entries(folder: str, skipped: Skipped) -> list[os.DirEntry[str]]:

@@ -35,9 +35,11 @@ from modgraph.source.reached import Reached
 from modgraph.source.refusing_text import TooMuchError, n_tokens, refuse
 from modgraph.source.territory import Listing, refused, territory_of
 
-BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 4
+BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 20
 """How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
 the same where it is kept on disk, so that what is foretold does not depend on what was read before."""
+UNITS_OF_A_LINE, UNITS_OF_AN_ITEM = 10, 2
+"""Units besides, for what ends a statement, and for what separates the items of a list: an index counts these."""
 UNITS_OF_A_TREE, UNITS_PARSED = 10, 2
 """Units that libcst needs for a piece of source, and for each character of it."""
 UNITS_READ_AGAIN, DEPTHS_OF_A_READING = 2, 10
@@ -77,6 +79,11 @@ def decode_source(data: bytes) -> str:
     return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _units_of_an_index(text: str) -> int:
+    ends = text.count("\n") + text.count(";")
+    return len(text) // BYTES_INDEXED + UNITS_OF_A_LINE * ends + UNITS_OF_AN_ITEM * text.count(",")
+
+
 def _for_nothing(units: int) -> None:
     """Who reads it outside of a prediction has no budget."""
 
@@ -111,6 +118,8 @@ class TextFacts:
         """What `prediction/project/namespace_stores.py` looks at in it, each with the function around it."""
         self.mentions: dict[str, set[str]] | None = None
         """Names, and the functions and classes of the module that mention them, for the same."""
+        self.waiting_bodies: dict[tuple[int, int], tuple[bool, int]] = {}
+        """By lines of a class: what `prediction/code/whole_modules.py` finds of its members, and how many it asked."""
         self.patched: frozenset[str] | None = None
         """What `prediction/code/patched_names.py` finds in it."""
         self._index: ModuleIndex | None = None
@@ -262,7 +271,7 @@ class SourceModule:
     def index(self) -> ModuleIndex:
         """Raises SourceError (with file, line, column, text) where the file is no Python."""
         try:
-            self.spend(len(self.text) // BYTES_INDEXED)
+            self.spend(_units_of_an_index(self.text))
             return self.facts.index(self.file)
         except SyntaxError as error:
             said = error.msg if error.msg.startswith("invalid syntax") else f"invalid syntax: {error.msg}"

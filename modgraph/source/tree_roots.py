@@ -20,7 +20,7 @@ from modgraph.errors import ModgraphError, TargetError
 from modgraph.names import last_name
 from modgraph.source.bases import BaseResolver
 from modgraph.source.dotted_names import dotted
-from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, python_files
+from modgraph.source.files import NOTEBOOK, Skipped, is_excluded, python_files, too_deep
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.roots import as_file_builds, model_file, roots_in
@@ -127,6 +127,9 @@ class _Tree:
             for name, why in self.skipped.unreadable
             if not is_excluded(self._shown(Path(name)), exclude)
         ]
+        deep = [shown for name in self.skipped.too_deep if not is_excluded(shown := self._shown(Path(name)), exclude)]
+        if deep:
+            self.problems.append(TargetError(too_deep(len(deep), "analyzed"), file=deep[0]))
 
     def _with_roots(self, search: tuple[str, ...], folder: str) -> tuple[str, ...]:
         key = search, folder

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import modgraph
+from modgraph.batch import manifest as manifests
 from modgraph.batch.manifest import NAME, Manifest
 from modgraph.batch.places import folder_of
 from modgraph.batch.running import Batch
@@ -231,6 +232,23 @@ def test_a_line_that_was_cut_off_costs_itself_alone(tmp_path: Path, cut: bytes):
     assert list(manifest.records) == ["a.py:Net"]
     manifest.add(replace(manifest.records["a.py:Net"], name="b.py:Net", file="b.py", files=(), hashes=()))
     assert list(Manifest(path.parent).records) == ["a.py:Net", "b.py:Net"]
+
+
+def test_a_manifest_of_too_many_lines_counts_as_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It would take many times its size; the lines that are written then are read again."""
+    put(tmp_path / "tree", "a.py", "b.py")
+    analyze(tmp_path / "tree")
+    path = tmp_path / "out" / NAME
+    written = path.read_bytes()
+    monkeypatch.setattr(manifests, "MAX_LINES", 10)
+    path.write_bytes(written + b"1\n" * 8)
+    assert len(Manifest(path.parent).records) == 2
+    path.write_bytes(written + b"1\n" * 9)
+    assert Manifest(path.parent).records == {}
+    again = Canned()
+    analyze(tmp_path / "tree", again)
+    assert len(again.done) == 2
+    assert len(Manifest(path.parent).records) == 2
 
 
 def test_an_executor_that_takes_no_more_costs_what_it_did_not_take(tmp_path: Path):

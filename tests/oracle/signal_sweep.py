@@ -128,10 +128,12 @@ def descendants(number: int) -> Iterator[int]:
 
 
 def working(number: int) -> Iterator[int]:
-    """Those below one that run the code of models, or draw."""
+    """Those below one that run the code of models, or draw. Not the keepers, whose command line holds theirs: one that
+    is stopped before it has asked the system to be woken stays so, and only somebody of the user's own stops it then."""
     for below in descendants(number):
         with contextlib.suppress(OSError):
-            if b"-c" in Path(f"/proc/{below}/cmdline").read_bytes().split(bytes(1)):
+            words = Path(f"/proc/{below}/cmdline").read_bytes().split(bytes(1))
+            if b"-c" in words and not any(word.endswith(b"/keeper.py") for word in words):
                 yield below
 
 

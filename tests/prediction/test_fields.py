@@ -302,7 +302,7 @@ def test_each_field_of_a_value_that_holds_values_is_a_part() -> None:
         holding = [
             each.name
             for each in dataclasses.fields(kind)  # type: ignore[arg-type]
-            if re.search(r"\b(Value|Address|ClassValue|KnownClass)\b", str(each.type))
+            if re.search(r"\b(Value|TupleValue|Address|ClassValue|KnownClass)\b", str(each.type))
         ]
         told = {f"{kind.__name__}.{name}" for name in holding if name not in kind.PARTS}
         assert told <= CLASSES | {"ClassValue.address"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from modgraph.graph.model import Graph
 
 
@@ -75,3 +77,43 @@ def test_on_which_of_two_functions_it_was_set_is_not_known(predict_source: Calla
     )
     (child,) = (node for node in graph.modules if node.path == "a")
     assert child.parameters[0].shape == (None, 4)
+
+
+COPIED = """
+import functools, types
+
+
+def copied(f):
+    g = types.FunctionType(f.__code__, f.__globals__, name=f.__name__, argdefs=f.__defaults__, closure=f.__closure__)
+    g = functools.update_wrapper(g, f)
+    g.__kwdefaults__ = {given}
+    return g
+
+
+class Base:
+    @classmethod
+    def make(cls, n, *, bias={default}):
+        return nn.Linear(n, cls.size, bias=bias)
+
+
+class A(Base):
+    size = 3
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        A.make = classmethod(copied(Base.make))
+        self.a = A.make(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "known"), [("f.__kwdefaults__", True), ("dict(f.__kwdefaults__)", True), ("{'bias': False}", False)]
+)
+def test_a_function_that_is_given_what_it_has_is_as_before(
+    predict_source: Callable[..., Graph], given: str, known: bool
+) -> None:
+    graph = predict_source(COPIED.format(given=given, default=True))
+    names = {parameter.name for module in graph.modules if module.path == "a" for parameter in module.parameters}
+    assert names == ({"weight", "bias"} if known else set())

@@ -14,6 +14,8 @@ import pytest
 
 import modgraph
 from modgraph.cli import main
+from modgraph.config import Configs
+from modgraph.source import files
 from modgraph.source.modules import finder_for
 
 _spec = importlib.util.spec_from_file_location("watched", Path(__file__).with_name("watched.py"))
@@ -415,3 +417,61 @@ def test_a_package_that_imports_what_is_in_it_does_not_list_what_a_link_leads_to
     modgraph.predict("p/net.py:Net")
     assert str(package / "inner") in listed
     assert str(outside) not in listed
+
+
+def nested(folder: Path, depth: int) -> str:
+    """A folder so deep below another one. It is not made, as `shutil.rmtree` of Python does not remove such a tree."""
+    return os.path.join(folder, *["a"] * depth)
+
+
+def test_a_folder_that_lies_deeper_than_the_stack_of_python_has_its_configuration(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "modgraph.toml").write_text('ignore = ["MG101"]\n')
+    deep = nested(tmp_path, sys.getrecursionlimit() + 100)
+    configs = Configs()
+    found = configs.of(os.path.join(deep, "net.py"))
+    assert found.ignore == ("MG101",)
+    assert configs.of(str(tmp_path / "a" / "net.py")) is found
+
+
+BAD = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [nn.Linear(2, 2)]
+"""
+
+
+def test_a_walk_ends_at_its_depth_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(files, "MAX_DEPTH", 3)
+    monkeypatch.setenv("MODGRAPH_CACHE", "off")
+    monkeypatch.chdir(tmp_path)
+    deep = tmp_path / "a/b/c"
+    for folder in (deep, deep / "d", deep / "e"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "net.py").write_text(BAD)
+    assert main(["check", ".", "--format", "concise"]) == 2
+    said = capfd.readouterr()
+    assert said.out.count("MG101") == 1
+    assert "a/b/c/d" in said.err
+    assert "folders deep, and nothing in it is checked; nor is anything in 1 more" in said.err
+    assert main(["check", ".", "--exclude", "d", "--exclude", "e"]) == 1
+    assert main(["check", "a/b/c/d"]) == 1
+    assert "folders deep" not in capfd.readouterr().err
+    assert main(["analyze", "--all", ".", "--static", "--format", "json"]) == 2
+    said = capfd.readouterr()
+    assert "folders deep, and nothing in it is analyzed; nor is anything in 1 more" in said.err
+
+
+def test_what_a_step_upwards_costs_does_not_grow_with_the_depth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / ".git").mkdir()
+    deep = nested(tmp_path, 60)
+    asked: list[str] = []
+    real = os.path.realpath
+    monkeypatch.setattr(os.path, "realpath", lambda path, **more: asked.append(str(path)) or real(path, **more))
+    Configs().of(os.path.join(deep, "net.py"))
+    assert len(asked) < 20

@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from modgraph.prediction import predict_graph
+from modgraph.prediction.code import control
 from modgraph.prediction.domain import budget, registry
+from modgraph.prediction.domain.frames import Frame, Outcome
+from modgraph.prediction.domain.limits import MAX_UNDECIDED_ENDS
+from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.entry import predict_target
 from modgraph.prediction.knowledge import import_all
 from modgraph.source import modules
@@ -136,3 +141,70 @@ def test_a_loop_that_may_end_in_each_turn_meets_a_limit(
     path.write_text(f"{head}        self.layers = nn.ModuleList()\n{lines}")
     calls = calls_of(lambda: predict_target(parse_target(f"{path}:Net")))
     assert calls < MOST_CALLS_OF_A_LOOP
+
+
+@pytest.mark.parametrize("body", LOOPS.values(), ids=LOOPS.keys())
+def test_a_loop_that_may_end_in_each_turn_has_any_number_of_turns_soon(
+    tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = []
+    end_turn = control.end_turn
+
+    def counting(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Outcome:
+        turns.append(outcome)
+        return end_turn(machine, frame, outcome, since)
+
+    monkeypatch.setattr(control, "end_turn", counting)
+    path = tmp_path / "model.py"
+    head = HEAD[: HEAD.index("        for turn")].replace("def __init__(self)", "def __init__(self, flag)")
+    lines = textwrap.indent(textwrap.dedent(body), " " * 8)
+    path.write_text(f"{head}        self.layers = nn.ModuleList()\n{lines}        self.last = nn.Linear(1, 1)\n")
+    graph = predict_graph(parse_target(f"{path}:Net"))
+    assert 0 < len(turns) < 2 * MAX_UNDECIDED_ENDS
+    assert any("'layers' may have further children" in problem.message for problem in graph.problems)
+    assert "last" in {module.path for module in graph.modules}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a=1\n", "a=1;", "a,b=c.d\n", "class A:0\n", "def f():0\n", "from a import b\n", "if a:b=1\n", "x=[1,1,1,1]\n"],
+)
+def test_dense_files_are_counted_for_what_their_index_takes(tmp_path: Path, text: str) -> None:
+    units, calls = [], []
+    for n in (200, 2_000):
+        source = modules.SourceModule("model", tmp_path / f"model_{n}.py", "model.py", False)
+        source.path.write_text(text * n + "\n")
+        spent: list[int] = []
+        source.spend = spent.append
+        calls.append(calls_of(lambda source=source: source.index))
+        units.append(sum(spent))
+    assert calls[1] - calls[0] <= MOST_CALLS_OF_A_UNIT * (units[1] - units[0])
+
+
+def test_looking_a_key_up_takes_next_to_nothing(tmp_path: Path) -> None:
+    taken = []
+    for size in (10, 2_000):
+        path = tmp_path / f"model_{size}.py"
+        made = f"        table = {{(k, 1): k for k in range({size})}}\n        for turn in range(500):\n"
+        path.write_text(HEAD[: HEAD.index("        for turn")] + made + "            assert (turn % 10, 1) in table\n")
+        taken.append(predict_target(parse_target(f"{path}:Net")).machine.work)
+    assert taken[1] - taken[0] < 200_000
+
+
+def test_what_waits_in_a_class_is_the_same_for_each_model(tmp_path: Path) -> None:
+    """What is remembered of a text costs, and gives, what it did when it was found."""
+    path = tmp_path / "model.py"
+    path.write_text(
+        "from torch import nn\nA = 3\n"
+        "class Plain(nn.Module):\n    size = 4\n    def __init__(self, n=A):\n        super().__init__()\n"
+        "        self.a = nn.Linear(n, self.size)\n"
+        "class Runs(nn.Module):\n    size = print(1)\n    def __init__(self):\n        super().__init__()\n"
+        "        self.p = Plain()\n"
+    )
+    said = []
+    for _ in range(2):
+        prediction = predict_target(parse_target(f"{path}:Runs"))
+        said.append((prediction.machine.work, prediction.machine.spent))
+    modules._kept.clear()
+    prediction = predict_target(parse_target(f"{path}:Runs"))
+    assert said[0] == said[1] == (prediction.machine.work, prediction.machine.spent)

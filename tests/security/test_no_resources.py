@@ -172,7 +172,8 @@ def test_a_git_for_which_no_thread_is_left_is_ended(tmp_path: Path, monkeypatch:
         conversation(["cat-file", "--batch"], tmp_path),
     ):
         pass
-    assert [process.returncode is None for process in started] == [False]
+    assert [process.args[0] == sys.executable for process in started] == [False, True]  # git, and its keeper
+    assert not any(process.returncode is None for process in started)
 
 
 def test_a_command_for_which_no_thread_is_left_says_that(

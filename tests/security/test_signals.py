@@ -48,6 +48,16 @@ def alive(number: int) -> bool:
         return False
 
 
+def marked(mark: str) -> list[int]:
+    """The processes that have a variable."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{mark}=1".encode() in (entry / "environ").read_bytes().split(bytes(1)) and alive(int(entry.name)):
+                found.append(int(entry.name))
+    return found
+
+
 def noted(folder: Path, names: str) -> list[int]:
     """The numbers of processes that have written them down under these names."""
     paths = [folder / name for name in names]
@@ -151,12 +161,7 @@ def test_what_forks_and_forks_is_ended_to_the_last(tmp_path: Path, kind: str) ->
         if "note" in BOMBS[kind]:
             noted(tmp_path, "w")
     assert process.status is not None
-    left = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if f"{mark}=1".encode() in (entry / "environ").read_bytes().split(b"\0") and alive(int(entry.name)):
-                left.append(entry.name)
-    assert left == []
+    assert marked(mark) == []
 
 
 ENDS = {
@@ -486,3 +491,44 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_a_file(tmp_p
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["there.svg"]
     assert (tmp_path / "there.svg").read_text() == "whole"
+
+
+ASKING = """
+import os, sys
+from modgraph.doors import git
+def ended(*_):
+    os.kill(os.getpid(), 9)
+if sys.argv[2] == "before its keeper was told of it":
+    git.Conversation = ended
+git.git(["rev-parse", "HEAD"], sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("when", ["while it waits", "before its keeper was told of it"])
+def test_a_git_that_waits_ends_when_its_parent_is_killed(tmp_path: Path, when: str) -> None:
+    """The configuration of its repository includes a pipe that nobody writes to."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    os.mkfifo(tmp_path / ".git" / "pipe")
+    with (tmp_path / ".git" / "config").open("a") as config:
+        config.write("[include]\n\tpath = pipe\n")
+    mark = f"ASKING_{os.getpid()}_{tmp_path.name}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), mark: "1"}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", ASKING, str(tmp_path), when], env=environment, start_new_session=True
+    )
+    if when == "while it waits":
+        until(lambda: any(map(_is_git, marked(mark))), "git")
+        parent.kill()
+    parent.wait()
+    try:
+        until(lambda: not marked(mark), "the end of git and of its keeper")
+    finally:
+        for number in marked(mark):
+            os.kill(number, signal.SIGKILL)
+
+
+def _is_git(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/comm").read_text() == "git\n"
+    except OSError:
+        return False

@@ -27,6 +27,8 @@ from modgraph.prediction.domain.limits import (
     MAX_YIELDED,
     MIN_REMEMBERED_STEPS,
     TOO_DEEP,
+    UNITS_OF_A_FUNCTION,
+    UNITS_OF_AN_INSTANCE,
     LimitError,
 )
 from modgraph.prediction.domain.objects import (
@@ -238,6 +240,9 @@ def _fault(machine: Machine, name: str, error: Exception, arguments: Arguments) 
 
 
 def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
+    if function.within is not None:
+        plain = replace(function, within=None)
+        return contexts.within(machine, function.within.items, lambda: _function(machine, plain, arguments))
     definition = function.definition
     if machine.depth >= MAX_CALL_DEPTH:
         reason: str = Reached(f"{TOO_DEEP}, at {definition.qualname}")
@@ -253,6 +258,7 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
         )
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
+    machine.base.work += UNITS_OF_A_FUNCTION
     if (other := stored_attributes.remade(machine, function)) is not None:
         return _unknown(machine, other, arguments)
     if machine.doubtful and definition in machine.doubtful:
@@ -359,6 +365,7 @@ def _made(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
 
 def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
     """The new instance of a class with source, as `type` makes it."""
+    machine.base.work += UNITS_OF_AN_INSTANCE
     special = data_classes.construct(machine, cls, arguments)
     if special is not None:
         return special

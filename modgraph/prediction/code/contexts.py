@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,9 +15,12 @@ from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import (
     FALSE,
+    MODULE,
     NONE,
+    TRUE,
     Address,
     BoundMethod,
+    ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
@@ -27,6 +31,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+from modgraph.prediction.python.classes import short_name
 from modgraph.source import nodes
 
 _GENERATED = "contextlib._GeneratorContextManager"
@@ -36,6 +41,10 @@ _STACK = "contextlib.ExitStack"
 _PUSHED = "<pushed>"
 """An object for each callback of a stack: one that some paths alone have pushed is still found."""
 _CLOSING = "contextlib.closing"
+_ENTERED = "<entered>"
+_NOTHING = (NONE, NONE, NONE)
+"""What `__exit__` is given where nothing is raised."""
+_NO_MANAGERS = tuple(map(KnownClass, (MODULE, *(f"builtins.{name}" for name in ("object", "list", "dict", "set")))))
 
 known_class(_GENERATED)
 known_class(_SUPPRESS)
@@ -64,17 +73,50 @@ def _enter(machine: Machine, frame: Frame, node: nodes.With, items: Sequence[nod
         manager = machine.allocate(InstanceObject(KnownClass(fallible_calls.DEVICE)))
     found = machine.state.find(manager, InstanceObject)
     if found is not None and is_generated(found):
+        _require_new(machine, found, "args")
+        assert isinstance(manager, Address)
+        machine.state.change(manager, InstanceObject).attributes[_ENTERED] = TRUE
         return _around_yield(machine, frame, found.attributes["call"], inside)
     if isinstance(manager, Unknown):
         return inside(manager) if manager.inert else _guarded(machine, frame, manager, lambda: inside(manager))
     iterator = machine.state.find(manager, IteratorObject)
     if iterator is not None:
         return inside(iterator.items[0] if iterator.items else NONE)
+    _require_manager(machine, manager)
     enter = machine.find_attribute(manager, "__enter__")
     if enter is None or isinstance(enter, Unknown):
         given = machine.unknown("what the context manager gives is not known", enter or NONE)
         return _guarded(machine, frame, manager, lambda: inside(given))
     return _guarded(machine, frame, manager, lambda: inside(machine.call(enter)))
+
+
+def _require_new(machine: Machine, manager: InstanceObject, asked: str) -> None:
+    """A generated manager is entered once, and makes no others after that.
+
+    Raises:
+        Raised: AttributeError, where it has been entered.
+    """
+    entered = manager.attributes.get(_ENTERED)
+    if entered == TRUE:
+        raise machine.raises("AttributeError", f"'_GeneratorContextManager' object has no attribute '{asked}'")
+    if entered is not None:
+        machine.may_fail("AttributeError")
+
+
+def _require_manager(machine: Machine, manager: Value) -> None:
+    """Raises:
+    Raised: TypeError (AttributeError in Python 3.10), where its class certainly has not both methods.
+    """
+    if not isinstance(manager, (Constant, TupleValue, FunctionValue, Address)):
+        return
+    cls = machine.class_of(manager)
+    known = (isinstance(each, ClassValue) or each in _NO_MANAGERS for each in machine.mro(cls))
+    if isinstance(cls, Unknown) or (isinstance(manager, Address) and not all(known)):
+        return
+    if all(machine.class_attribute(cls, name) is not None for name in ("__enter__", "__exit__")):
+        return
+    name = "AttributeError" if sys.version_info < (3, 11) else "TypeError"
+    raise machine.raises(name, f"'{short_name(cls)}' object does not support the context manager protocol")
 
 
 def is_generated(manager: InstanceObject) -> bool:
@@ -150,7 +192,7 @@ def _exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | Non
         if not leave.inert:
             machine.expose([manager], leave)
         return False if leave.inert else None
-    given: tuple[Value, ...] = (NONE, NONE, NONE)
+    given: tuple[Value, ...] = _NOTHING
     if raised is not None and raised.name == OPERATION and _only_imports(machine, manager):
         return False
     if raised is not None:
@@ -171,29 +213,72 @@ def call_exit(machine: Machine, manager: Value, raised: Raised | None) -> bool |
     return _exit(machine, manager, raised)
 
 
-def _around_yield(machine: Machine, frame: Frame, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
-    """Runs the generator of a @contextmanager with the block in the place of its `yield`."""
+def _around_yield(machine: Machine, frame: Frame | None, call: Value, inside: Callable[[Value], Outcome]) -> Outcome:
+    """Runs the generator of a @contextmanager with the block in the place of its `yield`.
+
+    Raises:
+        Raised: RuntimeError, where it comes to none, or to another behind the block.
+    """
     outcomes: list[Outcome] = []
     entered: list[Value] = []
+    yielded = machine.allocate(ListObject([]))
 
     def block(given: Value) -> None:
+        before = machine.state.find(yielded, ListObject)
+        is_another = before is not None and bool(before.items)
+        machine.state.change(yielded, ListObject).items.append(TRUE)
+        if is_another:
+            return
         entered.append(given)
-        machine.frames.append(frame)
+        if frame is not None:
+            machine.frames.append(frame)
         try:
             outcomes.append(inside(given))
         finally:
-            machine.frames.pop()
+            if frame is not None:
+                machine.frames.pop()
 
     outer, machine.on_yield = machine.on_yield, block
     try:
-        machine.call(call)
+        found = machine.call(call)
     finally:
         machine.on_yield = outer
-    if not outcomes and entered:  # what the block raised was caught around the `yield`: it goes on behind the block
-        return "normal"
-    if not outcomes:  # it was given up before it came to its `yield`
+    if not entered and isinstance(found, Unknown):  # it was given up before it came to its `yield`
         return inside(machine.unknown("what the context manager gives is not known"))
-    return outcomes[-1]
+    if outcomes[-1:] != ["dead"]:
+        _require_one(machine, yielded)
+    # What the block raised may have been caught around the `yield`: it goes on behind the block.
+    return outcomes[-1] if outcomes else "normal"
+
+
+def _require_one(machine: Machine, yielded: Address) -> None:
+    """A generator has come to its `yield` once on each path."""
+    held = machine.state.find(yielded, ListObject)
+    if held is None or held.open is not None:
+        machine.may_fail("RuntimeError")
+    elif len(held.items) != 1:
+        raise machine.raises("RuntimeError", f"generator didn't {'stop' if held.items else 'yield'}")
+
+
+def within(machine: Machine, managers: Sequence[Value], call: Callable[[], Value]) -> Value:
+    """What a call gives that is made within generated context managers, each of which is run anew."""
+    if not managers:
+        return call()
+    machine.step()
+    manager = machine.state.find(managers[0], InstanceObject)
+    if manager is None:
+        return machine.unknown("a context manager as a decorator is not followed", *managers)
+    _require_new(machine, manager, "func")
+    given: list[Value] = []
+
+    def inside(_: Value) -> Outcome:
+        given.append(within(machine, managers[1:], call))
+        return "normal"
+
+    _around_yield(machine, machine.frames[-1] if machine.frames else None, manager.attributes["call"], inside)
+    if len(given) == 1:
+        return given[0]
+    return machine.unknown("how often a context manager comes to its `yield` is not known", *given) if given else NONE
 
 
 def made_by_generator(machine: Machine, function: FunctionValue, arguments: Arguments) -> Address:
@@ -208,7 +293,22 @@ def context_manager(arguments: Arguments, machine: Machine) -> Value:
     function = arguments.get(0, "func", NONE)
     if isinstance(function, FunctionValue) and function.definition.is_generator:
         return replace(function, manager=True)
+    if isinstance(function, FunctionValue):
+        return machine.unknown("a function under @contextmanager that is no generator is not followed", function)
     return Unknown("a context manager is not interpreted", machine.where, inert=True)
+
+
+@models(f"{_GENERATED}.__call__")
+def decorated(arguments: Arguments, machine: Machine) -> Value:
+    """manager(function), as which it decorates."""
+    manager, function = arguments.positional
+    if isinstance(function, BoundMethod) and isinstance(function.function, FunctionValue):
+        made = decorated(Arguments(arguments.function, (manager, function.function)), machine)
+        return replace(function, function=made)
+    if isinstance(function, FunctionValue):
+        inner = () if function.within is None else function.within.items
+        return replace(function, within=TupleValue((manager, *inner)))
+    return machine.unknown("what a context manager decorates that is no function is not followed", function)
 
 
 @models(_SUPPRESS)
@@ -264,7 +364,7 @@ def enter_context(arguments: Arguments, machine: Machine) -> Value:
         return manager if arguments.function.endswith("push") else why
     leave = machine.find_attribute(manager, "__exit__")
     if leave is not None:
-        _push(machine, stack, PartialValue(leave, (NONE, NONE, NONE)))
+        _push(machine, stack, PartialValue(leave, _NOTHING))
     if arguments.function.endswith("push"):
         return manager
     enter = machine.find_attribute(manager, "__enter__")
@@ -290,8 +390,15 @@ def leave_stack(arguments: Arguments, machine: Machine) -> Value:
     if why is not None:
         perhaps = [_pushed(machine, Address(index)) for index in sorted(why.may_be)]
         machine.expose([why, *perhaps], machine.unknown("what an ExitStack runs is not known", why))
+    details: tuple[Value, ...] = tuple(arguments.positional[1:4]) or _NOTHING
     for callback in reversed(pushed):
-        machine.call(_pushed(machine, callback))
+        function = _pushed(machine, callback)
+        if not (isinstance(function, PartialValue) and function.positional == _NOTHING and not function.keywords):
+            machine.call(function)
+        elif (swallows := machine.truth(machine.call(function.function, details))) is not False:
+            details = (
+                _NOTHING if swallows else (machine.unknown("whether an exception was swallowed is not known"),) * 3
+            )
     raised = arguments.get(1, "exc_type", NONE) != NONE
     if why is not None:
         return machine.unknown("what an ExitStack runs is not known", why)

@@ -11,7 +11,7 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction.code import targets
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
-from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_UNDECIDED_ENDS, MAX_WIDENINGS
 from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
@@ -353,7 +353,7 @@ def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
             machine.step()
             value = machine.test(frame, node.test)
             truth = machine.truth(value)
-            if truth is None or (truth and machine.steps > machine.widened_from):
+            if truth is None or (truth and (machine.steps > machine.widened_from or may_have_ended(loop))):
                 reason = (
                     "how far it comes is not known" if truth else node_text.reason_of_test(machine, node.test, value)
                 )
@@ -370,6 +370,11 @@ def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
             machine.problem(reason)
             outcome = unknown_while(machine, frame, node, reason, since)
     return _leave(machine, frame, outcome, loop, node.orelse, since)
+
+
+def may_have_ended(loop: Loop) -> bool:
+    """It may have been left in so many turns that how far it comes is as good as not known."""
+    return len(loop.breaks) > MAX_UNDECIDED_ENDS
 
 
 def unknown_while(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> Outcome:

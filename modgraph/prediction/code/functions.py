@@ -11,7 +11,7 @@ from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError
-from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, InstanceObject
+from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject
 from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
@@ -121,6 +121,8 @@ def _doubt(machine: Machine, value: Value, why: Unknown) -> None:
     """Notes that a function or class is decorated by something not known, to be told where it is used."""
     if why.inert:
         return
+    if isinstance(value, (StaticMethod, ClassMethod)):
+        value = value.function
     if isinstance(value, FunctionValue):
         machine.doubtful[value.definition] = why
     elif isinstance(value, ClassValue):
@@ -136,9 +138,6 @@ def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, valu
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
     try:
         function = machine.evaluate(frame, decorator)
-        held = machine.state.find(function, InstanceObject)
-        if held is not None and held.cls == KnownClass("contextlib._GeneratorContextManager"):
-            function = machine.unknown("a context manager as a decorator is not followed")
         if isinstance(function, Unknown):
             if not function.inert:
                 _give_up(machine, frame)

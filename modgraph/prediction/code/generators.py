@@ -163,11 +163,12 @@ def _while(machine: Machine, frame: Frame, node: nodes.While) -> Stepping:
         machine.step()
         value = machine.test(frame, node.test)
         truth = machine.truth(value)
-        if truth is None:
-            reason = node_text.reason_of_test(machine, node.test, value)
+        if truth is None or (truth and control.may_have_ended(loop)):
+            reason = "how far it comes is not known" if truth else node_text.reason_of_test(machine, node.test, value)
             yield Lost(Unknown(reason, machine.where))
             outcome = control.unknown_while(machine, frame, node, reason, since)
-        if not truth:
+            break
+        if truth is False:
             break
         outcome = yield from _turn(machine, frame, node, loop, since)
         if outcome != "normal":

@@ -196,9 +196,9 @@ def _immutable(value: Value) -> bool:
 
 def recall(machine: Machine, key: Key, where: SourceLocation | None) -> Value | None:
     """What was remembered under that key, made anew."""
-    fragment = machine.caches.fragments.get(key.parts)
+    fragment = _kept(machine, key)
     state, base = machine.state, machine.base
-    if fragment is None or state.globals:
+    if fragment is None:
         return None
     if not state.is_pristine and any(state.get(index) is not None for index in fragment.shared):
         return None
@@ -222,6 +222,14 @@ def recall(machine: Machine, key: Key, where: SourceLocation | None) -> Value | 
     return result
 
 
+def _kept(machine: Machine, key: Key) -> Fragment | None:
+    names = machine.state.globals
+    if not names:
+        return machine.caches.fragments.get(key.parts)
+    before, fragment = machine.caches.fragments_here.get(key.parts, (None, None))
+    return fragment if before == names else None
+
+
 def watch(machine: Machine, key: Key, make: Callable[[], Value]) -> Value:
     """What `make` gives; kept for the next time, where it has touched nothing that the key does not speak of."""
     base = machine.base
@@ -229,11 +237,12 @@ def watch(machine: Machine, key: Key, make: Callable[[], Value]) -> Value:
     floor, older, changed, shared = base.floor, base.older, base.older_changed, base.shared
     since, problems, before = base.next_index, machine.told, machine.steps
     doubts = machine.doubts
+    names = dict(machine.state.globals)
     base.floor, base.older, base.older_changed, base.shared = since, set(), set(), set()
     try:
         result = make()
         apart = not base.older_changed and base.older <= key.watched and machine.state.epoch is epoch
-        if apart and not machine.state.globals and machine.told == problems:
+        if apart and machine.state.globals == names and machine.told == problems:
             _remember(machine, key, result, since, machine.steps - before, machine.doubts > doubts)
     finally:
         older.update(index for index in base.older if index < floor)
@@ -246,8 +255,9 @@ def watch(machine: Machine, key: Key, make: Callable[[], Value]) -> Value:
 def _remember(machine: Machine, key: Key, result: Value, since: int, steps: int, doubtful: bool) -> None:
     """Keeps a copy of what was just made; of modules that took few steps, only the second time they are made."""
     is_module = machine.state.find(result, ModuleObject) is not None
-    if is_module and steps < MIN_LONG_STEPS and key.parts not in machine.caches.fragments:
-        machine.caches.fragments[key.parts] = None
+    is_first = key.parts not in (machine.caches.fragments_here if machine.state.globals else machine.caches.fragments)
+    if is_module and steps < MIN_LONG_STEPS and is_first:
+        _keep(machine, key, None)
         return
     found = _made(machine, key, result, since)
     if found is None:
@@ -255,9 +265,18 @@ def _remember(machine: Machine, key: Key, result: Value, since: int, steps: int,
     machine.caches.remembered += len(found) + 1
     if machine.caches.remembered > MAX_KEPT_OBJECTS:
         machine.caches.fragments.clear()
+        machine.caches.fragments_here.clear()
         machine.caches.remembered = 0
     ordered = sorted(found.items(), key=lambda entry: entry[0].index)
-    machine.caches.fragments[key.parts] = Fragment(result, tuple(ordered), key.closure, doubtful, _with_bases(machine))
+    _keep(machine, key, Fragment(result, tuple(ordered), key.closure, doubtful, _with_bases(machine)))
+
+
+def _keep(machine: Machine, key: Key, fragment: Fragment | None) -> None:
+    names = machine.state.globals
+    if names:
+        machine.caches.fragments_here[key.parts] = dict(names), fragment
+    else:
+        machine.caches.fragments[key.parts] = fragment
 
 
 def _with_bases(machine: Machine) -> tuple[int, ...]:

@@ -197,7 +197,7 @@ def _enclosing(machine: Machine, address: Address, name: str) -> Address | None:
 def global_name(machine: Machine, module: str, name: str) -> Value | None:
     """A name of a module's namespace; None where nothing binds it."""
     key = (module, name)
-    found = machine.state.globals.get(key) or machine.base.globals.get(key)
+    found = machine.state.bound(key)
     if found is not None:
         return remaining(found)
     namespace = machine.modules.namespaces.setdefault(module, {})

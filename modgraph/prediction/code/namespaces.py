@@ -108,7 +108,7 @@ def imported_from_getter(machine: Machine, module: str, name: str) -> Value | No
 def possibly_stored(machine: Machine, module: str, name: str) -> Unknown | None:
     """What a name that nothing binds may be, where something was stored in the module under a name not known."""
     key = (module, OPEN)
-    found = machine.state.globals.get(key) or machine.base.globals.get(key)
+    found = machine.state.bound(key)
     if not isinstance(found, Unknown) or not partial_texts.may_be(found, name):
         return None
     return replace(found, optional=True, text=None)
@@ -173,7 +173,7 @@ def otherwise_bound(machine: Machine, module: str, name: str) -> Value | None:
     """What a name that no statement binds may be: one put into `builtins`, or into the module in a way that is not
     followed; None where there is certainly none."""
     for key in (("builtins", name), (module, OPEN)):
-        found = machine.state.globals.get(key) or machine.base.globals.get(key)
+        found = machine.state.bound(key)
         if found is not None:
             return found
     star = star_imports.unread(machine, module, name)

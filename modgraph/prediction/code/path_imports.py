@@ -27,7 +27,7 @@ def is_imported(machine: Machine, module: str) -> bool | None:
     if module not in machine.modules.on_paths:
         return module in machine.modules.whole
     key = (_IMPORTED, module)
-    mark = remaining(machine.state.globals.get(key) or machine.base.globals.get(key))
+    mark = remaining(machine.state.bound(key))
     return None if isinstance(mark, Unknown) else mark is not None
 
 
@@ -36,9 +36,9 @@ def is_parted(machine: Machine) -> bool:
     return bool(machine.undecided or machine.guards)
 
 
-def are_in(state: State) -> bool:
+def are_in(machine: Machine, state: State) -> bool:
     """The state has modules of its own, which the base has not."""
-    return any(owner == _IMPORTED for owner, _ in state.globals)
+    return any((_IMPORTED, module) in state.globals for module in machine.modules.on_paths)
 
 
 def note(machine: Machine, module: str) -> None:

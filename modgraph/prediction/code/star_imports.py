@@ -89,7 +89,7 @@ def is_as_written(machine: Machine, module: str) -> bool:
 
 def _is_bound(machine: Machine, module: str, name: str) -> bool:
     key = (module, name)
-    held = remaining(machine.state.globals.get(key) or machine.base.globals.get(key))
+    held = remaining(machine.state.bound(key))
     return held is not None and not is_optional(held)
 
 

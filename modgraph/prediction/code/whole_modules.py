@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import moved_imports, patched_names, path_imports, star_imports
@@ -39,6 +41,8 @@ _CALLING_ANNOTATION = re.compile(r"(?::|->)[\w.\[\], |]*\w\(")
 _WORD = re.compile(r"[^\W\d]\w*")
 _ASKED_IN_A_UNIT = 16
 """Names or modules that are looked at in one unit of work."""
+_AT_ONCE = 64
+"""Statements, a unit each, after which it is asked whether work is left."""
 _UNITS_OF_A_NAME = 4
 """Units that asking a star import for one name takes."""
 _PLAIN_DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
@@ -101,8 +105,12 @@ def require(machine: Machine, module: str, attribute: str | None = None) -> None
 
 
 def _is_of_project(source: SourceModule) -> bool:
-    is_bundled = source.path.is_relative_to(BUNDLED)
-    return not is_installed(source) and not is_bundled and not standard_sources.is_standard(source)
+    return not is_installed(source) and not _is_bundled(source.path) and not standard_sources.is_standard(source)
+
+
+@lru_cache(maxsize=16_384)
+def _is_bundled(path: Path) -> bool:
+    return path.is_relative_to(BUNDLED)
 
 
 def _execute(machine: Machine, source: SourceModule) -> None:
@@ -179,8 +187,9 @@ def _execute_body(machine: Machine, source: SourceModule, on_path: bool = False)
     whole = machine.modules.whole[source.name] = Whole(source, on_path=on_path)
     moved_imports.note(machine, source)
     try:
-        for statement in body:
-            machine.spend(1)
+        for position, statement in enumerate(body):
+            if position % _AT_ONCE == 0:
+                machine.spend(min(_AT_ONCE, len(body) - position))
             whole.line = statement.first_line
             _take(machine, whole, statement)
     except Raised:
@@ -324,12 +333,32 @@ def _can_wait(machine: Machine, whole: Whole, statement: Statement) -> bool:
         return function_waits(machine, source, statement) and not (whole.on_path and definition.defaults)
     if whole.on_path:
         return False
-    if definition.decorators or "=" in _header(source, statement) or definition.inline:
+    if definition.decorators or definition.inline:
         return False
-    if not all(_base_waits(machine, whole, base) for base in definition.bases):
-        return False
-    members = Members(definition.body)
-    return all(member_waits(machine, source, each, members) for each in definition.body)
+    return all(_base_waits(machine, whole, base) for base in definition.bases) and _class_waits(
+        machine, source, statement
+    )
+
+
+def _class_waits(machine: Machine, source: SourceModule, statement: Statement) -> bool:
+    """Nothing but names stands in its header, and all its members wait. Where that lies in the text alone it is
+    remembered: every model of a file asks."""
+    definition = statement.definition
+    assert definition is not None
+    known = source.facts.waiting_bodies
+    key = (definition.first_line, definition.last_line)
+    if key in known:
+        waits, asked = known[key]
+        machine.base.work += asked
+        return waits
+    members, asked, waits = Members(definition.body), 0, "=" not in _header(source, statement)
+    while waits and asked < len(definition.body):
+        waits = member_waits(machine, source, definition.body[asked], members)
+        asked += 1
+    inner = (each.definition for each in definition.body if each.definition is not None)
+    if not any("." in name for each in inner for name in each.defaults or ()):
+        known[key] = waits, asked
+    return waits
 
 
 def _import_waits(machine: Machine, whole: Whole, imported: ImportedName) -> bool:
@@ -348,13 +377,21 @@ def _import_waits(machine: Machine, whole: Whole, imported: ImportedName) -> boo
 
 def _base_waits(machine: Machine, whole: Whole, base: str) -> bool:
     """Deriving from it runs nothing of the project's, and it is the same class later."""
+    known = whole.imported_bases.get(base)
+    if known is not None and whole.waiting.get(known.names[0]) is known:
+        return True
     words = _WORD.findall(base)
     first = whole.waiting.get(words[0]) if words and re.fullmatch(r"[\w.]+", base) else None
     if first is None:
         return base in ("object", "")
     if not _is_bound_once(whole.source, words[0], first.first_line + 1):
         return False
-    return first.kind != "import" or _is_of_installed(machine, whole.source, words[0])
+    if first.kind != "import":
+        return True
+    waits = _is_of_installed(machine, whole.source, words[0])
+    if waits and first.names[0] == words[0]:
+        whole.imported_bases[base] = first
+    return waits
 
 
 def _is_bound_once(source: SourceModule, name: str, line: int) -> bool:

@@ -24,14 +24,20 @@ class Caches:
     """Decorators that were given up."""
     shadows: dict[str, ClassValue | None] = field(default_factory=dict)
     """Classes as their source has them, of known classes whose source is there."""
+    patched: set[str] = field(default_factory=set)
+    """Names that were set on classes which are not the project's: see `patched_classes.py`."""
     lineages: dict[int, frozenset[int]] = field(default_factory=dict)
     """Addresses of the classes in an MRO, by that of its class as the base has it."""
     class_attributes: dict[tuple[object, str, object], Value | None] = field(default_factory=dict)
     """What was found in the namespaces of MROs, where every class is as the base has it."""
     fragments: dict[tuple[object, ...], Fragment | None] = field(default_factory=dict)
     """Constructions and calls that may be repeated; None for a construction that was seen once."""
+    fragments_here: dict[tuple[object, ...], tuple[dict[tuple[str, str], Value], Fragment | None]] = field(
+        default_factory=dict
+    )
+    """The same of one prediction, in states that have given modules other names, with those names."""
     remembered: int = 0
-    """Objects in `fragments`."""
+    """Objects in both."""
     contents: dict[tuple[object, ...], int] = field(default_factory=dict)
     """Numbers of the contents of arguments."""
     costs: dict[FunctionDefinition, int] = field(default_factory=dict)

@@ -62,12 +62,12 @@ MAX_GIVEN_VALUES = 2_000
 MAX_DECORATOR_STEPS = 1_000
 """Those that a decorator may cost; one that costs more is taken to leave what it decorates as it is."""
 
-MAX_WORK = 20_000_000
+MAX_WORK = 14_000_000
 """Units of work of one prediction: what it costs, by what was done and not by the clock, so that a busy machine gives
-the same graph as a quiet one. A unit is about a microsecond of a slow machine; the costs below are measured. The
-largest predictions of published models take a third of them."""
+the same graph as a quiet one. A unit is about a microsecond of a slow machine; the costs below are measured. Most
+published models take half a million, and up to ten millions where their package is large and nothing was read yet."""
 
-MAX_SHARED_WORK = 25_000_000
+MAX_SHARED_WORK = 14_000_000
 """Those of all predictions of one command together, and of writing their graphs, what reads the same file again left
 out. A hundred models of the size of a ResNet-152 take less; of larger ones the last graphs may say that nothing was
 left."""
@@ -96,8 +96,14 @@ MAX_CALLER_WORK = 5_000_000
 MAX_TREE_WORK = 2_000_000
 """Units besides, for making the graph of what is there, however it ended."""
 
-UNITS_OF_A_STEP = 20
+UNITS_OF_A_STEP = 10
 """Units of work that a statement or call takes."""
+
+UNITS_OF_A_FUNCTION = 10
+"""Units besides that binding the arguments of a function with source takes, and following its ends."""
+
+UNITS_OF_AN_INSTANCE = 80
+"""Units besides that making an instance takes."""
 
 ITEMS_OF_A_UNIT = 20
 """Words of memory (`MAX_MADE_ITEMS`) that are made in one unit."""
@@ -150,6 +156,9 @@ MAX_COMPARED_DEPTH = 200
 
 MAX_LOOP_ITERATIONS = 20_000
 """Turns of one loop, and items of one range that is walked through."""
+
+MAX_UNDECIDED_ENDS = 32
+"""Turns of a `while` in each of which it may have been left: it is taken to have any number of them then."""
 
 MAX_TENSOR_SIZE = 2**63 - 1
 """Of one dimension: torch takes no greater one, and Python writes no integer of more than 4,300 digits."""

@@ -25,6 +25,8 @@ class Whole:
     source: SourceModule
     waiting: dict[str, Statement] = field(default_factory=dict)
     """Names whose last statement can be executed when they are asked for."""
+    imported_bases: dict[str, Statement] = field(default_factory=dict)
+    """Base classes as they are written, with the import of an installed package that gives them."""
     line: int | None = 0
     """Of the statement that is being executed; None when it has come to its end."""
     on_path: bool = False

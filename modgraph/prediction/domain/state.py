@@ -198,6 +198,10 @@ class State:
         """It has changed nothing of the base."""
         return self.epoch is _PRISTINE
 
+    def bound(self, key: tuple[str, str]) -> Value | None:
+        """What was assigned under that module and name, in this state or at module level."""
+        return self.globals.get(key) or self.base.globals.get(key)
+
     def get(self, index: int) -> HeapObject | None:
         """The object at that address in this state's own layers."""
         found = self.objects.get(index)

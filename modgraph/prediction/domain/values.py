@@ -288,7 +288,7 @@ class Address(Value):
 class FunctionValue(Value):
     """A function whose source is at hand: `def` or lambda."""
 
-    PARTS = ("closure", "defaults", "wrapped")
+    PARTS = ("closure", "defaults", "wrapped", "within")
     definition: FunctionDefinition
     closure: Address | None = None
     """Environment in which it was defined; None at module level."""
@@ -300,6 +300,9 @@ class FunctionValue(Value):
     """The function it stands for, by functools.wraps: gives its name and signature."""
     manager: bool = False
     """A generator function under contextlib.contextmanager: a call of it gives a context manager."""
+    within: TupleValue | None = None
+    """Such context managers that stand above its `def` as decorators: each call is made within them, the last the
+    innermost."""
     turn: int = 0
     """How many the same `def` or lambda has made before, in a loop."""
 

@@ -236,6 +236,7 @@ def _replay(machine: Machine, effect: Effect, registry: Registry, name: str) -> 
         base.replayed_steps += machine.spent - spent
         machine.elsewhere += machine.steps - before
         machine.steps = before  # not of what happened to look into the container
+    machine.caches.fragments_here.clear()
     machine.caches.fragments.clear()  # constructions that looked into the container before
     failed = isinstance(value, Unknown) and not value.inert
     line = effect.statement.first_line

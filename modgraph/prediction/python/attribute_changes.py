@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
+from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import (
     VIEW_OF,
@@ -26,6 +27,7 @@ from modgraph.prediction.domain.values import (
     EnumMember,
     FunctionValue,
     GeneratedMethod,
+    KnownClass,
     KnownFunction,
     ModuleReference,
     PartialValue,
@@ -36,10 +38,12 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import several
 from modgraph.prediction.python import (
     attributes,
+    callables,
     classes,
     items,
     named_tuples,
     optional_names,
+    patched_classes,
     registration,
     stored_attributes,
     tensor_classes,
@@ -66,11 +70,14 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
             machine.call(override, (value, Constant(name), new))
         else:
             assign_in_class(machine, value, name, new)
+    elif isinstance(value, KnownClass):
+        _patch(machine, value, name, new)
     elif isinstance(value, ModuleReference):
         _take_before(machine, value.name, name)
         machine.state.globals[(value.name, name)] = new
     elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
-        stored_attributes.store(machine, value, name, new)
+        if not (isinstance(value, FunctionValue) and callables.is_as_before(machine, value, name, new)):
+            stored_attributes.store(machine, value, name, new)
     elif isinstance(value, BoundMethod) and name == "__defaults__":
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
@@ -85,8 +92,41 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
             machine.expose([value], value)
 
 
+def _patch(machine: Machine, cls: KnownClass, name: str, new: Value) -> None:
+    """cls.name = new, of a class that is not the project's."""
+    _require_mutable(machine, cls, name)
+    is_new = classes.class_attribute(machine, cls, name) is None and not name.startswith("__")
+    if not is_new and not patched_classes.is_put(machine, cls, name):
+        _tell_patched(machine, cls, name)
+    patched_classes.put(machine, cls, name, new)
+
+
+def _unpatch(machine: Machine, cls: KnownClass, name: str) -> None:
+    """del cls.name, of such a class."""
+    _require_mutable(machine, cls, name)
+    if not patched_classes.is_put(machine, cls, name):
+        if classes.known_attribute(machine, cls, name) is None:
+            short = classes.short_name(cls)
+            raise machine.raises("AttributeError", f"type object '{short}' has no attribute '{name}'")
+        _tell_patched(machine, cls, name)
+    patched_classes.put(machine, cls, name, DELETED)
+
+
+def _require_mutable(machine: Machine, cls: KnownClass, name: str) -> None:
+    if cls.name.startswith("builtins."):
+        short = classes.short_name(cls)
+        raise machine.raises("TypeError", f"cannot set '{name}' attribute of immutable type '{short}'")
+
+
+def _tell_patched(machine: Machine, cls: Value, name: str) -> None:
+    what = f"{classes.short_name(cls)}.{name} is given another value"
+    machine.problem(f"{what}, and what its package does with that is not followed")
+
+
 def assign_in_class(machine: Machine, cls: ClassValue, name: str, new: Value) -> None:
     """What type.__setattr__ does."""
+    if registry.model(cls.name) is not None or registry.lookup(f"{cls.name}.{name}") is not None:
+        _tell_patched(machine, cls, name)
     if name == "__bases__":
         stored_attributes.replace_bases(machine, cls, new)
     machine.state.change(cls.address, ClassObject).namespace[name] = new
@@ -239,6 +279,9 @@ def delete(machine: Machine, value: Value, name: str) -> None:
         return
     if isinstance(value, ClassValue):
         several.does(machine, (value,), lambda: _delete_in_class(machine, value, name), name)
+        return
+    if isinstance(value, KnownClass):
+        _unpatch(machine, value, name)
         return
     if isinstance(value, ModuleReference) and machine.find_attribute(value, name) is not None:
         machine.state.globals[(value.name, name)] = DELETED

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction.domain import registry
+from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -54,6 +54,7 @@ from modgraph.prediction.python import (
     keys,
     metaclasses,
     named_tuples,
+    patched_classes,
     registration,
     standard_attributes,
 )
@@ -428,7 +429,10 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
         if stored is not None:
             return stored
     if attribute is not None:
-        return machine.of_library_object(attribute, value)
+        given = machine.of_library_object(attribute, value)
+        if patched_classes.may_have(machine, name) and isinstance(given, Unknown) and given.optional:
+            return points_to.with_objects(given, frozenset((value.index,)))  # it may be a method of it
+        return given
     return partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import registry
@@ -53,7 +54,7 @@ def of_function(machine: Machine, value: FunctionValue, name: str) -> Value | No
     if value.wrapped is not None and name in _BY_WRAPS:
         return machine.find_attribute(value.wrapped, name)
     if name == "__wrapped__":
-        return value.wrapped
+        return value.wrapped or (replace(value, manager=False, within=None) if value.manager or value.within else None)
     if name == "__code__":
         return value
     text = {"__name__": definition.name, "__qualname__": definition.qualname, "__module__": definition.module}.get(name)
@@ -90,6 +91,19 @@ def _defaults(machine: Machine, value: FunctionValue, name: str) -> Value:
     if by_name:
         return machine.allocate(DictObject({Constant(key): default for key, default in held}))
     return TupleValue(tuple(default for _, default in held))
+
+
+def is_as_before(machine: Machine, value: FunctionValue, name: str, new: Value) -> bool:
+    """value.name = new changes nothing of what a call of it runs: it is given what it has, as copies are."""
+    if name not in ("__code__", "__defaults__", "__kwdefaults__") or stored_attributes.stored(machine, value, name):
+        return False
+    held = value if name == "__code__" else _defaults(machine, value, name)
+    if held == new:
+        return True
+    mine, given = machine.state.find(held, DictObject), machine.state.find(new, DictObject)
+    if mine is None or given is None or given.open is not None or given.unsure:
+        return False
+    return mine.entries == given.entries
 
 
 def _of_code(machine: Machine, definition: FunctionDefinition, name: str) -> Value:

@@ -45,7 +45,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.python import annotated, stored_attributes
+from modgraph.prediction.python import annotated, patched_classes, stored_attributes
 from modgraph.prediction.python.counted import count
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ def class_attribute(machine: Machine, cls: Value, name: str, after: Value | None
     Unknown."""
     if machine.module_depth or not (not machine.state.classes or _is_settled(machine, cls)):
         return _class_attribute(machine, cls, name, after)
+    if patched_classes.may_have(machine, name):
+        return _class_attribute(machine, cls, name, after)
     if machine.base.floor and type(cls) is ClassValue:
         machine.base.shared.add(cls.address.index)
     key = (_identity(cls), name, None if after is None else _identity(after))
@@ -253,7 +255,7 @@ def _class_attribute(machine: Machine, cls: Value, name: str, after: Value | Non
             return found
     for base in order:
         if isinstance(base, KnownClass):
-            missing = _of_python(machine, base, name)
+            missing = _of_python(machine, base, name) or patched_classes.further(machine, base)
             if missing is not None:
                 return missing
     return None
@@ -261,6 +263,8 @@ def _class_attribute(machine: Machine, cls: Value, name: str, after: Value | Non
 
 def known_attribute(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     """What is known of an attribute of a known class; from its source, where that is there."""
+    if patched_classes.is_put(machine, cls, name):
+        return patched_classes.value(machine, cls, name)
     found = _registered(cls.name, name)
     if found is not None:
         return found

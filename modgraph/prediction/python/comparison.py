@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain.limits import MAX_COMPARED_DEPTH
@@ -44,6 +44,7 @@ from modgraph.prediction.python import (
     unordered,
 )
 from modgraph.prediction.python.bounds import is_long_range
+from modgraph.prediction.python.classes import short_name
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.identity import (
     any_alternative,
@@ -64,6 +65,9 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+_KEYS_OF_A_UNIT = 10
+"""Looked at to see whether all of them are constants."""
 
 
 def truth(machine: Machine, value: Value) -> bool | None:
@@ -403,14 +407,14 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
             return True
         if item in entries and getattr(entries[item], "optional", False):
             return None
-        if _only_by_value(item, entries):
+        if _only_by_value(machine, item, entries):
             return item in entries or (None if open_ else False)
         found = list(entries)
     elif isinstance(target, SetObject):
         if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
             hashing.require(machine, item)
         found, open_ = list(target.items), target.open is not None
-        if _only_by_value(item, target.items):
+        if _only_by_value(machine, item, target.items):
             return item in target.items or (None if open_ else False)
     if found is not None:
         count(machine, len(found))
@@ -419,8 +423,9 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
     return _by_method(machine, container, item)
 
 
-def _only_by_value(item: Value, keys: Iterable[Value]) -> bool:
+def _only_by_value(machine: Machine, item: Value, keys: Collection[Value]) -> bool:
     """The item is a string, and only the same string among the keys can equal it."""
+    machine.base.work += len(keys) // _KEYS_OF_A_UNIT
     return type(item) is Constant and type(item.value) is str and all(type(key) is Constant for key in keys)
 
 
@@ -428,13 +433,30 @@ def _in_constant(machine: Machine, container: Constant, item: Value) -> bool | N
     if isinstance(item, EnumMember) and _is_plain_enum(machine, item):
         item = item.value
     if not isinstance(item, Constant):
-        return None if isinstance(item, Unknown) else False
+        return None if isinstance(item, Unknown) else _other_in_constant(machine, container, item)
     if is_long_range(container.value) and not isinstance(item.value, int):
         return None  # Python looks at every number of it
     try:
         return bool(item.value in container.value)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
+
+
+def _other_in_constant(machine: Machine, container: Constant, item: Value) -> bool | None:
+    """A value that is no constant: no text holds one, and a range only one that says that it is equal to a number."""
+    held = container.value
+    if isinstance(held, (str, bytes)):
+        cls = machine.class_of(item)
+        if isinstance(cls, Unknown) or isinstance(item, (Choice, EnumMember)):
+            return None
+        name = short_name(cls)
+        wanted = "'in <string>' requires string as left operand, not {}"
+        if isinstance(held, bytes):
+            wanted = "a bytes-like object is required, not '{}'"
+        raise machine.raises("TypeError", wanted.format(name))
+    if not isinstance(held, range):
+        raise machine.raises("TypeError", f"argument of type '{type(held).__name__}' is not iterable")
+    return None if isinstance(item, (Address, EnumMember, Choice)) else False
 
 
 def _by_method(machine: Machine, container: Value, item: Value) -> bool | None:
@@ -446,6 +468,8 @@ def _by_method(machine: Machine, container: Value, item: Value) -> bool | None:
         return None
     if method is not None:
         return truth(machine, machine.call(method, (container, item)))
+    if isinstance(container, ClassValue) and not isinstance(item, EnumMember):
+        return None  # an Enum: Python 3.12 looks for its value, earlier ones raise
     found: list[Value] | Unknown | None = unordered.elements(machine, container)
     if found is None and machine.state.find(container, IteratorObject) is not None:
         return _in_iterator(machine, cast(Address, container), item)

@@ -65,14 +65,10 @@ def stored(machine: Machine, value: Value, name: str) -> Value | None:
         return None
     owner = _owner(value)
     for key in ((_of_one(value), name), (owner, name), (owner, OPEN)):
-        found = _read(machine, key)
+        found = machine.state.bound(key)
         if found is not None:
             return found
     return None
-
-
-def _read(machine: Machine, key: tuple[str, str]) -> Value | None:
-    return machine.state.globals.get(key) or machine.base.globals.get(key)
 
 
 def opened(machine: Machine, function: FunctionValue) -> Unknown:
@@ -95,7 +91,7 @@ def remade(machine: Machine, function: FunctionValue) -> Unknown | None:
         return None
     owner = _owner(function)
     for name in _MAKING:
-        new = _read(machine, (owner, name))
+        new = machine.state.bound((owner, name))
         if new is not None:
             return machine.unknown(f"{function.name} whose {name} may be another is not followed", new)
     return None

@@ -23,6 +23,7 @@ from modgraph.prediction.domain.values import (
     ClassMethod,
     ClassValue,
     FunctionValue,
+    KnownClass,
     KnownFunction,
     ModuleReference,
     PartialValue,
@@ -32,7 +33,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import classes, registration
+from modgraph.prediction.python import classes, patched_classes, registration
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -63,6 +64,9 @@ def set_name(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
         machine.on_each(value, lambda each: set_name(machine, each, why, new))
     elif isinstance(value, ClassValue):
         _set_in_class(machine, value, why, new)
+    elif isinstance(value, KnownClass):
+        machine.problem(f"which attribute of {classes.short_name(value)} is set is not known: {why.reason}")
+        patched_classes.put_unknown(machine, value, replace(why, optional=True))
     elif isinstance(value, ModuleReference):
         set_in_namespace(machine, value.name, why, new)
     elif isinstance(value, Address):
@@ -136,6 +140,9 @@ def delete_name(machine: Machine, value: Value, why: Unknown) -> None:
     if isinstance(value, ClassValue):
         _delete_in_class(machine, value, why)
         return
+    if isinstance(value, KnownClass):
+        machine.problem(f"which attribute of {classes.short_name(value)} is deleted is not known: {why.reason}")
+        return
     if isinstance(value, ModuleReference):
         delete_in_namespace(machine, value.name, why)
         return
@@ -163,7 +170,7 @@ def set_in_namespace(machine: Machine, module: str, why: Unknown, new: Value) ->
             kept.append(name)
     if kept:
         machine.problem(f"a name of {module} may be another, as {kept[0]!r}: {why.reason}")
-    before = machine.state.globals.get((module, OPEN)) or machine.base.globals.get((module, OPEN))
+    before = machine.state.bound((module, OPEN))
     opened = points_to.either_of(why, (new,))
     machine.state.globals[(module, OPEN)] = opened if before is None else partial_texts.plainly(opened)
 

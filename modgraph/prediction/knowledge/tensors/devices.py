@@ -83,7 +83,7 @@ def default_device(machine: Machine) -> str | None:
     """Where a tensor is made that is not said to be elsewhere; None where that is not known."""
     held = machine.state.globals.get(_ENTERED)
     if held is None:
-        held = machine.state.globals.get(_DEFAULT) or machine.state.base.globals.get(_DEFAULT)
+        held = machine.state.bound(_DEFAULT)
         return "cpu" if held is None else _named(held)
     return _named(held.items[-1]) if isinstance(held, TupleValue) and held.items else None
 

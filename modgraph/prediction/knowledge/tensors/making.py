@@ -54,7 +54,7 @@ def options(machine: Machine, arguments: Arguments) -> dict[str, Any]:
 
 @models("torch.get_default_dtype")
 def default_dtype(arguments: Arguments, machine: Machine) -> Value:
-    return machine.state.globals.get(DEFAULT_DTYPE) or machine.state.base.globals.get(DEFAULT_DTYPE, Dtype("float32"))
+    return machine.state.bound(DEFAULT_DTYPE) or Dtype("float32")
 
 
 @models("torch.set_default_dtype")

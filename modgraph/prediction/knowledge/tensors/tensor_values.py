@@ -52,7 +52,7 @@ DEFAULT_DTYPE = ("torch", "<default dtype>")
 
 def default_float(machine: Machine) -> str | None:
     """torch.get_default_dtype(); None where it is not known."""
-    found = machine.state.globals.get(DEFAULT_DTYPE) or machine.state.base.globals.get(DEFAULT_DTYPE, Dtype("float32"))
+    found = machine.state.bound(DEFAULT_DTYPE) or Dtype("float32")
     return found.name if isinstance(found, Dtype) else None
 
 
