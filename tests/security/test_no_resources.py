@@ -172,7 +172,7 @@ def test_a_git_for_which_no_thread_is_left_is_ended(tmp_path: Path, monkeypatch:
         conversation(["cat-file", "--batch"], tmp_path),
     ):
         pass
-    assert [process.args[0] == sys.executable for process in started] == [False, True]  # git, and its keeper
+    assert [process.args[0] == sys.executable for process in started] == [True, False]  # the keeper, and its git
     assert not any(process.returncode is None for process in started)
 
 
