@@ -108,6 +108,7 @@ class Interpreter(Machine):
 
     class_of = classes.class_of
     mro = classes.mro
+    lineage = classes.lineage
     is_instance = classes.is_instance
     is_subclass = classes.is_subclass
     own_attribute = classes.own_attribute
@@ -230,7 +231,7 @@ class Interpreter(Machine):
         self.require_work()
         limit, allowance, steps = self.limit, self.allowance, self.steps
         self.limit = steps + MAX_MODULE_STEPS
-        self.allowance = Allowance(self.limit, len(self.frames), self.base.next_index, of_library)
+        self.allowance = Allowance(self.limit, MAX_MODULE_STEPS, len(self.frames), self.base.next_index, of_library)
         try:
             yield
         finally:
@@ -248,7 +249,7 @@ class Interpreter(Machine):
             self.state, self.guards, self.frames = State(self.base), [], list(frames)
             inside = bool(self.module_depth) or path_imports.are_in(self, outer)
             if inside:  # one statement of a module brings another: what the first has done is there to see
-                self.state.below = outer.fork().below
+                self.state.share_layers(outer.fork())
                 self.state.epoch = outer.epoch
                 self.state.globals = dict(outer.globals)
             self.module_depth += 1

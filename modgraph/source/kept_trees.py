@@ -20,6 +20,9 @@ from modgraph.source.nesting import Readings
 _SHARE = 4
 """An entry is written when a character of new source stands for at most so many kept ones, so that its growth costs
 little."""
+_MOST_REMEMBERED = 1_500_000
+"""Characters of source, or of what is kept of it, whose nodes stay in memory: each prediction of a process asks for
+torch's own layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +50,47 @@ class KeptTrees:
         self.text = text
         self._rows: dict[str, str] | None = None
         self._new: dict[str, Piece] = {}
+        self._pieces: dict[tuple[str, str], Piece] = {}
+        """By module, as each has nodes of its own."""
         self.n_new = 0
         self.n_kept = 0
         """Characters."""
 
-    def find(self, key: str) -> Piece | None:
+    def find(self, module: str, key: str) -> Piece | None:
+        """A piece of that module; another module with the same text has nodes of its own, as what is known of a
+        function is kept by its node."""
+        found = self._pieces.get((module, key))
+        if found is not None:
+            return found
         if self._rows is None:
             self._rows = self._load()
             self.n_kept = sum(map(len, self._rows.values()))
         row = self._rows.get(key)
+        if row is None:
+            return None
         try:
-            return None if row is None else _decoded(json.loads(row))
+            found = _decoded(json.loads(row))
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             return None
+        self._remember(module, key, found, len(row))
+        return found
 
-    def add(self, key: str, piece: Piece, n_characters: int) -> None:
+    def add(self, module: str, key: str, piece: Piece, n_characters: int) -> None:
+        self._remember(module, key, piece, n_characters)
         if kept() is not None:
             with _lock:
                 self._new[key] = piece
                 self.n_new += n_characters
                 _changed[self.text] = self
+
+    def _remember(self, module: str, key: str, piece: Piece, n_characters: int) -> None:
+        with _lock:
+            self._pieces[module, key] = piece
+            _remembered[self] = _remembered.pop(self, 0) + n_characters
+            while len(_remembered) > 1 and sum(_remembered.values()) > _MOST_REMEMBERED:
+                oldest = next(iter(_remembered))
+                del _remembered[oldest]
+                oldest._pieces = {}
 
     def write(self) -> None:
         place = kept()
@@ -93,6 +117,8 @@ class KeptTrees:
         return found if isinstance(found, dict) else {}
 
 
+_remembered: dict[KeptTrees, int] = {}
+"""Those that hold pieces in memory, the latest last, with the characters of these."""
 _changed: dict[str, KeptTrees] = {}
 _lock = threading.Lock()
 

@@ -125,6 +125,15 @@ class TextFacts:
         self._index: ModuleIndex | None = None
 
     @cached_property
+    def refusal(self) -> str | None:
+        """Why it is not given to a parser; None where it is."""
+        try:
+            refuse(self.text)
+        except TooMuchError as error:
+            return error.msg
+        return None
+
+    @cached_property
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
@@ -222,11 +231,10 @@ class SourceModule:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:
             raise SourceError(error.msg, file=self.file, line=error.lineno or 1) from error
-        try:
-            refuse(text)
-        except TooMuchError as error:
-            raise SourceError(Reached(f"{self.file} is not read: {error.msg}"), file=self.file) from error
-        return text
+        facts = facts_of(text)
+        if facts.refusal is not None:
+            raise SourceError(Reached(f"{self.file} is not read: {facts.refusal}"), file=self.file)
+        return facts.text
 
     @cached_property
     def facts(self) -> TextFacts:
@@ -370,7 +378,7 @@ class SourceModule:
         class_name = self._class_around(first_line, last_line)
         key = f"{first_line} {last_line} {what} {class_name or ''}"
         trees = self.facts.trees
-        piece = trees.find(key)
+        piece = trees.find(self.name, key)
         measures = self._measures(lines) if piece is None else piece.measures
         self._require_readable(measures, first_line)
         if measures.n_tokens > MAX_PARSED_TOKENS - self.tokens.spent:
@@ -382,7 +390,7 @@ class SourceModule:
         except (nodes.NotParsedError, SyntaxError, RecursionError, MemoryError, ValueError) as error:
             raise SourceError(f"libcst cannot parse this: {error}", file=self.file, line=first_line) from error
         if piece is None:
-            trees.add(key, Piece(measures, parsed.statements), sum(map(len, lines)))
+            trees.add(self.name, key, Piece(measures, parsed.statements), sum(map(len, lines)))
         return parsed
 
     def _measures(self, lines: Sequence[str]) -> Measures:

@@ -149,3 +149,45 @@ def test_what_was_being_changed_when_it_was_given_up_is_not_known(
     )
     assert graph.modules[1].path == "act"
     assert graph.modules[1].class_name in (None, "torch.nn.modules.activation.Tanh")
+
+
+PATTERNS = """
+def compiled(text):
+    found = []
+    for i in range(40_000):
+        found.append(i % 7)
+    return found
+def short(n):
+    return n + 1
+"""
+
+
+def test_a_library_that_never_says_torch_gets_a_part_of_what_a_name_may_cost(
+    predict_source: Callable[..., Graph], put: Callable[..., None], steps: Callable[[], int]
+) -> None:
+    """What it makes of little is followed, and what asks it for much goes on without that."""
+    put("patterns", PATTERNS, installed=True)
+    put("layers", "import patterns\nimport torch\nPATTERN = patterns.compiled('x')\nWIDTH = patterns.short(6)\n")
+    graph = predict_source(
+        "import layers\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Linear(layers.WIDTH, 2)\n"
+        "        self.b = nn.Linear(len(layers.PATTERN), 2)\n"
+    )
+    nodes = {node.path: node for node in graph.modules}
+    assert nodes["a"].parameters[0].shape == (2, 7)
+    assert nodes["b"].parameters[0].shape == (2, None)
+    assert steps() < 12_000
+    assert any("5000 steps" in str(problem) for problem in graph.problems) or not graph.complete
+
+
+def test_a_library_that_says_torch_has_all_of_it(
+    predict_source: Callable[..., Graph], put: Callable[..., None]
+) -> None:
+    put("patterns", "import torch\n" + PATTERNS.replace("40_000", "9_000"), installed=True)
+    put("layers", "import patterns\nPATTERN = patterns.compiled('x')\n")
+    graph = predict_source(
+        "import layers\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.b = nn.Linear(len(layers.PATTERN), 2)\n"
+    )
+    nodes = {node.path: node for node in graph.modules}
+    assert nodes["b"].parameters[0].shape == (2, 9_000)

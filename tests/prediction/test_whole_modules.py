@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -275,13 +274,16 @@ FILES = {
 
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("files", FILES.values(), ids=FILES)
-def test_what_python_leaves_of_several_files(tmp_path: Path, files: dict[str, str]) -> None:
+def test_what_python_leaves_of_several_files(
+    tmp_path: Path, files: dict[str, str], run_code: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     net = "import torch\nfrom torch import nn\n" + files["main.py"] + NET
     (tmp_path / "main.py").write_text(net, encoding="utf-8")
     code = "from main import Net; n = Net(); print(n.sizes.in_features, len(n.parts))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = run_code(code, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     size, parts = map(int, done.stdout.split())
     graph = predict_graph(parse_target("main.py:Net", cwd=tmp_path))
     assert graph.problems == ()

@@ -1,4 +1,4 @@
-"""What was lowered once is read from disk: no libcst is imported for it, and the answer is the same."""
+"""What was lowered once is read from disk, or stays in memory: no libcst is imported for it, and the answer is the same."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from modgraph import predict
 from modgraph.doors.keeping import Kept
+from modgraph.source import kept_trees
 
 ROOT = Path(__file__).parents[2]
 MODEL = """
@@ -118,3 +121,57 @@ def test_threads_that_predict_lose_nothing(tmp_path: Path, tmp_path_factory: pyt
     assert "Error" not in done.stderr
     assert len(set(json.loads(done.stdout))) == 1
     assert len(json.loads(done.stdout)) == 12
+
+
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The pieces of source that libcst was given."""
+    from modgraph.source import lowering
+
+    given: list[str] = []
+    lower = lowering.lower
+
+    def noting(text: str, *others: Any) -> Any:
+        given.append(text)
+        return lower(text, *others)
+
+    monkeypatch.setattr(lowering, "lower", noting)
+    return given
+
+
+def test_what_a_process_has_lowered_it_does_not_lower_again(folder: Path, lowered: list[str]) -> None:
+    first = predict(folder / "model.py")
+    assert any("self.__hidden" in text for text in lowered)
+    lowered.clear()
+    assert predict(folder / "model.py") == first
+    assert lowered == []
+    (folder / "model.py").write_text(MODEL.replace("range(3)", "range(5)"), "utf-8")
+    assert predict(folder / "model.py") != first
+    assert any("range(5)" in text for text in lowered)
+    assert not any("range(3)" in text for text in lowered)
+
+
+def test_modules_of_one_text_are_told_apart(tmp_path: Path) -> None:
+    """What a function of the one gives is not what that of the other gives."""
+    text = "from torch import nn\nN = len(__name__)\ndef make():\n    return nn.Linear(N, N)\n"
+    for name in ("a", "abc"):
+        (tmp_path / f"{name}.py").write_text(text, "utf-8")
+    (tmp_path / "model.py").write_text(
+        "import a, abc\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.x = a.make()\n        self.y = abc.make()\n",
+        "utf-8",
+    )
+    for _ in range(2):
+        nodes = {node.path: node for node in predict(tmp_path / "model.py").modules}
+        assert [nodes[path].parameters[0].shape for path in "xy"] == [(1, 1), (3, 3)]
+
+
+def test_what_stays_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_trees, "_remembered", {})
+    monkeypatch.setattr(kept_trees, "_MOST_REMEMBERED", 20_000)
+    for k in range(30):
+        (tmp_path / "model.py").write_text(f"{MODEL}\nX = {k}\n", "utf-8")
+        assert len(predict(tmp_path / "model.py").modules) > 5
+    held = kept_trees._remembered
+    assert 0 < sum(held.values()) <= 20_000 or len(held) == 1
+    assert all(each._pieces for each in held)

@@ -7,12 +7,15 @@ how much is installed, and what was asked for before, then make no difference to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.definitions import FunctionDefinition
 from modgraph.prediction.domain.limits import (
+    MAX_FOREIGN_STEPS,
     MAX_NAME_DEPTH,
     LimitError,
 )
@@ -22,6 +25,9 @@ from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
+
+
+_TORCH = re.compile("torch")
 
 
 def evaluated(machine: Machine, module: str, name: str, evaluate: Callable[[], Value | None]) -> Value | None:
@@ -61,6 +67,40 @@ def require_cheap(machine: Machine, definition: FunctionDefinition) -> None:
     """
     if machine.module_depth and definition in machine.costly:
         raise LimitError(f"{definition.module}.{definition.qualname} takes too many steps")
+
+
+def is_foreign(machine: Machine, module: str) -> bool:
+    """The function that was just called, of that module, is of another installed package than its caller, and its
+    module never says torch."""
+    if len(machine.frames) < 2:
+        return False
+    caller = machine.frames[-2].module
+    if caller == module or caller.partition(".")[0] == module.partition(".")[0]:
+        return False
+    found = machine.caches.torchless.get(module)
+    if found is None:
+        source = machine.finder.source(module)
+        found = source is not None and _of_library(machine, module) and not source.facts.has(_TORCH)
+        machine.caches.torchless[module] = found
+    return found
+
+
+def run_foreign(machine: Machine, run: Callable[[], Value]) -> Value:
+    """Of the allowance of what is evaluated at module level, such a call has a part.
+
+    Raises:
+        LimitError: it takes more.
+    """
+    limit, outer = machine.limit, machine.allowance
+    if limit <= machine.steps + MAX_FOREIGN_STEPS:
+        return run()
+    machine.limit = machine.steps + MAX_FOREIGN_STEPS
+    machine.allowance = replace(outer, limit=machine.limit, steps=MAX_FOREIGN_STEPS, frames=len(machine.frames) - 1)
+    try:
+        return run()
+    finally:
+        outer.undecided = machine.allowance.undecided
+        machine.limit, machine.allowance = limit, outer
 
 
 def doubt_changes(machine: Machine, outer: State, limit: LimitError) -> None:

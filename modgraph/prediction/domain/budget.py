@@ -44,6 +44,8 @@ class Allowance:
 
     limit: int = MAX_STEPS
     """`machine.steps` at which it is used up."""
+    steps: int = MAX_MODULE_STEPS
+    """How many that are."""
     frames: int = 0
     """How many frames were there before it began."""
     since: int = 0
@@ -127,7 +129,7 @@ class Budget(ABC):
                 raise LimitError(f"more than {MAX_STEPS} steps")
             if self.limit == self.allowance.limit:  # not that of a decorator, or of a message
                 self.note_costly()
-            raise LimitError(f"more than {MAX_MODULE_STEPS} steps for a name of a module")
+            raise LimitError(f"more than {self.allowance.steps} steps for a name of a module")
         if self.undecided:
             self._count_undecided()
         if self.elsewhere > MAX_STEPS:

@@ -45,6 +45,8 @@ class Caches:
     functions: dict[int, FunctionDefinition] = field(default_factory=dict)
     installed: dict[str, bool] = field(default_factory=dict)
     """Of modules by name: whether they are of an installed package."""
+    torchless: dict[str, bool] = field(default_factory=dict)
+    """Of modules by name: whether they are of an installed package, and never say torch."""
     module_names: dict[str, tuple[dict[str, None], bool]] = field(default_factory=dict)
     """Of modules by name: the names that importing it binds in it, and whether they are all."""
     uses: dict[ClassDefinition, Uses] = field(default_factory=dict)

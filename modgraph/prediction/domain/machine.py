@@ -255,6 +255,10 @@ class Machine(Budget):
         """Of a ClassValue or KnownClass, itself first; an Unknown in it stands for bases not known."""
 
     @abstractmethod
+    def lineage(self, cls: ClassValue) -> frozenset[int]:
+        """Addresses of the classes with source in its MRO."""
+
+    @abstractmethod
     def is_instance(self, value: Value, of: Value) -> bool | None:
         """isinstance; `of` is a class, a tuple of them, a union."""
 

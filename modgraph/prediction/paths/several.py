@@ -14,8 +14,13 @@ from modgraph.prediction.domain.values import (
     DELETED,
     NONE,
     Address,
+    BoundMethod,
     Choice,
     ClassValue,
+    Constant,
+    FunctionValue,
+    KnownFunction,
+    ModuleReference,
     PropertyValue,
     SuperValue,
     Unknown,
@@ -99,6 +104,9 @@ TEXTS = ("__str__", "__repr__", "__format__")
 """Under these names, what makes a text of an object asks for itself (`text.py`); nothing else runs it."""
 
 _NOT_ASKED_FOR = ("__init__", *TEXTS)
+
+_OF_PLAIN_CLASSES = frozenset((Constant, FunctionValue, KnownFunction, BoundMethod, PropertyValue, ModuleReference))
+"""Kinds of values whose classes are Python's own."""
 
 
 def is_special(name: str) -> bool:
@@ -201,17 +209,26 @@ def concerned(machine: Machine, value: Value, name: str) -> list[Value]:
 def undecided(machine: Machine, values: Iterable[Value], names: Collection[str] | None) -> Undecided | None:
     """The first of such names."""
     for value in values:
+        if type(value) in _OF_PLAIN_CLASSES:
+            continue
         if isinstance(value, SuperValue):
             value = value.receiver
         if isinstance(value, (Unknown, Choice)):
             continue
         for cls in (value, machine.class_of(value)):
-            for base in machine.mro(cls) if isinstance(cls, ClassValue) else ():
+            if not isinstance(cls, ClassValue) or not _is_touched(machine, cls):
+                continue
+            for base in machine.mro(cls):
                 if isinstance(base, ClassValue) and base.address.index in machine.base.parted:
                     found = _undecided_name(machine, base.address, names)
                     if found is not None:
                         return found
     return None
+
+
+def _is_touched(machine: Machine, cls: ClassValue) -> bool:
+    """It, or a class that it inherits from, has had a name on some paths only."""
+    return not machine.base.parted.isdisjoint(machine.lineage(cls))
 
 
 def _undecided_name(machine: Machine, address: Address, names: Collection[str] | None) -> Undecided | None:

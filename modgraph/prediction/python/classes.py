@@ -224,13 +224,20 @@ def _is_settled(machine: Machine, cls: Value) -> bool:
     changed = machine.state.classes
     if not changed or not isinstance(cls, ClassValue):
         return True
+    return changed.isdisjoint(lineage(machine, cls))
+
+
+def lineage(machine: Machine, cls: ClassValue) -> frozenset[int]:
+    """Addresses of the classes with source in its MRO."""
     index = cls.address.index
-    lineage = machine.caches.lineages.get(index)
-    if lineage is None:
-        lineage = frozenset(base.address.index for base in mro(machine, cls) if isinstance(base, ClassValue))
+    found = machine.caches.lineages.get(index)
+    if found is None:
+        found = frozenset(base.address.index for base in mro(machine, cls) if isinstance(base, ClassValue))
         if index in machine.base.objects:
-            machine.caches.lineages[index] = lineage
-    return changed.isdisjoint(lineage)
+            machine.caches.lineages[index] = found
+    elif machine.base.floor:
+        machine.base.shared.add(index)
+    return found
 
 
 def _identity(cls: Value) -> object:
