@@ -296,7 +296,7 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
     machine.frames.append(frame)
     machine.depth += 1
     try:
-        if machine.module_depth and allowances.is_foreign(machine, definition.module):
+        if machine.allowance.of_library and allowances.is_foreign(machine, definition.module):
             return allowances.run_foreign(machine, lambda: _run(machine, frame, definition))
         return _run(machine, frame, definition)
     finally:

@@ -44,8 +44,8 @@ what parses or searches something unknown there goes all ways at once, and comes
 LIBRARY_UNDECIDED_DEPTH = 4
 
 MAX_FOREIGN_STEPS = 5_000
-"""Those of them that a call into another installed package may cost, where the module of the function never says torch:
-what compiles a pattern or reads a schema there says nothing of modules."""
+"""Those of them that a call from one installed package into another may cost, where the module of the function never
+says torch: what compiles a pattern or reads a schema there says nothing of modules."""
 
 MAX_IMPORTED_MODULES = 1_000
 """Modules read to see what is registered when they are imported."""
