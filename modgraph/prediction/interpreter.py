@@ -249,7 +249,7 @@ class Interpreter(Machine):
             self.state, self.guards, self.frames = State(self.base), [], list(frames)
             inside = bool(self.module_depth) or path_imports.are_in(self, outer)
             if inside:  # one statement of a module brings another: what the first has done is there to see
-                self.state.share_layers(outer.fork())
+                self.state.below = outer.fork().below
                 self.state.epoch = outer.epoch
                 self.state.globals = dict(outer.globals)
             self.module_depth += 1

@@ -112,8 +112,6 @@ class Base:
     """The states in the midst of which module-level code runs; seen only through an import cycle."""
 
 
-_KEPT_FINDS = 400
-"""So many are taken over where a layer is added: more cost as much as looking for them again."""
 _PRISTINE = object()
 """The epoch of a state that has changed nothing of the base."""
 
@@ -121,7 +119,7 @@ _PRISTINE = object()
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
-    __slots__ = ("base", "below", "classes", "epoch", "found_below", "globals", "objects", "problems", "token")
+    __slots__ = ("base", "below", "classes", "epoch", "globals", "objects", "problems", "token")
 
     def __init__(self, base: Base) -> None:
         self.base = base
@@ -130,8 +128,6 @@ class State:
         self.below: Layers = ()
         """Those of before, the latest layer first; never changed. A layer that two states share lies before they
         parted."""
-        self.found_below: dict[int, HeapObject | None] = {}
-        """What was looked for in these layers: it is shared with the states that have the same."""
         self.globals: dict[tuple[str, str], Value] = {}
         """Module-level names assigned from inside functions, by module and name."""
         self.problems: list[Trouble] = []
@@ -147,18 +143,13 @@ class State:
             self._put_below()
         self.base.work += 1 + (len(self.globals) + len(self.problems)) // 20
         other = State(self.base)
-        other.share_layers(self)
+        other.below = self.below
         other.globals = dict(self.globals)
         other.problems = list(self.problems)
         other.classes = self.classes
         other.epoch = self.epoch
         self.token = object()
         return other
-
-    def share_layers(self, other: State) -> None:
-        """Stands from now on above the layers of the other, which has nothing above them."""
-        self.below = other.below
-        self.found_below = other.found_below
 
     def _put_below(self) -> None:
         """Makes a layer of `objects`; of those that are not much larger, one with it, so that layers stay few."""
@@ -169,8 +160,6 @@ class State:
             below = below[1:]
             self.base.copied += len(layer)
         self.below = (layer, *below)
-        known = self.found_below
-        self.found_below = {**known, **self.objects} if len(known) + len(self.objects) <= _KEPT_FINDS else {}
         self.objects = {}
 
     def parted(self, other: State) -> list[int]:
@@ -181,7 +170,6 @@ class State:
         if own:
             self.objects = _flat((self.objects, *own))
             self.below = self.below[len(own) :]
-            self.found_below = {}
         return sorted(set(self.objects).union(other.objects, *theirs_alone))
 
     def counts_changes_of(self, other: State) -> None:
@@ -217,14 +205,11 @@ class State:
     def get(self, index: int) -> HeapObject | None:
         """The object at that address in this state's own layers."""
         found = self.objects.get(index)
-        return found if found is not None else self._below(index)
-
-    def _below(self, index: int) -> HeapObject | None:
-        found = self.found_below.get(index, self)
-        if found is not self:
-            return found  # type: ignore[return-value]
-        found = next((layer[index] for layer in self.below if index in layer), None)
-        self.found_below[index] = found
+        if found is None:
+            for layer in self.below:
+                found = layer.get(index)
+                if found is not None:
+                    break
         return found
 
     def everything(self) -> dict[int, HeapObject]:
@@ -255,8 +240,10 @@ class State:
         index = address.index
         found = self.objects.get(index)
         if found is None:
-            held = self.found_below.get(index, self)
-            found = held if held is not self else self._below(index)  # type: ignore[assignment]
+            for layer in self.below:
+                found = layer.get(index)
+                if found is not None:
+                    break
         if found is not None:
             if index < self.base.floor:
                 self.base.older.add(index)
