@@ -13,6 +13,19 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
+TOP = frozenset(
+    "CHANGELOG.md CONTRIBUTING.md LICENSE README.md action.yml docs modgraph pyproject.toml samples tests".split()
+)
+
+
+def test_nothing_but_what_is_meant_lies_at_the_top_level() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("no repository says what belongs to the tree")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = {name.partition("/")[0] for name in listed.stdout.split("\0") if name}
+    assert {name for name in found if not name.startswith(".")} == TOP
+
+
 def built(kind: str, folder: Path, tree: Path = ROOT) -> Path:
     """A wheel or an sdist of a tree."""
     code = f"import sys; from hatchling.build import build_{kind}; build_{kind}(sys.argv[1])"
