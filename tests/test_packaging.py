@@ -12,10 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-
-TOP = frozenset(
-    "CHANGELOG.md CONTRIBUTING.md LICENSE README.md action.yml docs modgraph pyproject.toml samples tests".split()
-)
+FILES = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "action.yml", "pyproject.toml"}
+TOP = FILES | {"docs", "modgraph", "samples", "tests"}
 
 
 def test_nothing_but_what_is_meant_lies_at_the_top_level() -> None:
