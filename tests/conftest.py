@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import os
 import runpy
@@ -70,12 +69,6 @@ def pytest_sessionstart() -> None:
 
 def pytest_sessionfinish() -> None:
     warm.end()
-
-
-def pytest_collection_finish() -> None:
-    """Collecting leaves two million objects that stay: each look through all objects, as of a trace, would pass them."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
