@@ -494,6 +494,6 @@ def _trace_live(
     options: TraceOptions,
     exporting: Exporting | None = None,
 ) -> Graph:
-    from modgraph.tracing.live import trace_live
+    from modgraph.live import trace_live
 
     return trace_live(model, args, kwargs, options, None if exporting is None else exporting.capture_here)

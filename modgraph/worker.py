@@ -178,8 +178,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     _limit_memory(options)
     sys.argv[:] = [str(target.file or target.module)]
 
+    from modgraph.inputs.making import make_inputs
     from modgraph.tracing import fake, trace_graph
-    from modgraph.tracing.inputs import make_inputs
     from modgraph.tracing.loading import load_model
 
     out.say(stage=f"importing {target.place} and building {target.name}", begins=True)

@@ -19,7 +19,10 @@ PACKAGE = ROOT / "modgraph"
 
 # Third parties, one door each: who may import them (anywhere in the file, also inside functions).
 DOORS = {
-    "torch": ("tracing/", "worker.py", "export/onnx_capture.py", "export/onnx_translations.py", "export/onnx_live.py"),
+    "torch": (
+        *("tracing/", "inputs/", "live.py", "worker.py"),
+        *("export/onnx_capture.py", "export/onnx_translations.py", "export/onnx_live.py"),
+    ),
     "libcst": ("source/lowering.py",),
     "networkx": ("graph/network.py",),
     "graphviz": ("export/dot.py",),

@@ -12,6 +12,7 @@ from modgraph.doors.printing import in_cell, markdown_code
 from modgraph.doors.printing import markdown as words
 from modgraph.export import style
 from modgraph.export.labels import clean
+from modgraph.names import last_name
 
 _MOST_REASON = 300
 """Characters of a reason that a page shows."""
@@ -187,7 +188,7 @@ def _link(file: str) -> str:
 
 
 def _suffix(file: str) -> str:
-    return file.rpartition(".")[2]
+    return last_name(file)
 
 
 # --- Markdown ------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 from modgraph.errors import MissingFileError, UnknownNameError
 from modgraph.graph.model import SourceLocation
+from modgraph.names import last_name
 from modgraph.prediction.code import calls, namespaces, unfinished, whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import endings
@@ -293,7 +294,7 @@ def _signature(function: ClassValue | FunctionValue, init: FunctionValue, skip: 
     ]
     if parameters.kwonly_params:
         shown.insert(len(places), "*")
-    name = function.name.rpartition(".")[2]
+    name = last_name(function.name)
     return f"{name}({', '.join(shown)})"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from modgraph.errors import TargetError
 from modgraph.graph.model import Graph
+from modgraph.names import last_name
 from modgraph.prediction.answer.tree import build_graph, nothing_known
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.endings import attempt
@@ -39,7 +40,7 @@ def predict_live(module: str, qualname: str, file: Path | None) -> Graph:
         graph = with_deep_stack(lambda: _graph(target))
     except TargetError as error:
         graph = nothing_known(name := f"{module}.{qualname}", error.message, name)
-    return replace(graph, model=replace(graph.model, name=qualname.rpartition(".")[2], target=None))
+    return replace(graph, model=replace(graph.model, name=last_name(qualname), target=None))
 
 
 def _target(module: str, qualname: str, file: Path | None) -> Target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from modgraph.names import last_name
 from modgraph.rules.facts import Method, enclosing
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.state import learns
@@ -46,7 +47,7 @@ def _may_learn(subject: Subject, method: Method, call: ast.Call) -> bool:
     path = subject.reads.path_of(call.func) or ""
     if path.startswith("torch."):
         return torch_names.torch_class(path) in torch_names.LEARNING | torch_names.MODAL | {"Sequential"}
-    return not module_classes.makes_no_modules(path) and name.rpartition(".")[2][0].isupper()
+    return not module_classes.makes_no_modules(path) and last_name(name)[0].isupper()
 
 
 def _shown(call: ast.Call) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from modgraph.names import last_name
 from modgraph.source.quiet import python_tree
 
 Verdict = Literal["number", "arithmetic", "neutral", "other"]
@@ -281,7 +282,7 @@ class _Method:
 def _of_function(function: ast.expr) -> Verdict:
     text = _dotted(function)
     root, _, rest = text.partition(".")
-    last = rest.rpartition(".")[2]
+    last = last_name(rest)
     if text in (f"nn.{last}", f"torch.nn.{last}") and last in _LAYERS:
         return "number"
     if root in _OF_NUMBERS or (text == f"torch.{last}" and last in _MAKING):

@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from modgraph.inputs.making import Inputs, make_inputs
 from modgraph.options import TraceOptions
 from modgraph.tracing import fake
-from modgraph.tracing.inputs import Inputs, make_inputs
 
 ROOT = Path(__file__).resolve().parent.parent / "tracing" / "models_inputs"
 

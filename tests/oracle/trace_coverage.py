@@ -112,10 +112,10 @@ def traced_fake(library: str, name: str, *, build_only: bool = False) -> dict[st
     """Built and traced without weights: whether it is complete, and its calls against hooks."""
     import torch
 
+    from modgraph.inputs.making import make_inputs
     from modgraph.options import TraceOptions
     from modgraph.tracing import fake, trace_graph
     from modgraph.tracing.caches import nothing_fake_remembered
-    from modgraph.tracing.inputs import make_inputs
 
     mode = fake.new_mode()
     try:
@@ -145,9 +145,9 @@ def traced_real(library: str, name: str, *, reduced: bool = False) -> dict[str, 
     """Built with weights and run: complete, calls against hooks, and run again from its edges."""
     import torch
 
+    from modgraph.inputs.making import make_inputs
     from modgraph.options import TraceOptions
     from modgraph.tracing import trace_graph
-    from modgraph.tracing.inputs import make_inputs
 
     torch.manual_seed(0)
     model = built(library, name, reduced=reduced).eval()

@@ -30,11 +30,13 @@ import torch
 from torch import nn
 
 import modgraph
+from modgraph import live, tracing
 from modgraph.source.quiet import python_tree
 
 Fingerprint: Any = runpy.run_path(str(Path(__file__).with_name("fingerprint.py")))["Fingerprint"]
 pytestmark = [pytest.mark.needs_torch, pytest.mark.filterwarnings("ignore")]
 
+TRACING, LIVE = str(Path(tracing.__file__).parent), live.__file__
 COUNTER = 0
 TABLE: dict[str, Any] = {"steps": []}
 CACHE = torch.zeros(4)
@@ -302,7 +304,7 @@ def test_ctrl_c_at_any_moment_leaves_everything_as_it_was():
 
     def at(moment):
         def watch(frame, event, argument):
-            if "tracing" in frame.f_code.co_filename:
+            if frame.f_code.co_filename.startswith((TRACING, LIVE)):
                 moments.append(frame.f_code.co_name)
                 if len(moments) == moment:
                     signal.raise_signal(signal.SIGINT)

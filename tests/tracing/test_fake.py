@@ -15,10 +15,10 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 import modgraph
+from modgraph.inputs.making import make_inputs
 from modgraph.options import TraceOptions
 from modgraph.source.targets import parse_target
 from modgraph.tracing import fake, trace_graph
-from modgraph.tracing.inputs import make_inputs
 from modgraph.tracing.loading import load_model
 
 pytestmark = pytest.mark.needs_torch

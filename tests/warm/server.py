@@ -83,7 +83,7 @@ def _import_torch() -> Any:
     import torch
 
     state = torch.get_rng_state()
-    import modgraph.tracing.inputs
+    import modgraph.inputs.making
     import modgraph.tracing.loading
     import modgraph.worker
 

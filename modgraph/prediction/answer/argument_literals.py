@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.limits import MAX_SHOWN_BITS, MAX_SHOWN_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
@@ -226,10 +227,10 @@ def _shown(machine: Machine, value: Value) -> str:
         return "..."
     if isinstance(literal, dict):
         text = str(literal.get("$ref", literal.get("$repr", "...")))
-        return text.rpartition(".")[2] if "$ref" in literal else text
+        return last_name(text) if "$ref" in literal else text
     return repr(literal)
 
 
 def _short(value: Value) -> str:
     reference = _reference(value)
-    return reference["$ref"].rpartition(".")[2] if reference is not None else "..."
+    return last_name(reference["$ref"]) if reference is not None else "..."

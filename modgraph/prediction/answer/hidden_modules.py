@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.dict_views import certain_pairs
@@ -294,7 +295,7 @@ def _key(key: Value, position: int) -> str:
     if isinstance(key, TupleValue) and all(isinstance(part, Constant) for part in key.items):
         return _shown(tuple(part.value for part in key.items if isinstance(part, Constant)), position)
     if isinstance(key, (ClassValue, KnownClass)):
-        return key.name.rpartition(".")[2]
+        return last_name(key.name)
     return f"#{position}"
 
 

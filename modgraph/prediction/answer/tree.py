@@ -23,6 +23,7 @@ from modgraph.graph.model import (
     Problem,
     SourceLocation,
 )
+from modgraph.names import last_name
 from modgraph.prediction.answer.argument_literals import (
     Defaults,
     Known,
@@ -71,7 +72,7 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
             f"{target.text} gives {kind.removeprefix('builtins.')}, not an nn.Module",
             hint="name a class, an instance, or a function that returns the model",
         )
-    name = target.name.rpartition(".")[2]
+    name = last_name(target.name)
     machine = prediction.machine
     machine.finish()
     try:
@@ -343,7 +344,7 @@ class _Tree:
         names = []
         for alternative in value.alternatives:
             cls = self.prediction.machine.class_of(alternative)
-            names.append(str(getattr(cls, "name", "?")).rpartition(".")[2])
+            names.append(last_name(str(getattr(cls, "name", "?"))))
         return " or ".join(dict.fromkeys(names))
 
     def _add_open(self, entry: _Entry) -> None:

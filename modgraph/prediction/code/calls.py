@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from modgraph.names import last_name
 from modgraph.prediction.code import (
     allowances,
     binding,
@@ -167,7 +168,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     if model is None:
         return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
     machine.step()
-    if machine.base.parted and name.rpartition(".")[2] not in _BY_NAME:
+    if machine.base.parted and last_name(name) not in _BY_NAME:
         undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
         if undecided is not None:
             return several.on_paths(machine, undecided, lambda: _model(machine, name, arguments))
@@ -182,7 +183,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     )
     if given.open is not None and not registry.asks_for_more(model):
         given.positional = FirstArguments(given.positional)
-    if name.rpartition(".")[2] not in SHORT:
+    if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
     try:
         since = machine.base.next_index

@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.values import Unknown
 from modgraph.source.modules import SourceModule
 
@@ -64,7 +65,7 @@ def _place_of(module: str) -> re.Pattern[str]:
 def _lies_elsewhere(machine: Machine, mover: SourceModule, module: str) -> bool:
     """Another file of its name lies in a folder that the text of the module which changes the path names."""
     found = machine.finder.source(module)
-    last = module.rpartition(".")[2]
+    last = last_name(module)
     start = mover.path.parent if found is None else found.path.parent.parent if found.is_package else found.path.parent
     pending = [(str(start), 0)]
     for looked, (folder, depth) in enumerate(pending):

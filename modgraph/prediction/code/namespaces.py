@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from modgraph.names import last_name
 from modgraph.prediction.code import moved_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.calling import Raised
@@ -322,7 +323,7 @@ def _collect(machine: Machine, module: str, found: dict[str, None], seen: set[st
                 continue
             origin = source.absolute(imported.module, imported.level)
             if source.is_package and origin.rpartition(".")[0] == module:
-                found[origin.rpartition(".")[2]] = None  # importing a submodule binds it in its package
+                found[last_name(origin)] = None  # importing a submodule binds it in its package
             if imported.attribute == "*":
                 complete = _collect_star(machine, origin, found, seen) and complete
         found.update(dict.fromkeys(statement.names))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.frames import Frame
@@ -379,6 +380,6 @@ def _is_harmless(callee: Value | None) -> bool:
     if name.startswith("builtins."):
         return isinstance(callee, KnownClass) or name.removeprefix("builtins.") in _HARMLESS
     if name.startswith("torch.nn.modules.") and isinstance(callee, KnownFunction):
-        return name.rpartition(".")[2] in _OWN
+        return last_name(name) in _OWN
     is_plain = name.startswith("torch.") and name.count(".") == 1
     return is_plain or name.startswith(("torch.nn.init.", "torch.nn.modules.", "torch.nn.functional.", "math."))

@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.code import moved_imports, patched_names, path_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
 from modgraph.prediction.domain.calling import Raised
@@ -439,7 +440,7 @@ def _is_the_same_later(machine: Machine, source: SourceModule, name: str, line: 
 
 def _is_patched(machine: Machine, name: str) -> bool:
     """A module of the project stores an attribute of that name, other than of `self`."""
-    last = name.rpartition(".")[2]
+    last = last_name(name)
     machine.spend(1 + len(machine.modules.whole) // _ASKED_IN_A_UNIT)
     return any(last in patched_names.of(each.source) for each in machine.modules.whole.values())
 

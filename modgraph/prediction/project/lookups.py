@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.code.import_order import imported_by, top_of
 from modgraph.prediction.domain.limits import MAX_IMPORT_CHAIN, MAX_KEYED_STATEMENTS
 from modgraph.prediction.domain.values import Address, ClassValue, Constant, FunctionValue, Unknown, Value
@@ -60,7 +61,7 @@ def _text(key: Value) -> str:
     if isinstance(key, Constant):
         return key.value if isinstance(key.value, str) else ""
     if isinstance(key, (ClassValue, FunctionValue)):
-        return key.name.rpartition(".")[2]
+        return last_name(key.name)
     return ""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeGuard
 
 from modgraph.graph.model import SourceLocation
+from modgraph.names import last_name
 from modgraph.prediction.code import names
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain import registry
@@ -80,7 +81,7 @@ def is_default(node: ast.AST) -> TypeGuard[ast.Call]:
 
 
 def _last(call: ast.Call) -> str:
-    return (dotted(call.func) or "").rpartition(".")[2]
+    return last_name(dotted(call.func) or "")
 
 
 def _is_followed(machine: Machine, source: SourceModule, target: ast.Attribute) -> bool:

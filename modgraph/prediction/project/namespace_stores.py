@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
+from modgraph.names import last_name
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.values import Unknown
@@ -122,7 +123,7 @@ def _is_program(test: ast.expr) -> bool:
     """`__name__ == "__main__"`, or TYPE_CHECKING."""
     if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name):
         return test.left.id == "__name__" and isinstance(test.ops[0], ast.Eq)
-    return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING"
+    return last_name(dotted(test) or "") == "TYPE_CHECKING"
 
 
 def _runs_on_import(machine: Machine, modules: list[SourceModule], owner: str) -> bool:
@@ -160,7 +161,7 @@ def _mentioned(node: ast.AST) -> tuple[str, ...]:
     if isinstance(node, ast.Attribute):
         return (node.attr,)
     if isinstance(node, (ast.Import, ast.ImportFrom)):  # under another name
-        return tuple(each.name.rpartition(".")[2] for each in node.names if each.asname not in (None, each.name))
+        return tuple(last_name(each.name) for each in node.names if each.asname not in (None, each.name))
     return ()
 
 
@@ -205,7 +206,7 @@ def _is_changing(machine: Machine, module: SourceModule, call: ast.Call) -> bool
     called = call.func
     if isinstance(called, ast.Attribute) and called.attr in _CHANGING:
         return _is_namespace(machine, module, called.value)
-    name = (dotted(called) or "").rpartition(".")[2]
+    name = last_name(dotted(called) or "")
     if name == "FunctionType":
         return True
     if name not in ("setattr", "delattr") or len(call.args) < 2:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_MATCHING_STEPS, MAX_VALUE_SIZE
 from modgraph.prediction.python.matching_steps import compared_characters, matching_steps
 from modgraph.source.reached import Reached
@@ -26,7 +27,7 @@ _NOT_WALKING = frozenset(("len", "bool", "hash", "repr", "str", "type", "id", "c
 
 def too_much(name: str, given: Sequence[Any]) -> str | None:
     """Why the function is not to be called with these values, the receiver of a method first; None where it may be."""
-    short = name.rpartition(".")[2]
+    short = last_name(name)
     if short in _AS_LARGE_AS_ASKED_FOR and any(isinstance(one, int) and one > MAX_VALUE_SIZE for one in given):
         return Reached(f"the result of {name} is larger than {MAX_VALUE_SIZE}")
     if short not in _NOT_WALKING and any(is_long_range(one) for one in given):
@@ -68,7 +69,7 @@ def has_many_long_numbers(text: str | bytes) -> bool:
 def work(name: str, given: Sequence[Any]) -> int:
     """How long a function that may be called with these takes, in the words of memory that could be made meanwhile."""
     factor = next((factor for module, factor in _SLOW.items() if name.startswith(module)), 1)
-    size = _SIZES.get(name.rpartition(".")[2])
+    size = _SIZES.get(last_name(name))
     numbers = sum(_bits(one) for one in given if isinstance(one, int))
     if size is not None and name.startswith("math."):
         numbers = max(numbers, size(given))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -130,7 +131,7 @@ def of_known_function(machine: Machine, value: KnownFunction, name: str) -> Valu
     """An attribute of a function that is known and not read."""
     found = registry.lookup(f"{value.name}.{name}")
     if found is None and name in ("__name__", "__qualname__"):
-        return Constant(value.name.rpartition(".")[2])
+        return Constant(last_name(value.name))
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -115,7 +116,7 @@ def class_of_object(item: HeapObject) -> Value:
 
 
 def short_name(cls: Value) -> str:
-    return cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
+    return last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"
 
 
 # ---- MRO -------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import UNSURE_OPTION
 from modgraph.prediction.domain.machine import Machine
@@ -92,7 +93,7 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _is_field(annotation: str) -> bool:
-    return "ClassVar" not in annotation and annotation.rpartition(".")[2] != "KW_ONLY"
+    return "ClassVar" not in annotation and last_name(annotation) != "KW_ONLY"
 
 
 @models("dataclasses.field")
@@ -158,7 +159,7 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
         found = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
         if found is not None and _MARK in found.namespace:
             for text, annotation in annotated.annotated_texts(machine, found):
-                if annotation.rpartition(".")[2] != "KW_ONLY":
+                if last_name(annotation) != "KW_ONLY":
                     field = by_name.get(text) or machine.unknown("a field that instances do not have")
                     entries[Constant(text)] = field
     return machine.allocate(DictObject(entries))
@@ -267,7 +268,7 @@ def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterato
     for name, annotation in annotated.annotated_texts(machine, item):
         if "ClassVar" in annotation:
             continue
-        if annotation.rpartition(".")[2] == "KW_ONLY":
+        if last_name(annotation) == "KW_ONLY":
             keyword_only = True
             continue
         value = classes.own_attribute(machine, cls, name)

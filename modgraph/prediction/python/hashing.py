@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
@@ -111,7 +112,7 @@ def require(machine: Machine, value: Value) -> None:
                 require(machine, each)
     elif isinstance(value, Address) and _is_unhashable(machine, value):
         cls = machine.class_of(value)
-        name = cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
+        name = last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"
         raise exceptions.exactly(machine, "TypeError", f"unhashable type: '{name}'")
 
 

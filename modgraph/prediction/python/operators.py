@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import ListObject, SetObject
@@ -362,7 +363,7 @@ def _type_name(machine: Machine, value: Value) -> str:
     cls = machine.class_of(value)
     if isinstance(cls, ClassValue):
         unknown = any(isinstance(base, Unknown) for base in machine.mro(cls))
-        return "?" if unknown else cls.name.rpartition(".")[2]
+        return "?" if unknown else last_name(cls.name)
     if isinstance(cls, KnownClass):
         # Of a known class not every method need be modelled; Python's own say themselves what they cannot do.
         module, _, name = cls.name.rpartition(".")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import (
     ITEMS_OF_A_CONSTANT,
@@ -178,7 +179,7 @@ def _tuple(machine: Machine, value: TupleValue, items: list[Any]) -> tuple[Any, 
     if any(_own(machine, value.cls, method) is not None for method in ("__repr__", "__str__", "__format__")):
         return OtherTuple(items)
     made = NamedTuple(items)
-    made.title = value.cls.name.rpartition(".")[2]
+    made.title = last_name(value.cls.name)
     made.fields = [str(each.value) for each in names.items if isinstance(each, Constant)]
     return made
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -234,7 +235,7 @@ def lookup(machine: Machine, address: Address, name: str) -> Value | None:
 def class_name(cls: Value) -> str:
     """`cls.__name__`, for messages."""
     name = getattr(cls, "name", "object")
-    return str(name).rpartition(".")[2]
+    return last_name(str(name))
 
 
 def _remove(module: ModuleObject, name: str, *, keep: str) -> None:

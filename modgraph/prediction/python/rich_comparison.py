@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.objects import ClassObject, TensorObject
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -113,4 +114,4 @@ def is_derived(machine: Machine, value: Value, other: Value) -> bool:
 
 def _type_name(machine: Machine, value: Value) -> str:
     cls = machine.class_of(value)
-    return cls.name.rpartition(".")[2] if isinstance(cls, (ClassValue, KnownClass)) else "object"
+    return last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.objects import ClassObject
 from modgraph.prediction.domain.values import (
     MODULE,
@@ -134,7 +135,7 @@ def _is_given(machine: Machine, value: Value, name: str) -> bool | None:
 
 def _is_named_like_class(name: str) -> bool:
     """What is known as a function may be a class, whose attributes are not known."""
-    return name.rpartition(".")[2].lstrip("_")[:1].isupper()
+    return last_name(name).lstrip("_")[:1].isupper()
 
 
 def _of_instance(machine: Machine, value: Value, name: str) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject, TensorObject
@@ -65,7 +66,7 @@ def _arrays(machine: Machine, values: list[Value]) -> list[Value] | None:
 @models(*(f"numpy.{name}" for name in ("concatenate", "stack", "append", "hstack", "vstack")))
 def joined(arguments: Arguments, machine: Machine) -> Value:
     """Arrays behind each other, or beside each other in a new dimension."""
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     unknown = number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
     axis = arguments.get(2 if name == "append" else 1, "axis", NONE if name == "append" else Constant(0))
     if name == "append":
@@ -105,7 +106,7 @@ def _all_flat(machine: Machine, arrays: list[Value]) -> bool:
 @models("numpy.meshgrid", "numpy.einsum", "numpy.outer")
 def as_torch_does(arguments: Arguments, machine: Machine) -> Value:
     """What torch has under the same name; of axes, "xy" is numpy's own order."""
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     rows = arguments.positional[1:] if name == "einsum" else arguments.positional
     arrays = _arrays(machine, list(rows))
     keywords = {"indexing": arguments.keywords.get("indexing", Constant("xy"))} if name == "meshgrid" else {}

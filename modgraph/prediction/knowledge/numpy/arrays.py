@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
@@ -174,7 +175,7 @@ def dtype_named(value: Value) -> str | None:
     """float32 of np.float32, "float32" or float; None where it is not known."""
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value
-    name = value.name.rpartition(".")[2] if isinstance(value, KnownClass) else ""
+    name = last_name(value.name) if isinstance(value, KnownClass) else ""
     python = {"float": "float64", "int": "int64", "bool": "bool", "bool_": "bool"}
     return python.get(name, name) or None
 
@@ -192,7 +193,7 @@ _FILLED = {"zeros": 0.0, "ones": 1.0, "empty": None, "full": None}
 @models(*(f"numpy.{name}" for name in _FILLED))
 def filled(arguments: Arguments, machine: Machine) -> Value:
     shape = shape_argument(machine, (arguments.get(0, "shape", NONE),))
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     given = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) == 2 else NONE)
     dtype = "float64" if given == NONE or name == "full" else dtype_named(given)
     number, wanted = _FILLED[name], count(shape)
@@ -216,7 +217,7 @@ def new_array(
 )
 def random_array(arguments: Arguments, machine: Machine) -> Value:
     """Numbers by chance, in the shape that is asked for."""
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     if name in ("rand", "randn"):
         shape = shape_argument(machine, arguments.positional) if arguments.positional else ()
     else:

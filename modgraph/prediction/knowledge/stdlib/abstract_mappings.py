@@ -5,6 +5,7 @@ Source: `collections.abc.Mapping` in Python's own library.
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.domain.machine import Machine
@@ -19,7 +20,7 @@ MAPPING = "collections.abc.Mapping"
 def view(arguments: Arguments, machine: Machine) -> Value:
     """A snapshot, as of a dict; a view of a mapping that changes later is not followed."""
     receiver = arguments.positional[0]
-    method = arguments.function.rpartition(".")[2]
+    method = last_name(arguments.function)
     keys = machine.iterate(receiver)
     shown = KnownClass(f"builtins.dict_{method}")
     if isinstance(keys, Unknown):

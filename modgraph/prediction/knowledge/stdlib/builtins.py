@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
@@ -197,7 +198,7 @@ def float_method(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _method(cls: type, arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     return folded(lambda receiver, *rest: getattr(receiver, name)(*rest), name)(arguments, machine)
 
 
@@ -260,7 +261,7 @@ def _shows(machine: Machine, value: Value, cls: ClassValue) -> None:
 
 @models("builtins.input", "builtins.open", "builtins.compile")
 def outside(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     if name == "input":
         return number_unknown(machine, "depends on input()")
     return machine.unknown(f"depends on {name}()")
@@ -328,7 +329,7 @@ def in_order(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.min", "builtins.max")
 def extreme(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     given = arguments.positional
     in_any_order = len(given) == 1 and unordered.is_one(machine, given[0])
     items: list[Value] | Unknown = list(given)

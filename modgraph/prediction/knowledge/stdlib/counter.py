@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -163,7 +164,7 @@ def combined(arguments: Arguments, machine: Machine) -> Value:
     one, other = arguments.positional[:2]
     if machine.is_instance(other, KnownClass(COUNTER)) is False:
         return NOT_IMPLEMENTED
-    return _made(machine, arguments.function.rpartition(".")[2], one, other)
+    return _made(machine, last_name(arguments.function), one, other)
 
 
 @models(f"{COUNTER}.__pos__", f"{COUNTER}.__neg__")
@@ -198,7 +199,7 @@ def changed(arguments: Arguments, machine: Machine) -> Value:
     """The receiver, with what two are combined to."""
     address, other = arguments.positional[:2]
     assert isinstance(address, Address)
-    found = _combination(machine, arguments.function.rpartition(".")[2].replace("__i", "__", 1), address, other)
+    found = _combination(machine, last_name(arguments.function).replace("__i", "__", 1), address, other)
     if found is None:
         machine.expose([address], machine.unknown("counts are not known", other))
         return address

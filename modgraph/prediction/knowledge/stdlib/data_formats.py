@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from modgraph.doors.data import TooLargeError, read_toml
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -153,7 +154,7 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
     wanted = "SafeLoader"
     if arguments.function == "yaml.load":
         is_own = isinstance(loader, KnownClass) and loader.name.partition(".")[0] == "yaml"
-        name = loader.name.rpartition(".")[2] if isinstance(loader, KnownClass) and is_own else ""
+        name = last_name(loader.name) if isinstance(loader, KnownClass) and is_own else ""
         if name not in _LOADERS:
             return machine.unknown("which YAML loader it is is not known", loader)
         wanted = _LOADERS[name]

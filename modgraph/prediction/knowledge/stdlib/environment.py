@@ -6,6 +6,7 @@ import posixpath
 import sys
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
@@ -86,7 +87,7 @@ constant("os.path", ModuleReference("posixpath"))
 )
 def path_part(arguments: Arguments, machine: Machine) -> Value:
     """Of a path given as text, with "/" between its parts."""
-    return folded(getattr(posixpath, arguments.function.rpartition(".")[2]), "a path")(arguments, machine)
+    return folded(getattr(posixpath, last_name(arguments.function)), "a path")(arguments, machine)
 
 
 @models("importlib.util.find_spec")

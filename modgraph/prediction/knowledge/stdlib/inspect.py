@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject
@@ -67,7 +68,7 @@ def is_kind(arguments: Arguments, machine: Machine) -> Value:
         "ismethod": "builtins.method",
         "ismodule": "builtins.module",
         "isbuiltin": "builtins.builtin_function_or_method",
-    }.get(arguments.function.rpartition(".")[2])
+    }.get(last_name(arguments.function))
     kinds = (KnownClass(kind),) if kind else _ROUTINES
     verdict = machine.is_instance(arguments.positional[0], TupleValue(kinds))
     if verdict is None:

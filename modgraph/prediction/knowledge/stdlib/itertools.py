@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -134,7 +135,7 @@ def slice_of(arguments: Arguments, machine: Machine) -> Value:
 
 @models("itertools.product", "itertools.permutations", "itertools.combinations")
 def combinatorial(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     given = arguments.keywords.get("repeat", Constant(1)) if name == "product" else arguments.get(1, "r", NONE)
     size = _number(given)
     columns = _columns(machine, arguments.positional if name == "product" else arguments.positional[:1])

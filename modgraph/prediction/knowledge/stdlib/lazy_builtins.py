@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject
@@ -146,7 +147,7 @@ def close_generator(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.any", "builtins.all")
 def quantified(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     decisive, given = name == "any", arguments.positional[0]
     items: list[Value] | Unknown | None = unordered.elements(machine, given)
     if items is None and isinstance(given, Address) and machine.state.find(given, IteratorObject) is not None:

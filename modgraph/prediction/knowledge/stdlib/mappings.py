@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.dict_views import VIEWED, DictView, shown
@@ -397,7 +398,7 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
 def view(arguments: Arguments, machine: Machine) -> Value:
     """Of the `__dict__` of an object, only as it is now."""
     address, held = _dict(machine, arguments)
-    method = arguments.function.rpartition(".")[2]
+    method = last_name(arguments.function)
     if method == "items":
         machine.makes((ITEMS_OF_A_TUPLE + 2) * len(held.entries))
     kind = KnownClass(f"builtins.dict_{method}")

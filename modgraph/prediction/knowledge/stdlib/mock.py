@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject
@@ -51,7 +52,7 @@ def patch_multiple(arguments: Arguments, machine: Machine) -> Value:
 
 @models("unittest.mock.patch", "unittest.mock.patch.object", "unittest.mock.patch.dict")
 def patch(arguments: Arguments, machine: Machine) -> Value:
-    kind = arguments.function.rpartition(".")[2]
+    kind = last_name(arguments.function)
     if kind == "dict":
         return _patcher(machine, arguments.get(0, "in_dict", NONE), NONE, arguments.get(1, "values", NONE), arguments)
     if kind == "object":

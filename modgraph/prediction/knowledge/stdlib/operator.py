@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import (
@@ -55,7 +56,7 @@ for _name, _symbol in (*_OPERATORS.items(), *_COMPARISONS.items()):
 
 @models("operator.index", "operator.abs", "operator.neg", "operator.pos", "operator.invert", "operator.inv")
 def unary(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     value = arguments.positional[0]
     if name == "neg":
         return machine.binary("-", Constant(0), value)
@@ -74,7 +75,7 @@ def truth(arguments: Arguments, machine: Machine) -> Value:
 
 @models("operator.getitem", "operator.setitem", "operator.delitem", "operator.contains")
 def item(arguments: Arguments, machine: Machine) -> Value:
-    name, given = arguments.function.rpartition(".")[2], arguments.positional
+    name, given = last_name(arguments.function), arguments.positional
     if name == "getitem":
         return machine.get_item(given[0], given[1])
     if name == "contains":
@@ -91,7 +92,7 @@ known_class("operator._getter")
 
 @models("operator.attrgetter", "operator.itemgetter")
 def getter(arguments: Arguments, machine: Machine) -> Value:
-    kind = Constant(arguments.function.rpartition(".")[2])
+    kind = Constant(last_name(arguments.function))
     return PartialValue(KnownFunction("operator._getter.get"), (kind, TupleValue(arguments.positional)))
 
 

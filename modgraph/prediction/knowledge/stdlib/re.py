@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_MATCHING_STEPS
 from modgraph.prediction.domain.machine import Machine
@@ -21,7 +22,7 @@ _FLAGS_AT = {"match": 2, "search": 2, "fullmatch": 2, "findall": 2, "split": 3, 
 def _refused(arguments: Arguments, machine: Machine, *, text_at: int = 1) -> Value | None:
     """An unknown where it is not known what is matched how, or where it could take too long: nothing can stop `re` once
     it has begun."""
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     pattern, text = (plain(machine, value) for value in _pattern_and_text(arguments, text_at))
     flags = _flags(arguments.get(_FLAGS_AT[name], "flags", Constant(0)), machine)
     if pattern is None or text is None:
@@ -56,7 +57,7 @@ def regular_expression(arguments: Arguments, machine: Machine) -> Value:
     refused = _refused(arguments, machine, text_at=2 if arguments.function == "re.sub" else 1)
     if refused is not None:
         return refused
-    return folded(getattr(re, arguments.function.rpartition(".")[2]), arguments.function)(arguments, machine)
+    return folded(getattr(re, last_name(arguments.function)), arguments.function)(arguments, machine)
 
 
 @models("re.match", "re.search", "re.fullmatch")
@@ -69,7 +70,7 @@ def matches(arguments: Arguments, machine: Machine) -> Value:
     refused = _refused(arguments, machine)
     if refused is not None:
         return refused
-    function = getattr(re, arguments.function.rpartition(".")[2])
+    function = getattr(re, last_name(arguments.function))
     try:
         match = function(
             *(found[0] for found in given if found), **{name: found[0] for name, found in named.items() if found}
@@ -121,7 +122,7 @@ def by_pattern(arguments: Arguments, machine: Machine) -> Value:
     receiver, *given = arguments.positional
     item = machine.state.find(receiver, InstanceObject)
     assert item is not None
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     if len(given) > _POSITIONS_AT.get(name, len(given)) or not arguments.keywords.keys().isdisjoint(("pos", "endpos")):
         return machine.unknown("a match in a part of a text is not followed")
     flags = item.attributes["flags"]

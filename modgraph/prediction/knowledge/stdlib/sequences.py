@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
@@ -366,7 +367,7 @@ def _combined(machine: Machine, kind: str, arguments: Arguments) -> SetObject:
 
 @models(*_names(*_BINARY, *_OPERATORS, "copy", of=_SETS), *_names(*_OPERATORS, of=("builtins.dict_keys",)))
 def combine(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     kind = _OPERATORS.get(name, name)
     held = machine.state.find(arguments.positional[0], SetObject)
     result = _combined(machine, "union" if kind == "copy" else kind, arguments)
@@ -389,7 +390,7 @@ _UPDATES = {
 
 @_changing(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
 def update(arguments: Arguments, machine: Machine) -> Value:
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     result = _combined(machine, _UPDATES.get(name, "union"), arguments)
     target = _set(machine, arguments)
     target.items, target.open = result.items, result.open
@@ -405,7 +406,7 @@ def compare(arguments: Arguments, machine: Machine) -> Value:
     right, other_why = _members(machine, arguments.positional[1])
     if why or other_why:
         return number_unknown(machine, "a set is not known", why or other_why or NONE)
-    method = arguments.function.rpartition(".")[2]
+    method = last_name(arguments.function)
     name = _SUBSETS.get(method, method)
     if method in ("__lt__", "__gt__") and len(left) == len(right):
         return FALSE

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject, TensorObject
@@ -180,7 +181,7 @@ def like(arguments: Arguments, machine: Machine) -> Value:
     source = tensor_of(machine, arguments.positional[0])
     if source is None:
         return made(machine, None, None)
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     dtype = dtype_argument(arguments, source.dtype)
     fill: Number | None = {"zeros_like": 0, "ones_like": 1}.get(name)
     if name == "full_like":
@@ -390,7 +391,7 @@ _LEGACY = {
 def legacy(arguments: Arguments, machine: Machine) -> Value:
     """`torch.Tensor(2, 3)` is empty of that size, `torch.Tensor([2, 3])` holds these numbers."""
     given = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
-    dtype = _LEGACY.get(arguments.function.rpartition(".")[2], "float32")
+    dtype = _LEGACY.get(last_name(arguments.function), "float32")
     if not given:
         return made(machine, (0,), dtype, (), device="cpu", requires_grad=False)
     if _is_data(given, machine):
@@ -416,7 +417,7 @@ def size_object(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.numel", "torch.is_tensor", "torch.is_floating_point")
 def asked(arguments: Arguments, machine: Machine) -> Value:
     tensor = tensor_of(machine, arguments.positional[0])
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     if name == "is_tensor" and not isinstance(arguments.positional[0], Unknown):
         return Constant(tensor is not None)
     size = count(tensor.shape) if tensor is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
@@ -17,7 +18,7 @@ def clamp(arguments: Arguments, machine: Machine) -> Value:
     source = tensor_of(machine, arguments.get(0, "input", NONE))
     if source is None:
         return made(machine, None, None)
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     low = arguments.get(1, "min", NONE) if name != "clamp_max" else NONE
     high = arguments.get(1, "max", NONE) if name == "clamp_max" else arguments.get(2, "max", NONE)
     if not isinstance(low, Constant) or not isinstance(high, Constant):

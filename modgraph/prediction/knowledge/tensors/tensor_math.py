@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
@@ -280,7 +281,7 @@ def verdicts(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.maximum", "torch.minimum", "torch.atan2", f"{TENSOR}.maximum", f"{TENSOR}.minimum", "torch.hypot")
 def of_two(arguments: Arguments, machine: Machine) -> Value:
     pick: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min}
-    operation = pick.get(arguments.function.rpartition(".")[2])
+    operation = pick.get(last_name(arguments.function))
     left, right = arguments.positional[:2]
     return elementwise(machine, left, right, operation, _joined_dtype(left, right, machine))
 
@@ -475,7 +476,7 @@ def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.item", f"{TENSOR}.__float__", f"{TENSOR}.__int__", f"{TENSOR}.__bool__", f"{TENSOR}.__index__")
 def item(arguments: Arguments, machine: Machine) -> Value:
-    source, name = tensor_of(machine, arguments.positional[0]), arguments.function.rpartition(".")[2]
+    source, name = tensor_of(machine, arguments.positional[0]), last_name(arguments.function)
     if source is None or source.elements is None:
         return number_unknown(machine, "depends on the elements of a tensor")
     if len(source.elements) != 1:

@@ -6,6 +6,7 @@ import collections
 import itertools
 from collections.abc import Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS
 from modgraph.prediction.domain.machine import Machine
@@ -34,7 +35,7 @@ from modgraph.source.reached import Reached
 
 @models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack")
 def join(arguments: Arguments, machine: Machine) -> Value:
-    name, given = arguments.function.rpartition(".")[2], machine.iterate(arguments.get(0, "tensors", NONE))
+    name, given = last_name(arguments.function), machine.iterate(arguments.get(0, "tensors", NONE))
     tensors = [] if isinstance(given, Unknown) else [tensor_of(machine, value) for value in given]
     found = [tensor for tensor in tensors if tensor is not None]
     if isinstance(given, Unknown) or not found or len(found) != len(given):
@@ -83,7 +84,7 @@ def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | Non
 
 @views(*both("chunk", "split", "unbind", "tensor_split"))
 def divide(arguments: Arguments, machine: Machine) -> Value:
-    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    source, name = source_of(arguments, machine), last_name(arguments.function)
     position = 1 if name == "unbind" else 2
     dim = arguments.get(position, "dim", Constant(0))
     place = dimension(machine, dim, len(source.shape)) if source.shape is not None else None
@@ -272,7 +273,7 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
 
 @views(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
 def part(arguments: Arguments, machine: Machine) -> Value:
-    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    source, name = source_of(arguments, machine), last_name(arguments.function)
     dim = arguments.get(1, "dim", NONE)
     place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
     if source.shape is None or place is None:

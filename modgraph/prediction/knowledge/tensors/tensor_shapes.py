@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -77,7 +78,7 @@ def size(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.dim", f"{TENSOR}.ndimension", f"{TENSOR}.@ndim", f"{TENSOR}.numel", f"{TENSOR}.nelement")
 def measured(arguments: Arguments, machine: Machine) -> Value:
-    shape, name = source_of(arguments, machine).shape, arguments.function.rpartition(".")[2]
+    shape, name = source_of(arguments, machine).shape, last_name(arguments.function)
     number = count(shape) if name in ("numel", "nelement") else None if shape is None else len(shape)
     return number_unknown(machine, "the shape of a tensor is not known") if number is None else Constant(number)
 
@@ -165,7 +166,7 @@ def placed(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", f"{TENSOR}.is_contiguous")
 def asked(arguments: Arguments, machine: Machine) -> Value:
-    name, kind = arguments.function.rpartition(".")[2], source_of(arguments, machine).dtype
+    name, kind = last_name(arguments.function), source_of(arguments, machine).dtype
     if kind is None or name == "is_contiguous":
         return number_unknown(machine, "a tensor is not known")
     return Constant(("float" in kind) if name == "is_floating_point" else kind.startswith("complex"))
@@ -231,7 +232,7 @@ _PRECISIONS = {
 
 @models(*(f"{TENSOR}.{name}" for name in _PRECISIONS))
 def to_precision(arguments: Arguments, machine: Machine) -> Value:
-    return _converted(arguments, machine, _PRECISIONS[arguments.function.rpartition(".")[2]], None)
+    return _converted(arguments, machine, _PRECISIONS[last_name(arguments.function)], None)
 
 
 def _converted(arguments: Arguments, machine: Machine, to: str | None, where: str | None) -> Value:
@@ -387,7 +388,7 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
 
 @views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
-    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    source, name = source_of(arguments, machine), last_name(arguments.function)
     if source.shape is None or name == "movedim" or arguments.open is not None:
         return like(machine, source, None)
     rank = len(source.shape)
@@ -470,7 +471,7 @@ def replaced(shape: Shape, place: int, size: int | None) -> Shape:
 
 @models(*both("flip", "roll", "sort", "argsort"), "torch.fliplr", "torch.flipud")
 def rearranged(arguments: Arguments, machine: Machine) -> Value:
-    source, name = source_of(arguments, machine), arguments.function.rpartition(".")[2]
+    source, name = source_of(arguments, machine), last_name(arguments.function)
     if name == "sort":
         return TupleValue((like(machine, source, source.shape), made(machine, source.shape, "int64")), PAIR)
     return made(machine, source.shape, "int64") if name == "argsort" else like(machine, source, source.shape)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
@@ -148,7 +149,7 @@ def apply_function(arguments: Arguments, machine: Machine) -> Value:
 def to_precision(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     names = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
-    _convert(machine, address, _Conversion(Dtype(names[arguments.function.rpartition(".")[2]])))
+    _convert(machine, address, _Conversion(Dtype(names[last_name(arguments.function)])))
     return address
 
 

@@ -6,6 +6,7 @@ torch/nn/modules/module.py.
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_SUBMODULES
 from modgraph.prediction.domain.machine import Machine
@@ -135,7 +136,7 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
 def text_or_state(arguments: Arguments, machine: Machine) -> Value:
     if machine.truth(arguments.get(3, "assign", FALSE)) is not False:
         machine.expose(arguments.positional[:1], machine.unknown("load_state_dict puts other tensors in their place"))
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     if name == "load_state_dict":
         for store in ("parameters", "buffers"):
             address = module_of(machine, arguments)[0]
@@ -227,7 +228,7 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
 )
 def no_effect(arguments: Arguments, machine: Machine) -> Value:
     """A hook runs with backward or the state dict, never in the constructor; its handle is inert."""
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
 
 

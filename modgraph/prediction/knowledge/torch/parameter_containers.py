@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -242,7 +243,7 @@ def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, Constant | 
 @models(f"{DICT}.__getitem__", f"{DICT}.get", f"{DICT}.setdefault")
 def get_entry(arguments: Arguments, machine: Machine) -> Value:
     address, _, value = _entry(arguments, machine)
-    method = arguments.function.rpartition(".")[2]
+    method = last_name(arguments.function)
     if value is not None:
         return value
     key, default = text_given(arguments, machine, "key"), arguments.get(2, "default", NONE)
@@ -321,7 +322,7 @@ def contains(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{DICT}.keys", f"{DICT}.values", f"{DICT}.items", f"{DICT}.__iter__", f"{DICT}.__reversed__")
 def contents(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    method = arguments.function.rpartition(".")[2]
+    method = last_name(arguments.function)
     held = machine.state.find(module.attributes["_keys"], DictObject)
     assert held is not None
     items = [_shown(machine, arguments.positional[0], key, there, method) for key, there in held.entries.items()]

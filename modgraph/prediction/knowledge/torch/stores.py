@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject, ModuleObject
@@ -103,7 +104,7 @@ _ARITY = {
 
 
 def _require_arguments(arguments: Arguments, machine: Machine) -> None:
-    method = arguments.function.rpartition(".")[2]
+    method = last_name(arguments.function)
     fewest, most = _ARITY.get(method, (0, 0))
     given = len(arguments.positional) - 1
     named = 0 if method == "update" else len(arguments.keywords)
@@ -153,7 +154,7 @@ def _opened(machine: Machine, address: Address, store: str, key: Value) -> Value
 @_store_method("__getitem__", "get", "setdefault")
 def store_get(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
-    key, method = text_given(arguments, machine, "key"), arguments.function.rpartition(".")[2]
+    key, method = text_given(arguments, machine, "key"), last_name(arguments.function)
     if not isinstance(key, Constant):
         return machine.unknown("the name of an entry is not known", key)
     if str(key.value) in entries:
@@ -198,7 +199,7 @@ def store_contains(arguments: Arguments, machine: Machine) -> Value:
 @_store_method("__iter__", "keys", "values", "items", "copy", "__reversed__")
 def store_contents(arguments: Arguments, machine: Machine) -> Value:
     address, store, _ = _stored(arguments, machine)
-    return contents(machine, address, store, arguments.function.rpartition(".")[2])
+    return contents(machine, address, store, last_name(arguments.function))
 
 
 @_store_method("update", "__ior__")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
@@ -50,7 +51,7 @@ def compared(arguments: Arguments, machine: Machine) -> Value:
     left, right = (_numbers(machine, value) for value in arguments.positional[:2])
     if left is None or right is None:
         return machine.unknown("a version is not known", *arguments.positional)
-    name = arguments.function.rpartition(".")[2]
+    name = last_name(arguments.function)
     return Constant(bool(getattr(left, name)(right)))
 
 
@@ -65,7 +66,7 @@ _OF_TEXT = ("split", "startswith", "endswith", "partition", "rpartition", "rspli
 @models(*(f"{VERSION}.{name}" for name in (*_OF_TEXT, "__getitem__", "__contains__", "__len__")))
 def of_text(arguments: Arguments, machine: Machine) -> Value:
     """Methods of str."""
-    name, text = arguments.function.rpartition(".")[2], Constant(_text(machine, arguments.positional[0]))
+    name, text = last_name(arguments.function), Constant(_text(machine, arguments.positional[0]))
     if name == "__getitem__":
         return machine.get_item(text, arguments.positional[1])
     if name == "__contains__":

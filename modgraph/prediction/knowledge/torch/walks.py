@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import dict_views, points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
@@ -185,7 +186,7 @@ def _children_of(machine: Machine, arguments: Arguments, pairs: bool) -> Address
 
 def _name(path: str, value: Value) -> Value:
     """The path as a constant; of an entry that may not be there, unknown."""
-    if path.rpartition(".")[2] == OPEN and isinstance(value, Unknown):
+    if last_name(path) == OPEN and isinstance(value, Unknown):
         return value
     return Constant(path)
 

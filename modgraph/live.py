@@ -12,11 +12,11 @@ from torch import nn
 from modgraph.errors import InputError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, Problem
+from modgraph.inputs.making import describe_arguments, make_inputs
 from modgraph.options import TraceOptions
 from modgraph.tracing import fake
 from modgraph.tracing.caches import nothing_fake_remembered
 from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.inputs import describe_arguments, make_inputs
 from modgraph.tracing.interruptions import kept_for_later, let_through
 from modgraph.tracing.loading import check_device, example_beside
 from modgraph.tracing.members import tensors

@@ -14,16 +14,10 @@ from torch.utils import _pytree as pytree
 
 from modgraph.errors import InputError
 from modgraph.graph.model import ModelInput
-from modgraph.options import TraceOptions
-from modgraph.source.inputs import InputSpec, parse_input
-from modgraph.tracing import fake
-from modgraph.tracing.caches import nothing_fake_remembered
-from modgraph.tracing.failures import describe
-from modgraph.tracing.forward_signature import ForwardSignature, has_forward
-from modgraph.tracing.input_guesses import Guesser
-from modgraph.tracing.input_probe import Outcome, Prober, home_of
-from modgraph.tracing.input_search import Found, Search, with_bounds
-from modgraph.tracing.input_specs import (
+from modgraph.inputs.guesses import Guesser
+from modgraph.inputs.probe import Outcome, Prober, home_of
+from modgraph.inputs.search import Found, Search, with_bounds
+from modgraph.inputs.specs import (
     Candidate,
     GroupSpec,
     LiteralSpec,
@@ -34,6 +28,12 @@ from modgraph.tracing.input_specs import (
     make_value,
     spec_text,
 )
+from modgraph.options import TraceOptions
+from modgraph.source.inputs import InputSpec, parse_input
+from modgraph.tracing import fake
+from modgraph.tracing.caches import nothing_fake_remembered
+from modgraph.tracing.failures import describe
+from modgraph.tracing.forward_signature import ForwardSignature, has_forward
 from modgraph.tracing.interruptions import kept_for_later
 from modgraph.tracing.loading import Example
 from modgraph.tracing.patches import one_at_a_time

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from torch import nn
 
+from modgraph.inputs.guesses import Guesser, name_class
+from modgraph.inputs.probe import JOINS, Attempt, Outcome
+from modgraph.inputs.specs import Candidate, GroupSpec, Place, Spec, TensorSpec
+from modgraph.inputs.wishes import wish_of
 from modgraph.tracing.failures import said
-from modgraph.tracing.input_guesses import Guesser, name_class
-from modgraph.tracing.input_probe import JOINS, Attempt, Outcome
-from modgraph.tracing.input_specs import Candidate, GroupSpec, Place, Spec, TensorSpec
-from modgraph.tracing.input_wishes import wish_of
 
 _OF_SIZES = re.compile(r"[Zz]ero|division|modulo|is invalid for input of size|must be positive|non-empty")
 

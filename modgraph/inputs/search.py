@@ -14,18 +14,18 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TraceError
+from modgraph.inputs.docs import documented
+from modgraph.inputs.grids import grid_repairs
+from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
+from modgraph.inputs.guesses import Guesser, name_class
+from modgraph.inputs.levels import longer_lists, one_for_each
+from modgraph.inputs.probe import Attempt, EndlessRunError, Outcome, Prober
+from modgraph.inputs.refusal import Refusals, is_refusal
+from modgraph.inputs.repair import repairs, wishes
+from modgraph.inputs.sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
+from modgraph.inputs.sizes import waveforms
+from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec
 from modgraph.tracing.failures import describe, user_line
-from modgraph.tracing.input_docs import documented
-from modgraph.tracing.input_grids import grid_repairs
-from modgraph.tracing.input_groups import group_repairs, larger_numbers, steps_first
-from modgraph.tracing.input_guesses import Guesser, name_class
-from modgraph.tracing.input_levels import longer_lists, one_for_each
-from modgraph.tracing.input_probe import Attempt, EndlessRunError, Outcome, Prober
-from modgraph.tracing.input_refusal import Refusals, is_refusal
-from modgraph.tracing.input_repair import repairs, wishes
-from modgraph.tracing.input_sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
-from modgraph.tracing.input_sizes import waveforms
-from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 MAX_TRIES = 60
 """Runs of the forward that a search may cost."""

@@ -16,9 +16,9 @@ from torch import nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 
+from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
+from modgraph.inputs.wishes import Wish, is_transposed, wish_of
 from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
-from modgraph.tracing.input_wishes import Wish, is_transposed, wish_of
 from modgraph.tracing.members import every_module, parameters, registered_modules
 
 STEPS = 8

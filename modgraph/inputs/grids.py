@@ -14,9 +14,9 @@ from dataclasses import replace
 from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
-from modgraph.tracing.input_guesses import GRID_SIDE, Guesser, name_class
-from modgraph.tracing.input_probe import Attempt
-from modgraph.tracing.input_specs import Candidate, LiteralSpec, Place, Spec, TensorSpec
+from modgraph.inputs.guesses import GRID_SIDE, Guesser, name_class
+from modgraph.inputs.probe import Attempt
+from modgraph.inputs.specs import Candidate, LiteralSpec, Place, Spec, TensorSpec
 
 _OF_SIZES = re.compile(r"grid|thw|hw|shapes?$|sizes?$|resolutions?$")
 _SIDES = (GRID_SIDE, 4 * GRID_SIDE)

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
+from modgraph.inputs.probe import JOINS, Failure, Origin, Outcome, Seen
+from modgraph.inputs.specs import Place, Spec, TensorSpec
+from modgraph.inputs.wishes import wish_of
 from modgraph.tracing.failures import said
-from modgraph.tracing.input_probe import JOINS, Failure, Origin, Outcome, Seen
-from modgraph.tracing.input_specs import Place, Spec, TensorSpec
-from modgraph.tracing.input_wishes import wish_of
 from modgraph.tracing.origins import is_installed
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "addmm", "baddbmm", "mv", "dot"})

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from torch import nn
 
+from modgraph.inputs.guesses import STEPS, Guesser
+from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec
 from modgraph.names import last_name
-from modgraph.tracing.input_guesses import STEPS, Guesser
-from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec
 
 _DIM = r"[\w.' /*+-]+?"
 _SHAPE = rf"[\[(]\s*({_DIM}(?:\s*(?:,|×|\bx\b)\s*{_DIM})+)\s*,?\s*[\])]"

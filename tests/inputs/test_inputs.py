@@ -22,13 +22,13 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from modgraph import trace
 from modgraph.errors import InputError, TraceError
+from modgraph.inputs import probe, search
+from modgraph.inputs.making import Inputs, bind_specs, make_inputs
+from modgraph.inputs.search import MAX_TRIES
+from modgraph.inputs.specs import TensorSpec
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
-from modgraph.tracing import input_probe, input_search
 from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.input_search import MAX_TRIES
-from modgraph.tracing.input_specs import TensorSpec
-from modgraph.tracing.inputs import Inputs, bind_specs, make_inputs
 from modgraph.tracing.loading import Example
 
 pytestmark = pytest.mark.needs_torch
@@ -91,9 +91,9 @@ def test_a_forward_that_never_ends_is_given_up_with_its_line(
                     x = self.layer(x)  # here
 
     if bound == "functions":
-        monkeypatch.setattr(input_probe, "MAX_FUNCTIONS", 1000)
+        monkeypatch.setattr(probe, "MAX_FUNCTIONS", 1000)
     else:
-        monkeypatch.setattr(input_search, "MAX_SECONDS", 0.5)
+        monkeypatch.setattr(search, "MAX_SECONDS", 0.5)
     with pytest.raises(TraceError, match=r"forward had not ended after [0-9,]+ calls") as caught:
         inferred(Endless())
     lines = Path(__file__).read_text("utf-8").splitlines()
@@ -349,7 +349,7 @@ def test_a_search_keeps_its_limit_of_runs(monkeypatch: pytest.MonkeyPatch) -> No
             return self.linear(self.conv(x).flatten(1)) + self.linear(self.conv(y).flatten(1))
 
     for limit in (4, 9, MAX_TRIES):
-        monkeypatch.setattr("modgraph.tracing.input_search.MAX_TRIES", limit)
+        monkeypatch.setattr("modgraph.inputs.search.MAX_TRIES", limit)
         inputs = inferred(Impossible())
         assert inputs.tries <= limit
         assert inputs.warning is not None
@@ -361,7 +361,7 @@ def test_a_search_keeps_its_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> No
             time.sleep(0.1)
             return torch.nn.functional.linear(x, torch.zeros(3, 1234577))
 
-    monkeypatch.setattr("modgraph.tracing.input_search.MAX_SECONDS", 0.25)
+    monkeypatch.setattr("modgraph.inputs.search.MAX_SECONDS", 0.25)
     assert inferred(Slow()).tries <= 4
 
 
@@ -547,7 +547,7 @@ def test_lazy_layers_beside_a_given_input() -> None:
 
 
 def test_inputs_that_were_given_are_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("modgraph.tracing.input_guesses.Guesser.guess", None)
+    monkeypatch.setattr("modgraph.inputs.guesses.Guesser.guess", None)
     assert shapes(inferred(_Lazy(), "2x3x8x8")) == {"x": (2, 3, 8, 8)}
 
 

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from modgraph.inputs.guesses import STEPS, Guesser, name_class
+from modgraph.inputs.probe import Attempt, Use
+from modgraph.inputs.refusal import names_decided_on
+from modgraph.inputs.sizes import larger, numbers, resized, shapes_said, sizes
+from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec, place_name
 from modgraph.tracing.failures import said
-from modgraph.tracing.input_guesses import STEPS, Guesser, name_class
-from modgraph.tracing.input_probe import Attempt, Use
-from modgraph.tracing.input_refusal import names_decided_on
-from modgraph.tracing.input_sizes import larger, numbers, resized, shapes_said, sizes
-from modgraph.tracing.input_specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec, place_name
 
 Repairs = Iterator[Candidate]
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
+from modgraph.inputs.making import Inputs, make_inputs
 from modgraph.options import TraceOptions
-from modgraph.tracing.inputs import Inputs, make_inputs
 
 
 def inferred(model: nn.Module) -> Inputs:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from modgraph.inputs.mismatch import Mismatch, mismatches, numbers_said, shared_sum
+from modgraph.inputs.probe import Attempt
+from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name
 from modgraph.tracing.failures import said
-from modgraph.tracing.input_mismatch import Mismatch, mismatches, numbers_said, shared_sum
-from modgraph.tracing.input_probe import Attempt
-from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, place_name
 
 
 def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ...]]:

@@ -22,13 +22,13 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import RAISED_BY_OTHERS
+from modgraph.inputs.packed import refuse_packed, unpacked
+from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
+from modgraph.inputs.wishes import Wish, wish_of
 from modgraph.tracing import fake
 from modgraph.tracing.copying import copied
 from modgraph.tracing.failures import is_interruption, said
 from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.input_packed import refuse_packed, unpacked
-from modgraph.tracing.input_specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
-from modgraph.tracing.input_wishes import Wish, wish_of
 from modgraph.tracing.interruptions import let_through
 from modgraph.tracing.members import parameters, registered_modules, set_training, tensors
 from modgraph.tracing.patches import Patches, one_at_a_time

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
+from modgraph.inputs.making import make_inputs
 from modgraph.options import TraceOptions
-from modgraph.tracing.inputs import make_inputs
 
 pytestmark = pytest.mark.needs_torch
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from torch import nn
 
-from modgraph.tracing.input_guesses import Guesser, layers_of, name_class
-from modgraph.tracing.input_probe import Attempt, Outcome
-from modgraph.tracing.input_specs import Candidate, GroupSpec, Spec, TensorSpec
+from modgraph.inputs.guesses import Guesser, layers_of, name_class
+from modgraph.inputs.probe import Attempt, Outcome
+from modgraph.inputs.specs import Candidate, GroupSpec, Spec, TensorSpec
 from modgraph.tracing.members import registered_modules
 
 _MOST = 8
