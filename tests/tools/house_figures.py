@@ -1,14 +1,19 @@
 """The figures of the house: `python tests/tools/house_figures.py` prints them as a table for docs/architecture.md.
 
+    python tests/tools/house_figures.py [--cases FOLDER] [--path FOLDER]
+
 Lines, circles and arrows are counted in the sources; the models with one flag that nobody can tell are those of
-`tests/prediction/test_undecided_*.py`, of which the false ones stand there by name. What takes long is measured by
-commands of its own: `tests/oracle/accuracy.py`, `tests/benchmarks/`.
+`tests/prediction/test_undecided_*.py`, of which the false ones stand there by name. The recorded constructor calls in
+files `*.class.jsonl.xz` below `--cases`, whose packages lie below `--path`, are predicted with an empty cache: minutes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import resource
 import runpy
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -116,7 +121,50 @@ def files_passed() -> tuple[int, int]:
     return len(ours[0]), len(ours[1])
 
 
+def libcst_importers() -> list[str]:
+    """Modules of the package that import libcst."""
+    graph = grimp.build_graph("modgraph", include_external_packages=True, cache_dir=None)
+    return sorted(graph.find_modules_that_directly_import("libcst"))
+
+
+def of_children(command: list[str], folder: Path, **environment: str) -> float:
+    """Seconds of CPU of a command and all that it starts."""
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    before = used()
+    search = os.pathsep.join(filter(None, [str(ROOT), environment.pop("PYTHONPATH", "")]))
+    subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": search, **environment}, check=True, capture_output=True
+    )
+    return used() - before
+
+
+def small_prediction() -> tuple[float, float]:
+    """Seconds of CPU of a process that predicts a model of one file: with nothing kept, and once it is."""
+    command = [sys.executable, "-c", "import modgraph; assert modgraph.predict('walked.py:Net').complete"]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "walked.py").write_text(WALKED, encoding="utf-8")
+        cold, *warm = (of_children(command, Path(folder), MODGRAPH_CACHE=f"{folder}/kept") for _ in range(6))
+    return cold, min(warm)
+
+
+def recorded_calls(cases: Path, path: list[str]) -> float:
+    """Seconds of CPU of predicting each recorded constructor call."""
+    command = [sys.executable, str(ROOT / "tests" / "oracle" / "score_cases.py"), "class"]
+    command += [str(file.resolve()) for file in sorted(cases.glob("*.class.jsonl.xz"))]
+    for each in path:
+        command += ["--path", each]
+    return of_children(command, ROOT, MODGRAPH_CACHE="off")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=Path, help="a folder of recorded constructor calls")
+    parser.add_argument("--path", action="append", default=[], help="a folder on which packages are found")
+    options = parser.parse_args()
     found = imports()
     cold, warm = files_passed()
     models, false = undecided()
@@ -125,8 +173,15 @@ def main() -> None:
         ("modules of the prediction that import each other in circles", len(in_circles(found))),
         ("imports of the prediction that run up, of all", f"{upwards(found)} of {sum(map(len, found.values())):,}"),
         ("files passed by `self.conv = nn.Conv2d(cfg.width, 8, 3)`, the first time and the second", f"{cold}, {warm}"),
+        ("files that import libcst", f"{len(libcst_importers())}"),
         ("models with one flag nobody can tell, answered falsely", f"{false} of {models}"),
+        (
+            "a process that predicts a small file, s of CPU: nothing kept, and kept",
+            "{:.2f}, {:.2f}".format(*small_prediction()),
+        ),
     ]
+    if options.cases:
+        rows.append(("recorded constructor calls, s of CPU", f"{recorded_calls(options.cases, options.path):.0f}"))
     print("| | |\n| --- | --: |")
     for name, figure in rows:
         print(f"| {name} | {figure} |")
