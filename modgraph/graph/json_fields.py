@@ -78,7 +78,7 @@ KEYS: dict[Any, str] = {
     NotRepeated: "node reason",
     Difference: "node output message",
     Profile: "flops seconds not_counted problem calls",
-    CallCost: "call flops seconds allocated",
+    CallCost: "call flops seconds allocated not_counted?",
     RankDifference: "module message about? values?",
     RankValue: "rank text",
     Sharding: "placements* mesh? local_shapes",
