@@ -119,11 +119,15 @@ _ALL = {
         heading="memory_bytes",
     ),
     "share": ModuleColumn(
-        Column("share", right=True, dropped=4),
-        lambda row: _percent(row.time_share if row.time_share is not None else row.parameter_share),
-        lambda row: row.time_share if row.time_share is not None else row.parameter_share,
+        Column("% of params", right=True, dropped=4),
+        lambda row: _percent(row.parameter_share),
+        lambda row: row.parameter_share,
     ),
 }
+_SHARE_OF_TIME = ModuleColumn(
+    Column("% of time", right=True, dropped=4), lambda row: _percent(row.time_share), lambda row: row.time_share
+)
+"""Where time was measured, `share` is that."""
 COLUMNS = tuple(_ALL)
 """Their names: what may be said of a module beside its own."""
 USUAL_COLUMNS = ("class", "output", "parameters", "calls", "state")
@@ -151,15 +155,13 @@ def columns_of(graph: Graph, names: Sequence[str], *, kept: bool = False) -> lis
     """
     check_columns(names)
     timed = graph.profile is not None and graph.profile.seconds is not None
-    title = "% of time" if timed else "% of params"
     chosen = names or (USUAL_COLUMNS if graph.profile is None else MEASURED_COLUMNS)
     found = []
     for name in chosen:
         shown = _ALL[name]
         heading = shown.heading or name
         if name == "share":
-            heading = "share_of_time" if timed else "share_of_parameters"
-            shown = replace(shown, column=replace(shown.column, title=title))
+            shown, heading = (_SHARE_OF_TIME, "share_of_time") if timed else (shown, "share_of_parameters")
         if names or kept:
             shown = replace(shown, column=replace(shown.column, dropped=None, kept=True))
         found.append(replace(shown, heading=heading))

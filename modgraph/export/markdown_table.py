@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modgraph.doors.printing import in_cell, markdown, markdown_code
-from modgraph.export.columns import columns_of
+from modgraph.export.columns import ModuleColumn, columns_of
 from modgraph.export.picture import PictureOptions
 from modgraph.export.text import MAX_LINES
 from modgraph.export.text_tree import ModuleTree, Row
@@ -30,9 +30,13 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         _line(head),
         _line(["---", *("---:" if each.column.right else "---" for each in columns)]),
     ]
-    for row in rows:
-        lines.append(_line([_name(graph, row), *(in_cell(markdown(each.text(row))) for each in columns)]))
+    lines += [_line([_name(graph, row), *(_field(each, row) for each in columns)]) for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def _field(column: ModuleColumn, row: Row) -> str:
+    text = column.text(row)
+    return text if column.column.right else in_cell(markdown(text))  # numbers are nobody's words
 
 
 def _name(graph: Graph, row: Row) -> str:

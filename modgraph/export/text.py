@@ -14,6 +14,7 @@ from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
 from modgraph.export.text_table import Pen, table
 from modgraph.export.text_tree import ModuleTree, Row
+from modgraph.export.text_values import gradient_text, nonfinite_text
 from modgraph.graph.counts import Count
 from modgraph.graph.index import parents_of
 from modgraph.graph.model import Finding, Graph, ModelInput, TensorInfo
@@ -70,6 +71,8 @@ def summary(
         checkpoint_text(graph, width, pen),
         verification_text(graph, width, pen),
         cost_text(graph, width, pen),
+        nonfinite_text(graph, width, pen),
+        gradient_text(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]
