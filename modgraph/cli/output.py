@@ -102,6 +102,27 @@ def picture_options(arguments: argparse.Namespace) -> PictureOptions:
     )
 
 
+_FOR_PEOPLE = ("text", "csv", "markdown")
+"""Formats that are shown in the encoding of the terminal; others say themselves which is theirs."""
+
+
+def shown_text(graph: Graph, arguments: argparse.Namespace, console: Console, *, color: bool = False) -> str:
+    """The format `text` as wide as the terminal, in the characters that it has."""
+    from modgraph.export.text import summary
+
+    return summary(
+        graph,
+        width=console.width,
+        color=color,
+        unicode=console.unicode,
+        encoding=console.encoding,
+        depth=arguments.depth,
+        fold=not arguments.no_fold,
+        columns=arguments.columns,
+        focus=arguments.focus,
+    )
+
+
 def check_color(arguments: argparse.Namespace) -> None:
     """Raises ConfigError where the colours are to say what nobody measures."""
     if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
@@ -253,13 +274,16 @@ def _written(
                 "the weights are too large for one file, and there is no place for a second",
                 hint="name a file with -o",
             )
+        if name == "text" and where.stdout:
+            console.result(shown_text(graph, arguments, console))
+            return (), (), ()
         content = read(made[-1], OWN_BYTES) if made else render(graph, name, options)
         if where.file is not None:
             write_file(where.file, content)
             return (where.file,), (), ()
         if isinstance(content, bytes):
             console.result_bytes(content)
-        elif name == "text":
+        elif name in _FOR_PEOPLE:
             console.result(content)
         else:
             console.document(content)

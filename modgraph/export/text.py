@@ -35,6 +35,7 @@ def summary(
     width: int = 100,
     color: bool = False,
     unicode: bool = True,
+    encoding: str = "ascii",
     depth: int | None = None,
     fold: bool = True,
     lines: int = MAX_LINES,
@@ -46,7 +47,8 @@ def summary(
     Args:
         width: columns there are; numbers are never cut, names are.
         color: with the colours of a terminal.
-        unicode: False for a terminal that shows ASCII alone.
+        unicode: False for a terminal that does not show every sign.
+        encoding: what it shows then.
         depth: how deep the tree goes; by default as deep as fits into `lines`.
         fold: show neighbouring blocks that read the same once.
         lines: how many rows the tree has at most; of no meaning with `depth`.
@@ -58,7 +60,7 @@ def summary(
         ExportError: there is no such module.
     """
     shown = columns_of(graph, columns)
-    pen = Pen(color, unicode)
+    pen = Pen(color, unicode, encoding)
     tree = ModuleTree(graph, fold=fold, focus=focus)
     rows, cut = tree.fitting(lines) if depth is None else tree.cut_at(depth)
     seen = f"the tree from {focus}; below it the whole model" if focus else ""

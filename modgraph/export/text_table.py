@@ -6,31 +6,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from modgraph.doors.encoding import in_encoding
 from modgraph.doors.printing import painted, printable
 
 GAP = "  "
-
-_ASCII = str.maketrans(
-    {
-        "├": "|",
-        "└": "`",
-        "─": "-",
-        "│": "|",
-        "×": "x",
-        "…": "~",
-        "–": "-",
-        "·": "-",
-        "→": ">",
-        "≥": ">=",
-        "▸": ">",
-        "▲": "^",
-        "●": "*",
-        "◌": "o",
-        "✕": "x",
-        "✖": "!",
-        "↺": "=",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +18,14 @@ class Pen:
 
     color: bool = False
     unicode: bool = True
+    """False where the encoding does not have every sign."""
+    encoding: str = "ascii"
+    """What there is then."""
 
     def plain(self, text: str) -> str:
-        """`text` with nothing in it that a terminal would obey, in ASCII where it must be."""
+        """`text` with nothing in it that a terminal would obey, and nothing that the encoding lacks."""
         text = printable(text)
-        if self.unicode:
-            return text
-        return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+        return text if self.unicode else in_encoding(text, self.encoding)
 
     def paint(self, text: str, style: str) -> str:
         """`text` in a style such as "bold red"; as it is without colour."""
