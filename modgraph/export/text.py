@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from modgraph.export.columns import NAME, cells, columns_of
+from modgraph.export.columns import cells, columns_of, name_column
 from modgraph.export.columns import check_columns as check_columns
 from modgraph.export.labels import shape_text
 from modgraph.export.text_checkpoint import checkpoint_text
@@ -66,7 +66,7 @@ def summary(
     seen = f"the tree from {focus}; below it the whole model" if focus else ""
     blocks = [
         _header(graph, " · ".join(filter(None, (seen, cut))), width, pen),
-        table([NAME, *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
+        table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
         ranks_text(graph, width, pen),

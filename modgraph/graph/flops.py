@@ -83,7 +83,7 @@ def _known(shape: Shape | None) -> Sizes | None:
 
 def _of_operation(name: str, given: _Given) -> Count:
     word = operation_word(name)
-    if word in VIEWS:
+    if word in VIEWS or word in _MOVING:
         return _NONE
     formula = None if name.endswith("__rmatmul__") else _OPERATIONS.get(word)
     if formula is None or given.others:
@@ -94,6 +94,14 @@ def _of_operation(name: str, given: _Given) -> Count:
     except (IndexError, TypeError, ValueError):  # a shape, or a size of one, that is not there
         return _NOT_KNOWN
     return Count(number)
+
+
+_MOVING_WORDS = """
+    empty zeros ones full arange empty_like zeros_like ones_like full_like new_empty new_zeros new_ones new_full tensor
+    as_tensor flatten clone copy fill zero cat concat concatenate stack hstack vstack dstack
+"""
+_MOVING = frozenset(_MOVING_WORDS.split())
+"""They make tensors, or put them beside each other, and compute nothing."""
 
 
 def _needed(shape: Sizes | None) -> Sizes:

@@ -90,7 +90,7 @@ def predict_target(
     if prepare is not None:
         prepare(machine.finder)
     if doing is not None:
-        machine.finder.on_module = lambda name: doing(f"following the code of {target.name}, in {name}")
+        machine.finder.on_module = lambda name: doing(f"following the code of {target.name}, looking into {name}")
     machine.unshared = lambda: min(machine.finder.reading, free_reading)
     try:
         return with_deep_stack(lambda: _predict(machine, target, text))
