@@ -80,7 +80,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
-    output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,share,...")
+    output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,...")
     output.add_argument(
         "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
     )
