@@ -277,8 +277,8 @@ def analyze_target(
         graph = graph if exporting is None or static else exporting.noted(graph)
         return _with_repeats(_with_findings(graph, target))
 
-    with watch("predict"):
-        predicted = predict_graph(target, together)
+    with watch("predict") as watcher:
+        predicted = predict_graph(target, together, None if watcher is None else watcher.doing)
     if static:
         return done(predicted)
     with watch("trace") as watcher:

@@ -79,7 +79,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     shared = _Parser(add_help=False)
     group = shared.add_argument_group("output")
     group.add_argument("-h", "--help", action="help", help="print this")
-    group.add_argument("--quiet", "-q", action="store_true", help="print results and errors only")
+    group.add_argument("--quiet", "-q", action="store_true", help="print findings, problems and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser = _Parser(

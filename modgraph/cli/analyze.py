@@ -24,6 +24,7 @@ from modgraph.cli.output import (
     write_graph,
     write_interrupted,
 )
+from modgraph.doors.printing import place, printable
 from modgraph.errors import (
     CheckWarning,
     ConfigError,
@@ -339,20 +340,20 @@ def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, con
         graph,
         width=console.width,
         unicode=console.unicode,
+        encoding=console.encoding,
         columns=arguments.columns,
         focus=arguments.focus,
     )
+    if console.quiet:
+        _report_quietly(graph, where, console)
+        return
     if where.stdout:
         if where.formats == ("text",):
             return  # it is the summary
         console.notes(told(color=False).rstrip("\n"))
         return
-    if not console.quiet:
-        console.result(told(color=console.color))
+    console.result(told(color=console.color))
     if console.one_terminal:
-        return
-    if console.quiet:
-        _say_why_not_ok(graph, console)
         return
     for problem in graph.problems:
         place = f"{problem.module}: " if problem.module else ""
@@ -361,15 +362,21 @@ def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, con
         console.warning(_difference(graph.checkpoint))
 
 
-def _say_why_not_ok(graph: Graph, console: Console) -> None:
-    """One line, where all else is quiet: a status that is not 0 has its reason."""
+def _report_quietly(graph: Graph, where: Destination, console: Console) -> None:
+    """Findings and problems alone: findings on standard output, unless that holds the result; why the status is not 0
+    on standard error."""
+    for finding in graph.findings:
+        held = f" {printable(finding.module)}" if finding.module else ""
+        text = f"{finding.code}{held}: {printable(finding.message)}"
+        if where.stdout:
+            console.reason(text, finding.file, finding.line)
+        else:
+            console.result(f"{place(finding.file, finding.line)}: {text}")
+    for problem in graph.problems:
+        held = f"{problem.module}: " if problem.module else ""
+        console.reason(f"{graph.model.name}: {problem.stage}: {held}{problem.message}", problem.file, problem.line)
     if graph.checkpoint is not None and not graph.checkpoint.fits:
         console.reason(_difference(graph.checkpoint))
-    if graph.problems:
-        first, others = graph.problems[0], len(graph.problems) - 1
-        place = f"{first.module}: " if first.module else ""
-        beside = f" ({others:,} more {'problem' if others == 1 else 'problems'})" if others else ""
-        console.reason(f"{graph.model.name}: {first.stage}: {place}{first.message}{beside}", first.file, first.line)
 
 
 def _difference(found: CheckpointComparison) -> str:

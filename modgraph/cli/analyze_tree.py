@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     check_color(arguments)
 
     def tell(record: Record, n_done: int, n_all: int) -> None:
-        if not console.quiet:
+        if record.reason or not console.quiet:
             reason = f": {_one_line(record.reason)}" if record.reason else ""
             console.result(f"[{n_done}/{n_all}] {record.state:8}  {printable(record.name)}{reason}")
             console.flush()

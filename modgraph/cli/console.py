@@ -37,8 +37,9 @@ class Console:
         self.debug = debug
         self.color = _colored(color, sys.stdout)
         self._color_errors = _colored(color, sys.stderr)
-        self.unicode = _can_show(sys.stdout)
-        self.one_terminal = not quiet and sys.stdout.isatty() and sys.stderr.isatty()
+        self.encoding = sys.stdout.encoding or "ascii"
+        self.unicode = _can_show(self.encoding)
+        self.one_terminal = sys.stdout.isatty() and sys.stderr.isatty()
         """A person sees both streams together."""
         self._progress = Progress(sys.stderr, shown=not quiet and _watched(sys.stderr), verbose=verbose and not quiet)
 
@@ -55,8 +56,13 @@ class Console:
         self._put(text if text.endswith("\n") else text + "\n")
 
     def document(self, text: str) -> None:
-        """Print a result for programs on standard output, as it is: its format has escapes of its own."""
-        self._put(text if text.endswith("\n") else text + "\n")
+        """Print a result for programs on standard output, as it is: its format has escapes of its own, and is UTF-8
+        whatever people are shown."""
+        text = text if text.endswith("\n") else text + "\n"
+        if text.isascii() or self.unicode or sys.stdout.isatty():
+            self._put(text)
+        else:
+            self.result_bytes(text.encode("utf-8", "backslashreplace"))
 
     def result_bytes(self, content: bytes) -> None:
         """Print a binary result on standard output."""
@@ -146,9 +152,9 @@ class Console:
         return painted(text, style) if self._color_errors else text
 
 
-def _can_show(stream: TextIO) -> bool:
+def _can_show(encoding: str) -> bool:
     try:
-        "×→├◌▲✕●↺".encode(stream.encoding or "ascii")
+        "×→├◌▲✕●↺≥▸µ…".encode(encoding)
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -147,7 +147,10 @@ def write_changes(
     if file is None and format == "text":
         from modgraph.export.diff_text import render as text
 
-        console.result(text(changes, width=console.width, color=console.color, unicode=console.unicode))
+        told = text(
+            changes, width=console.width, color=console.color, unicode=console.unicode, encoding=console.encoding
+        )
+        console.result(told)
         return
     with console.stage("draw"):
         written = render(changes, format)

@@ -80,7 +80,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
-    output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the summary: class,output,...")
+    output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,...")
     output.add_argument(
         "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
     )
@@ -99,6 +99,27 @@ def picture_options(arguments: argparse.Namespace) -> PictureOptions:
         views=arguments.show_views,
         color=arguments.color_by,
         columns=arguments.columns,
+    )
+
+
+_FOR_PEOPLE = ("text", "csv", "markdown")
+"""Formats that are shown in the encoding of the terminal; others say themselves which is theirs."""
+
+
+def shown_text(graph: Graph, arguments: argparse.Namespace, console: Console, *, color: bool = False) -> str:
+    """The format `text` as wide as the terminal, in the characters that it has."""
+    from modgraph.export.text import summary
+
+    return summary(
+        graph,
+        width=console.width,
+        color=color,
+        unicode=console.unicode,
+        encoding=console.encoding,
+        depth=arguments.depth,
+        fold=not arguments.no_fold,
+        columns=arguments.columns,
+        focus=arguments.focus,
     )
 
 
@@ -253,13 +274,16 @@ def _written(
                 "the weights are too large for one file, and there is no place for a second",
                 hint="name a file with -o",
             )
+        if name == "text" and where.stdout:
+            console.result(shown_text(graph, arguments, console))
+            return (), (), ()
         content = read(made[-1], OWN_BYTES) if made else render(graph, name, options)
         if where.file is not None:
             write_file(where.file, content)
             return (where.file,), (), ()
         if isinstance(content, bytes):
             console.result_bytes(content)
-        elif name == "text":
+        elif name in _FOR_PEOPLE:
             console.result(content)
         else:
             console.document(content)

@@ -35,6 +35,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     where = destination(arguments.output, arguments.format, default=("svg",))
     where.check(n_models=1)
     check_columns(arguments.columns)
-    if arguments.columns and "text" not in where.formats:
-        raise ConfigError("--columns is about the text alone", hint="add --format text, and -o - to see it at once")
+    if arguments.columns and not {"text", "csv", "markdown"}.intersection(where.formats):
+        raise ConfigError(
+            "--columns is about the text and the tables alone",
+            hint="add --format text (or csv, markdown), and -o - to see it at once",
+        )
     return write_graph(load(arguments.graph), where, arguments, console)

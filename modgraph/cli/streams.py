@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, cast
 
+from modgraph.doors.encoding import ERRORS
 from modgraph.doors.printing import printable
 from modgraph.errors import ExitStatus, ExportError
 
@@ -60,14 +61,20 @@ def prepare() -> None:
 
 
 def _speak_utf8(stream: TextIO) -> None:
-    """Results are UTF-8 in pipes and files; a terminal keeps its own encoding, and never fails on a character."""
+    """Results are UTF-8 in pipes and files; a terminal keeps its own encoding, and so does what `PYTHONIOENCODING` asks
+    for. None fails on a character."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is None:  # a test or a notebook put another object in its place
         return
-    if stream.isatty():
-        reconfigure(errors="replace")
+    if stream.isatty() or _encoding_is_asked_for():
+        reconfigure(errors=ERRORS)
     else:
-        reconfigure(encoding="utf-8", errors="backslashreplace")
+        reconfigure(encoding="utf-8", errors=ERRORS)
+
+
+def _encoding_is_asked_for() -> bool:
+    """ "ascii" and "cp1252:strict" name one, ":replace" does not."""
+    return not sys.flags.ignore_environment and bool(os.environ.get("PYTHONIOENCODING", "").partition(":")[0])
 
 
 def put(write: Callable[[], object]) -> None:

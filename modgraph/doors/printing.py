@@ -207,6 +207,17 @@ def markdown_block(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{block(text.rstrip(chr(10)))}\n{fence}"
 
 
+_FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff0b\uff0d\uff1d\uff20]")
+"""What a spreadsheet computes, or asks another program for. Source: "CSV Injection" of OWASP, whose list has the wide
+forms too; it looks past space and quotes."""
+
+
+def csv_field(text: str) -> str:
+    """`text` in a field of CSV, not quoted yet: nothing in it acts, it ends no line, and no spreadsheet computes it."""
+    shown = printable(text)
+    return f"'{shown}" if _FORMULA.match(shown) else shown
+
+
 def comment_marker(target: str) -> str:
     """The comment of HTML by which a job finds again what it wrote on a target: one line, another one for every target,
     and closed by nothing in it."""

@@ -107,5 +107,5 @@ def _figure(one: CallCost, measure: Measure) -> float | None:
 _WHY_NONE = {
     "flops": "nothing was counted",
     "time": "it ran without values (--device fake)",
-    "memory": "only a GPU's allocator tells it (--device cuda)",
+    "memory": "the model runs in several threads, or the graph is of an earlier version",
 }

@@ -34,9 +34,11 @@ _COLUMNS = (
 _STYLES = {"removed": "red", "added": "green", "renamed": "cyan", "moved": "cyan", "changed": "yellow"}
 
 
-def render(changes: Changes, *, width: int = 100, color: bool = False, unicode: bool = True) -> str:
+def render(
+    changes: Changes, *, width: int = 100, color: bool = False, unicode: bool = True, encoding: str = "ascii"
+) -> str:
     """All that differs, the weightiest first; at the end what cannot be told."""
-    pen = Pen(color=color, unicode=unicode)
+    pen = Pen(color=color, unicode=unicode, encoding=encoding)
     written = [
         f"old  {_side(changes.old)}",
         f"new  {_side(changes.new)}",

@@ -78,6 +78,8 @@ FORMATS: dict[str, Format] = {
     "model-explorer": Format(render=_whole("model_explorer"), extension="model-explorer.json"),
     "graphml": Format(render=_whole("graphml"), extension="graphml"),
     "text": Format(render=_text, extension="txt"),
+    "csv": Format(render=by("csv_table"), extension="csv"),
+    "markdown": Format(render=by("markdown_table"), extension="md"),
 }
 
 

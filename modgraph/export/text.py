@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from modgraph.errors import ConfigError
+from modgraph.export.columns import cells, columns_of, name_column
+from modgraph.export.columns import check_columns as check_columns
 from modgraph.export.labels import shape_text
-from modgraph.export.parts import State
 from modgraph.export.text_checkpoint import checkpoint_text
 from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
-from modgraph.export.text_table import Cell, Column, Pen, table
-from modgraph.export.text_tree import Count, ModuleTree, Row
+from modgraph.export.text_table import Pen, table
+from modgraph.export.text_tree import ModuleTree, Row
+from modgraph.export.text_values import gradient_text, nonfinite_text
+from modgraph.graph.counts import Count
 from modgraph.graph.index import parents_of
 from modgraph.graph.model import Finding, Graph, ModelInput, TensorInfo
 from modgraph.graph.paths import is_open_place, parameter_path
@@ -28,16 +28,6 @@ MOST_PLACES = 4
 """How many modules are named beside the first, of a finding that holds in several."""
 LABEL_WIDTH = 12
 
-_STYLES: dict[State, str] = {
-    "failed": "bold red",
-    "unregistered": "bold red",
-    "runtime only": "magenta",
-    "static only": "yellow",
-    "never called": "yellow",
-    "unseen": "yellow",
-    "unknown": "yellow",
-}
-
 
 def summary(
     graph: Graph,
@@ -45,6 +35,7 @@ def summary(
     width: int = 100,
     color: bool = False,
     unicode: bool = True,
+    encoding: str = "ascii",
     depth: int | None = None,
     fold: bool = True,
     lines: int = MAX_LINES,
@@ -56,7 +47,8 @@ def summary(
     Args:
         width: columns there are; numbers are never cut, names are.
         color: with the colours of a terminal.
-        unicode: False for a terminal that shows ASCII alone.
+        unicode: False for a terminal that does not show every sign.
+        encoding: what it shows then.
         depth: how deep the tree goes; by default as deep as fits into `lines`.
         fold: show neighbouring blocks that read the same once.
         lines: how many rows the tree has at most; of no meaning with `depth`.
@@ -67,21 +59,22 @@ def summary(
         ConfigError: there is no such column.
         ExportError: there is no such module.
     """
-    shown = _chosen(columns)
-    pen = Pen(color, unicode)
+    shown = columns_of(graph, columns)
+    pen = Pen(color, unicode, encoding)
     tree = ModuleTree(graph, fold=fold, focus=focus)
     rows, cut = tree.fitting(lines) if depth is None else tree.cut_at(depth)
     seen = f"the tree from {focus}; below it the whole model" if focus else ""
-    cells = [_cells(row) for row in rows]
     blocks = [
         _header(graph, " · ".join(filter(None, (seen, cut))), width, pen),
-        table([_NAME, *shown.values()], [[row[name] for name in ("", *shown)] for row in cells], width, pen),
+        table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _inputs(graph, width, pen),
         ranks_text(graph, width, pen),
         checkpoint_text(graph, width, pen),
         verification_text(graph, width, pen),
         cost_text(graph, width, pen),
+        nonfinite_text(graph, width, pen),
+        gradient_text(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]
@@ -106,58 +99,6 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
         return lines
     partial = f"partial: {_plural(len(graph.problems), 'problem')}, see below"
     return [*lines, pen.paint(pen.plain(partial), "bold yellow")]
-
-
-_NAME = Column("module", shortest=12, ample=36)
-COLUMNS = {
-    column.title: column
-    for column in (
-        Column("class", shortest=10, ample=18, dropped=3),
-        Column("output", dropped=1),
-        Column("parameters", right=True),
-        Column("calls", right=True, dropped=2),
-        Column("state", shortest=10, ample=30),
-        Column("input"),
-        Column("arguments", shortest=10, ample=24),
-        Column("source", shortest=12, ample=28),
-    )
-}
-"""What may be said of a module beside its name."""
-USUAL_COLUMNS = ("class", "output", "parameters", "calls", "state")
-
-
-def check_columns(names: Sequence[str]) -> None:
-    """Raises ConfigError where one of `names` is no column; it names those there are."""
-    for name in names:
-        if name not in COLUMNS:
-            near = difflib.get_close_matches(name.lower(), COLUMNS, n=1)
-            hint = f"columns are {', '.join(COLUMNS)}"
-            raise ConfigError(f"unknown column {name!r}", hint=f"did you mean {near[0]!r}? {hint}" if near else hint)
-
-
-def _chosen(names: Sequence[str]) -> dict[str, Column]:
-    """The columns beside the name; one that was asked for is there whatever the width, and also where it is empty."""
-    check_columns(names)
-    if not names:
-        return {name: COLUMNS[name] for name in USUAL_COLUMNS}
-    return {name: replace(COLUMNS[name], dropped=None, kept=True) for name in names}
-
-
-def _cells(row: Row) -> dict[str, Cell]:
-    """By the title of the column; "" for the name."""
-    style = _STYLES.get(row.remarks[0].state, "") if row.remarks else ""
-    state = " · ".join([*(remark.text for remark in row.remarks), *([row.inside] if row.inside else [])])
-    return {
-        "": Cell(row.name, lead=row.branches, style=style if row.branches else "bold"),
-        "class": Cell(row.class_name, style="cyan"),
-        "output": Cell(row.output),
-        "parameters": Cell(row.parameters),
-        "calls": Cell(row.calls),
-        "state": Cell(state, style=style or "dim"),
-        "input": Cell(row.input),
-        "arguments": Cell(row.arguments),
-        "source": Cell(row.source, style="dim"),
-    }
 
 
 def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:

@@ -81,6 +81,8 @@ def _costly(graph: Graph, found: Profile) -> list[str]:
 
 def quantity(number: float) -> str:
     """ "3.64 G" of 3,640,000,000."""
+    if number < 0:
+        return f"-{quantity(-number)}"
     for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if number >= size:
             return f"{number / size:.3g} {unit}"
@@ -96,7 +98,7 @@ def duration(seconds: float) -> str:
 
 def _wrapped(rows: list[str], width: int, pen: Pen) -> list[str]:
     return [
-        pen.plain(line)
+        line
         for row in rows
-        for line in textwrap.wrap(row, max(width, 40), subsequent_indent=" " * 12, break_on_hyphens=False)
+        for line in textwrap.wrap(pen.plain(row), max(width, 40), subsequent_indent=" " * 12, break_on_hyphens=False)
     ]

@@ -6,31 +6,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from modgraph.doors.encoding import in_encoding
 from modgraph.doors.printing import painted, printable
 
 GAP = "  "
-
-_ASCII = str.maketrans(
-    {
-        "├": "|",
-        "└": "`",
-        "─": "-",
-        "│": "|",
-        "×": "x",
-        "…": "~",
-        "–": "-",
-        "·": "-",
-        "→": ">",
-        "≥": ">=",
-        "▸": ">",
-        "▲": "^",
-        "●": "*",
-        "◌": "o",
-        "✕": "x",
-        "✖": "!",
-        "↺": "=",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +18,14 @@ class Pen:
 
     color: bool = False
     unicode: bool = True
+    """False where the encoding does not have every sign."""
+    encoding: str = "ascii"
+    """What there is then."""
 
     def plain(self, text: str) -> str:
-        """`text` with nothing in it that a terminal would obey, in ASCII where it must be."""
+        """`text` with nothing in it that a terminal would obey, and nothing that the encoding lacks."""
         text = printable(text)
-        if self.unicode:
-            return text
-        return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+        return text if self.unicode else in_encoding(text, self.encoding)
 
     def paint(self, text: str, style: str) -> str:
         """`text` in a style such as "bold red"; as it is without colour."""
@@ -76,6 +56,8 @@ class Column:
     """In which turn it is left out as a whole where the width does not take it; None for never."""
     kept: bool = False
     """It is there also where it holds no text."""
+    fair: int | None = None
+    """How narrow it may become while others can be left out instead; as narrow as ever, where that is None."""
     ample: int = 0
     """How wide it is when nobody misses anything: what is wider than that gives way first."""
 
@@ -92,19 +74,21 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int,
     while True:
         shown = [columns[position] for position in used]
         cells = [[line[position] for position in used] for line in plain]
-        widths = _widths(shown, cells, width)
         turns = {columns[position].dropped or 0: position for position in used if columns[position].dropped}
+        widths = _widths(shown, cells, width, fairly=bool(turns))
         if not turns or sum(widths) + len(GAP) * (len(widths) - 1) <= width:
             return [_line(shown, line, widths, pen) for line in cells]
         used.remove(turns[min(turns)])
 
 
-def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: int) -> list[int]:
+def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: int, *, fairly: bool) -> list[int]:
     widths = [max(text_width(line[i].lead + line[i].text) for line in lines) for i in range(len(columns))]
     excess = sum(widths) + len(GAP) * (len(widths) - 1) - width
     while excess > 0:
         cuttable = [
-            i for i, column in enumerate(columns) if column.shortest is not None and widths[i] > column.shortest
+            i
+            for i, column in enumerate(columns)
+            if column.shortest is not None and widths[i] > ((fairly and column.fair) or column.shortest)
         ]
         if not cuttable:
             break

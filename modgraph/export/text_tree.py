@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,32 +13,15 @@ from modgraph.export.arguments import argument_text
 from modgraph.export.labels import class_title, member_range, shape_text, usual_dtype
 from modgraph.export.parts import State
 from modgraph.export.style import STATES
+from modgraph.graph.counts import Count
 from modgraph.graph.focus import module_at
 from modgraph.graph.index import GraphIndex, name_below
 from modgraph.graph.model import Graph, ModuleNode, TensorInfo
+from modgraph.graph.module_costs import ModuleCost, ModuleCosts, mean
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.paths import relative_path
 from modgraph.graph.repeats import node_facts, remarks_by_module
 from modgraph.graph.sizes import elements
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """A number of elements."""
-
-    known: int = 0
-    partial: bool = False
-    """There are more, whose number is not known."""
-
-    def __add__(self, other: Count) -> Count:
-        return Count(self.known + other.known, self.partial or other.partial)
-
-    @property
-    def text(self) -> str:
-        """ "9,408", "≥ 9,408", "?", or "" for none."""
-        if self.partial:
-            return f"≥ {self.known:,}" if self.known else "?"
-        return f"{self.known:,}" if self.known else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +35,7 @@ class Row:
     name: str
     class_name: str = ""
     output: str = ""
-    parameters: str = ""
+    parameters: Count = field(default_factory=Count)
     calls: str = ""
     input: str = ""
     arguments: str = ""
@@ -60,15 +44,35 @@ class Row:
     remarks: tuple[Remark, ...] = ()
     inside: str = ""
     """What a collapsed module holds."""
+    last: str = ""
+    """Path of the last of those that it stands for."""
+    members: int = 1
+    """How many those are."""
+    cost: ModuleCost = field(default_factory=ModuleCost)
+    """Of one of those that it stands for, on average."""
+    parameter_share: float | None = None
+    """Of all parameters of the model, from 0 to 1."""
+    time_share: float | None = None
+    """Of the time that a run takes."""
 
 
 @dataclass(slots=True)
 class _Group:
     """Neighbouring siblings that read the same; `first` stands for all."""
 
-    first: ModuleNode
-    last: ModuleNode
-    count: int = 1
+    members: list[ModuleNode]
+
+    @property
+    def first(self) -> ModuleNode:
+        return self.members[0]
+
+    @property
+    def last(self) -> ModuleNode:
+        return self.members[-1]
+
+    @property
+    def count(self) -> int:
+        return len(self.members)
 
 
 @dataclass(slots=True)
@@ -93,6 +97,8 @@ class ModuleTree:
         self._groups: dict[str, list[_Group]] = {}
         self._facts = self._all_facts()
         self._likeness: dict[str, int] = {}
+        self._costs = ModuleCosts(self._index)
+        self._seconds = graph.profile.seconds if graph.profile is not None else None
         self._numbering = numbering_of(self._index)
         self._group_all()
 
@@ -124,6 +130,10 @@ class ModuleTree:
         rows = self._rows(depth, opened)
         return rows, _said(depth, rows, "; below that the first of each kind")
 
+    def every(self, depth: int | None = None) -> list[Row]:
+        """All rows, or those down to `depth` levels below the topmost."""
+        return self._rows(sys.maxsize if depth is None else depth)
+
     def cut_at(self, depth: int) -> tuple[list[Row], str]:
         """The rows down to `depth` levels below the root, and what was cut, in words."""
         rows = self._rows(depth)
@@ -149,7 +159,7 @@ class ModuleTree:
 
     def _rows(self, depth: int, opened: Collection[str] = ()) -> list[Row]:
         """The topmost and everything down to `depth` levels below it, and what is in the modules `opened`."""
-        root = _Group(self._top, self._top)
+        root = _Group([self._top])
         rows: list[Row] = []
         pending = [(root, "", "", 0)]
         while pending:
@@ -174,7 +184,7 @@ class ModuleTree:
             name=self._name(group) + count,
             class_name=_class(node.class_name),
             output=self._shapes(node, "outputs"),
-            parameters=facts.parameters.text,
+            parameters=facts.parameters,
             calls=str(len(node.calls))
             if node.calls or any(remark.state == "never called" for remark in facts.remarks)
             else "",
@@ -183,7 +193,16 @@ class ModuleTree:
             source=f"{node.source.file}:{node.source.line}" if node.source is not None else "",
             remarks=facts.remarks,
             inside=self._inside(node) if collapsed else "",
+            last=group.last.path,
+            members=group.count,
+            cost=(cost := mean([self._costs[member.path] for member in group.members])),
+            parameter_share=self._share(facts.parameters),
+            time_share=cost.seconds / self._seconds if cost.seconds is not None and self._seconds else None,
         )
+
+    def _share(self, parameters: Count) -> float | None:
+        whole = self._graph.model.parameters
+        return parameters.known / whole if whole and not parameters.partial else None
 
     def _name(self, group: _Group) -> str:
         parent = self._index.parents[group.first.path]
@@ -263,18 +282,17 @@ class ModuleTree:
         groups: list[_Group] = []
         for child in self._index.children[node.path]:
             if groups and self._fold and self._likeness[groups[-1].first.path] == self._likeness[child.path]:
-                groups[-1].last = child
-                groups[-1].count += 1
+                groups[-1].members.append(child)
             else:
-                groups.append(_Group(child, child))
+                groups.append(_Group([child]))
         return list(self._unfold_pairs(groups))
 
     def _unfold_pairs(self, groups: list[_Group]) -> Iterator[_Group]:
         """Two leaves side by side are shown as they are: folding them saves a line and hides a name."""
         for group in groups:
             if group.count == 2 and not self._index.children[group.first.path]:
-                yield _Group(group.first, group.first)
-                yield _Group(group.last, group.last)
+                yield _Group([group.first])
+                yield _Group([group.last])
             else:
                 yield group
 

@@ -254,7 +254,7 @@ def _keys(kind: Any, text: str | None) -> Sequence[_Key]:
         name = name or key
         default = absent = _ALWAYS
         if word[-1] in "?*":
-            absent = defaults[name]
+            absent = defaults.get(name, ())  # what is no field is computed: never read, and left out where it is empty
             if absent is MISSING:
                 absent = "" if _hints(kind)[name] is str else ()
             default = absent if word[-1] == "?" else _ALWAYS

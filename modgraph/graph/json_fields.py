@@ -33,6 +33,8 @@ from modgraph.graph.model import (
     Statistics,
     TensorInfo,
 )
+from modgraph.graph.no_gradient import WithoutGradient
+from modgraph.graph.nonfinite import NonFinite
 
 MAX_DEPTH = 50
 """Lists and objects inside each other in the arguments of a module."""
@@ -48,10 +50,10 @@ class _NotCounted:
 
 
 KEYS: dict[Any, str] = {
-    Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? findings "
-    "checkpoint? verification? profile? rank_differences?",
+    Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
+    "without_gradient? nonfinite? findings checkpoint? verification? profile? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "ranks? world_size?",
+    "backward? ranks? world_size?",
     ModelInput: "name origin tensors? literal? rules?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
     "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks?",
@@ -78,7 +80,9 @@ KEYS: dict[Any, str] = {
     NotRepeated: "node reason",
     Difference: "node output message",
     Profile: "flops seconds not_counted problem calls",
-    CallCost: "call flops seconds allocated",
+    CallCost: "call flops seconds allocated not_counted?",
+    WithoutGradient: "parameter reason",
+    NonFinite: "kind node name module source values numel",
     RankDifference: "module message about? values?",
     RankValue: "rank text",
     Sharding: "placements* mesh? local_shapes",

@@ -59,7 +59,10 @@ class CallCost:
     seconds: float | None = None
     """None where it ran without values."""
     allocated: int | None = None
-    """Bytes that the device holds more of afterwards; None on the CPU, whose allocator does not tell."""
+    """Bytes that are held more of afterwards: by the allocator of a GPU, elsewhere by the tensors that torch's kernels
+    have made."""
+    not_counted: int = 0
+    """How often an operator ran in it that computes something and has no formula: `flops` is a lower bound then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

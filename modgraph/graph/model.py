@@ -19,6 +19,9 @@ from modgraph.graph.measures import Profile, Verification
 if TYPE_CHECKING:
     import networkx
 
+    from modgraph.graph.no_gradient import WithoutGradient
+    from modgraph.graph.nonfinite import NonFinite
+
 Shape = tuple[int | str | None, ...]
 """Sizes of a tensor in elements; a str is a symbolic size, None one that is not known."""
 
@@ -329,6 +332,8 @@ class ModelInfo:
     """Global hooks of the user's own, present when it was traced."""
     mode: Literal["eval", "train"] | None = None
     device: str | None = None
+    backward: bool = False
+    """The backward pass was to be run too."""
     ranks: tuple[int, ...] = ()
     """The processes that this graph tells of; none where it ran in one that is no part of a group."""
     world_size: int | None = None
@@ -380,6 +385,20 @@ class Graph:
     def complete(self) -> bool:
         """Nothing is left open: there is no problem."""
         return not self.problems
+
+    @property
+    def nonfinite(self) -> tuple[NonFinite, ...]:
+        """Where the first infinite value came from, and the first NaN; empty where there is none, or no statistics."""
+        from modgraph.graph.nonfinite import nonfinite
+
+        return nonfinite(self)
+
+    @property
+    def without_gradient(self) -> tuple[WithoutGradient, ...]:
+        """Parameters that the backward pass brought no gradient, each with the reason as far as it can be told."""
+        from modgraph.graph.no_gradient import without_gradient
+
+        return without_gradient(self)
 
     @property
     def predicted(self) -> bool:

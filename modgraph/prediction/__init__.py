@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from modgraph.graph.model import Graph
     from modgraph.prediction.entry import Prediction
     from modgraph.prediction.together import Together
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["interpret_class", "predict_graph"]
 
 
-def predict_graph(target: Target, together: Together | None = None) -> Graph:
+def predict_graph(
+    target: Target, together: Together | None = None, doing: Callable[[str], None] | None = None
+) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
 
     Args:
         together: what the predictions of one command share.
+        doing: is told in words which file is read, and what is followed.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
@@ -32,11 +37,16 @@ def predict_graph(target: Target, together: Together | None = None) -> Graph:
 
     def predict() -> Graph:
         if together is None:
-            prediction = predict_target(target)
+            prediction = predict_target(target, doing=doing)
         else:
             granted = (together.left, "all models of one command")
             prediction = predict_target(
-                target, together.source(target), together.prepare, granted, free_reading=together.read_before
+                target,
+                together.source(target),
+                together.prepare,
+                granted,
+                free_reading=together.read_before,
+                doing=doing,
             )
         machine = prediction.machine
         n_nodes = 0

@@ -67,6 +67,7 @@ def predict_target(
     prepare: Callable[[ModuleFinder], None] | None = None,
     granted: tuple[int, str] | None = None,
     free_reading: int = 0,
+    doing: Callable[[str], None] | None = None,
 ) -> Prediction:
     """Interprets what the target asks for.
 
@@ -76,6 +77,7 @@ def predict_target(
         prepare: is given the finder first, and may add modules to it.
         granted: what others have left of the units of work, and who shares them.
         free_reading: so many units of reading other files than the target's do not count among these.
+        doing: is told in words which file is read.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
@@ -87,6 +89,8 @@ def predict_target(
         machine.use(finder_for([str(target.root), *(target.search_path or sys.path)], target.home))
     if prepare is not None:
         prepare(machine.finder)
+    if doing is not None:
+        machine.finder.on_module = lambda name: doing(f"following the code of {target.name}, looking into {name}")
     machine.unshared = lambda: min(machine.finder.reading, free_reading)
     try:
         return with_deep_stack(lambda: _predict(machine, target, text))

@@ -452,6 +452,8 @@ class ModuleFinder:
         """Given to the modules that are found: told what reading them costs."""
         self.reading = 0
         """What was told so far of modules that were found: others than those that were added."""
+        self.on_module: Callable[[str], None] | None = None
+        """Is told the name of each module that is found, once."""
         self._tokens = ParsedTokens()
         self._found: dict[str, Found | None] = {}
         self._refused: dict[str, str] = {}
@@ -492,7 +494,9 @@ class ModuleFinder:
     def find(self, name: str) -> Found | None:
         """The module of that import name; None where nothing on the path has it."""
         if name not in self._found:
-            self._found[name] = self._search(name)
+            found = self._found[name] = self._search(name)
+            if self.on_module is not None and found is not None:
+                self.on_module(name)
         return self._found[name]
 
     def source(self, name: str) -> SourceModule | None:

@@ -33,6 +33,7 @@ class Measured:
     direct: bool = False
     awaits_call: bool = False
     flops: int = 0
+    not_counted: int = 0
     seconds: float = 0.0
     allocated: int = 0
     began: Any = None
@@ -151,18 +152,20 @@ class MeasuredCalls:
 
         return inside
 
-    def add_flops(self, flops: int) -> None:
-        """The innermost open call of this thread has done so many."""
+    def add_flops(self, flops: int | None) -> None:
+        """The innermost open call of this thread has done so many; None: some, and nobody knows how many."""
         stack = self.local.stack
         if stack:
             with self._lock:
-                stack[-1].flops += flops
+                stack[-1].flops += flops or 0
+                stack[-1].not_counted += flops is None
 
     def add_up(self) -> None:
         """After the run: what a call did was done by those around it too."""
         for call in reversed(self.all):
             if call.parent is not None:
                 self.all[call.parent].flops += call.flops
+                self.all[call.parent].not_counted += call.not_counted
 
     def matched(self, recorded: list[Call], paths: dict[int, str]) -> list[Measured] | None:
         """Each of the recorded calls as it was measured; None where other calls were made.

@@ -1,7 +1,7 @@
 """What each call costs: floating point operations by torch's own counter, seconds, memory. Runs of their own.
 
 The recorded run is not measured, as recording takes longer than many layers do: the model is run again with nothing
-but a clock around each call, and once more under a mode that counts operations.
+but a clock around each call, and once more under a mode that counts operations and the bytes that are held.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.model import Graph
 from modgraph.names import last_name
 from modgraph.tracing.failures import describe, is_interruption
+from modgraph.tracing.held_memory import HeldMemory
 from modgraph.tracing.measured_calls import Measured, MeasuredCalls
 from modgraph.tracing.operation_costs import formula_of
 from modgraph.tracing.patches import one_at_a_time
@@ -70,7 +71,8 @@ def profiled(
                 problems.append(f"the model failed when it was run again to be measured: {describe(error)}")
         return calls
 
-    counted = counter.calls = MeasuredCalls(_nothing, _nothing, functools.partial(_FlopMode, counter))
+    memory = counter.memory
+    counted = counter.calls = MeasuredCalls(memory.enter, memory.leave, functools.partial(_FlopMode, counter))
     observed(counted, _FlopMode(counter)).add_up()
     timed: MeasuredCalls | None = None
     if not counts_only:
@@ -105,7 +107,7 @@ def _nothing(_: Measured) -> None:
 
 
 class _Clock:
-    """Seconds on the host, and the bytes of memory of which torch tells nothing there."""
+    """Seconds on the host."""
 
     def enter(self, call: Measured) -> None:
         call.began = time.perf_counter()
@@ -143,9 +145,10 @@ class _Counter:
     def __init__(self) -> None:
         self.unknown: Counter[str] = Counter()
         self.calls: MeasuredCalls | None = None
+        self.memory = HeldMemory()
 
-    def add(self, flops: int) -> None:
-        """To the open call of this thread."""
+    def add(self, flops: int | None) -> None:
+        """To the open call of this thread; None where nobody knows how many."""
         if self.calls is not None:
             self.calls.add_flops(flops)
 
@@ -171,6 +174,8 @@ class _FlopMode(TorchDispatchMode):  # type: ignore[misc]
             self._counter.add(formula(args, kwargs, result))
         elif func is not _DEVICE and _computes(func):
             self._counter.unknown[str(packet)] += 1
+            self._counter.add(None)
+        self._counter.memory.take((args, kwargs), result)
         return result
 
 
@@ -201,5 +206,13 @@ def _matched(
             call=call.index,
             flops=count.flops,
             seconds=clock.seconds if clock is not None else None,
-            allocated=clock.allocated if clock is not None and clock.ended is not None else None,
+            allocated=_allocated(count, clock, alone=not counted.has_threads),
+            not_counted=count.not_counted,
         )
+
+
+def _allocated(count: Measured, clock: Measured | None, *, alone: bool) -> int | None:
+    """By the device's allocator, else by what its tensors hold; what several threads hold is no call's own."""
+    if clock is not None and clock.ended is not None:
+        return clock.allocated
+    return count.allocated if alone else None

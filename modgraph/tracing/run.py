@@ -297,6 +297,7 @@ def _model_info(
         hooks=global_hooks(),
         mode=options.mode,
         device=options.device,
+        backward=options.backward,
         ranks=() if rank is None else (rank,),
         world_size=world,
     )

@@ -87,6 +87,55 @@ def test_a_line_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, screen.text.split("\r\033[K"))) == 39
 
 
+class Clock:
+    """A clock that stands until it is moved on."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_a_stage_that_lasts_says_what_it_waits_for_and_for_how_long() -> None:
+    screen, clock = Screen(), Clock()
+    notes: list[str] = []
+    progress = Progress(screen, shown=True, verbose=False)
+    with Stage("predict", progress, notes.append, clock) as stage:
+        stage.doing("following the code of Net, looking into torch.nn")
+        clock.seconds += 1
+        stage.tick()
+        clock.seconds += 2
+        progress._last = 0.0  # long ago
+        stage.tick()
+        assert notes == []
+        clock.seconds += 20
+        stage.tick()
+        stage.tick()
+    clock.seconds += 20
+    stage.tick()
+
+    looks = screen.text.split("\r\033[K")
+    assert "predict: following the code of Net, looking into torch.nn (3 s)" in looks
+    assert not any("(1 s)" in look for look in looks)
+    (note,) = notes
+    assert note.startswith("predict: still following the code of Net, looking into torch.nn, for 23 s now; ")
+    assert "model.py:Net" in note
+    assert looks[-1] == ""
+
+
+def test_each_stage_of_ours_that_may_last_is_told_of_without_a_terminal_too() -> None:
+    screen, clock = Screen(), Clock()
+    notes: list[str] = []
+    for name in ("predict", "trace", "merge", "draw"):
+        with Stage(name, Progress(screen, shown=False, verbose=False), notes.append, clock) as stage:
+            clock.seconds += 60
+            stage.tick()
+    # Of a run the worker tells, which knows what it waits for.
+    assert [note.partition(":")[0] for note in notes] == ["predict", "draw"]
+    assert screen.text == ""
+
+
 @pytest.mark.parametrize(("shown", "fails"), [(False, False), (True, True)])
 def test_without_a_terminal_nothing_is_written(shown: bool, fails: bool) -> None:
     screen = Screen(fails=fails)

@@ -15,5 +15,5 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 @pytest.mark.parametrize("name", ["two_files/model", "moe"])
 def test_predicted(golden, name):
     graph = analyze(str(SAMPLES / f"{name}.py"), static=True)
-    for each in ("json", "dot", "mermaid", "text"):
+    for each in ("json", "dot", "mermaid", "text", "csv", "markdown"):
         golden(f"{name.partition('/')[0]}-static.{FORMATS[each].extension}", str(render(graph, each)))

@@ -181,7 +181,7 @@ def test_figures_of_a_profile_stand_in_the_rows_and_the_titles(nets):
 
 @pytest.mark.parametrize(
     ("fields", "color", "message"),
-    [(None, "time", "no figures to colour by time"), ({}, "time", "without values"), ({}, "memory", "only a GPU")],
+    [(None, "time", "no figures to colour by time"), ({}, "time", "without values"), ({}, "memory", "several threads")],
 )
 def test_figures_that_are_not_there_are_an_error_not_a_pale_picture(nets, fields, color, message):
     graph = nets["residual"](2).graph()
