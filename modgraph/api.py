@@ -175,18 +175,17 @@ def trace(
 
 
 def load(path: str | Path) -> Graph:
-    """A graph that was saved as JSON, or what an ONNX file (`.onnx`) says of a model.
+    """A graph that was saved as JSON; or what an ONNX file, a file of weights (`.safetensors`, `.pt`, `.gguf`, an index
+    of shards), a TorchScript or an exported program says of a model. What a file is, its content tells; nothing of it
+    is run or unpickled.
 
     Raises:
-        GraphError: the file is no graph, or one of a later schema.
+        GraphError: the file is no graph, or one of a later schema, or is damaged.
+        TargetError: it is of a kind that is not read.
     """
-    if Path(path).suffix.lower() == ".onnx":
-        from modgraph.graph.onnx_reading import load_onnx
+    from modgraph.loading import load_file
 
-        return load_onnx(path)
-    from modgraph.graph.serial import load as load_graph
-
-    return load_graph(Path(path))
+    return load_file(path)
 
 
 def check(

@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, get_args
 
+from modgraph.cli.analyze_saved import run as run_saved
 from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
 from modgraph.cli.analyze_tree import run as run_tree
 from modgraph.cli.arguments import seconds, size
@@ -110,10 +111,13 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     from modgraph.export import file_stems
     from modgraph.export.text import check_columns
     from modgraph.prediction.together import Together
+    from modgraph.source.kinds import saved_file
 
     options = _options(arguments)
     if arguments.all:
         return run_tree(arguments, options, console)
+    if arguments.target is not None and (saved := saved_file(arguments.target)) is not None:
+        return run_saved(arguments, options, saved, console)
     check_alone(arguments)
     specs = _specs(arguments)
     where = destination(arguments.output, arguments.format, default=("svg", "json")).of_this_rank()
@@ -226,8 +230,8 @@ class _Work:
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")
-        _report(graph, self.where, arguments, console)
-        return max(written, _status(graph))
+        report(graph, self.where, arguments, console)
+        return max(written, status_of(graph))
 
 
 @contextmanager
@@ -285,7 +289,8 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
         )
 
 
-def _status(graph: Graph) -> ExitStatus:
+def status_of(graph: Graph) -> ExitStatus:
+    """What the command ends with for one graph."""
     fits = graph.checkpoint is None or graph.checkpoint.fits
     return ExitStatus.OK if graph.complete and fits else ExitStatus.PARTIAL
 
@@ -327,7 +332,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> None:
+def report(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> None:
     """The summary on standard output, or on standard error where that holds the result; problems on standard error.
 
     The summary lists the problems too: where both streams end in the same terminal, once is enough.

@@ -14,6 +14,7 @@ from modgraph.export.parts import State
 from modgraph.export.text_checkpoint import checkpoint_text
 from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
+from modgraph.export.text_stored import counts_parameters, stored_facts, stored_title
 from modgraph.export.text_table import Cell, Column, Pen, table
 from modgraph.export.text_tree import Count, ModuleTree, Row
 from modgraph.graph.index import parents_of
@@ -67,7 +68,7 @@ def summary(
         ConfigError: there is no such column.
         ExportError: there is no such module.
     """
-    shown = _chosen(columns)
+    shown = _chosen(columns or (STORED_COLUMNS if graph.stored is not None else ()), asked=bool(columns))
     pen = Pen(color, unicode)
     tree = ModuleTree(graph, fold=fold, focus=focus)
     rows, cut = tree.fitting(lines) if depth is None else tree.cut_at(depth)
@@ -94,7 +95,7 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
     ran = ", ".join(word for word in (model.mode, model.device) if word)
     facts = [
         *([model.target] if model.target and model.target != model.name else []),
-        " and ".join(halves) + (f" ({ran})" if ran and graph.traced else ""),
+        " and ".join(halves) + (f" ({ran})" if ran and graph.traced else "") or stored_title(graph),
         *([cut] if cut else []),
     ]
     text = pen.plain(" · ".join([model.name, *(fact for fact in facts if fact)]))
@@ -120,10 +121,13 @@ COLUMNS = {
         Column("input"),
         Column("arguments", shortest=10, ample=24),
         Column("source", shortest=12, ample=28),
+        Column("tensors", shortest=12, ample=40),
     )
 }
 """What may be said of a module beside its name."""
 USUAL_COLUMNS = ("class", "output", "parameters", "calls", "state")
+STORED_COLUMNS = ("class", "tensors", "parameters", "state")
+"""Of a graph that was read from a file of weights."""
 
 
 def check_columns(names: Sequence[str]) -> None:
@@ -135,12 +139,12 @@ def check_columns(names: Sequence[str]) -> None:
             raise ConfigError(f"unknown column {name!r}", hint=f"did you mean {near[0]!r}? {hint}" if near else hint)
 
 
-def _chosen(names: Sequence[str]) -> dict[str, Column]:
+def _chosen(names: Sequence[str], *, asked: bool) -> dict[str, Column]:
     """The columns beside the name; one that was asked for is there whatever the width, and also where it is empty."""
     check_columns(names)
     if not names:
         return {name: COLUMNS[name] for name in USUAL_COLUMNS}
-    return {name: replace(COLUMNS[name], dropped=None, kept=True) for name in names}
+    return {name: replace(COLUMNS[name], dropped=None, kept=True) if asked else COLUMNS[name] for name in names}
 
 
 def _cells(row: Row) -> dict[str, Cell]:
@@ -157,11 +161,12 @@ def _cells(row: Row) -> dict[str, Cell]:
         "input": Cell(row.input),
         "arguments": Cell(row.arguments),
         "source": Cell(row.source, style="dim"),
+        "tensors": Cell(row.tensors),
     }
 
 
 def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
-    lines = _entry("parameters", _parameter_totals(graph), width, pen)
+    lines = _entry("parameters", _parameter_totals(graph), width, pen) if counts_parameters(graph) else []
     if hidden.text:
         lines += _entry(
             "", f"and {hidden.text} in unregistered modules, which no optimizer or state dict reaches", width, pen
@@ -171,6 +176,8 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
     if graph.calls:
         parts += [_plural(len(graph.calls), "call"), _plural(len(graph.operations), "operation")]
     lines += _entry("run" if graph.calls else "tree", " · ".join(parts), width, pen)
+    for label, text in stored_facts(graph):
+        lines += _entry(label, text, width, pen)
     lines += _entry("shared", _shared(graph), width, pen)
     if any("×" in row.name for row in rows):
         lines += _entry(

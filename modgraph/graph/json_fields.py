@@ -33,6 +33,7 @@ from modgraph.graph.model import (
     Statistics,
     TensorInfo,
 )
+from modgraph.graph.stored import Stored, StoredDtype
 
 MAX_DEPTH = 50
 """Lists and objects inside each other in the arguments of a module."""
@@ -49,7 +50,7 @@ class _NotCounted:
 
 KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? findings "
-    "checkpoint? verification? profile? rank_differences?",
+    "checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
     "ranks? world_size?",
     ModelInput: "name origin tensors? literal? rules?",
@@ -79,6 +80,8 @@ KEYS: dict[Any, str] = {
     Difference: "node output message",
     Profile: "flops seconds not_counted problem calls",
     CallCost: "call flops seconds allocated",
+    Stored: "format tensors elements bytes dtypes entry? other? metadata?",
+    StoredDtype: "dtype tensors elements bytes",
     RankDifference: "module message about? values?",
     RankValue: "rank text",
     Sharding: "placements* mesh? local_shapes",
@@ -161,6 +164,7 @@ CODEC: Codec = Codec(
     {
         float: _number,
         (ModuleNode, "arguments"): lambda arguments: {name: _argument(value) for name, value in arguments.items()},
+        (Stored, "metadata"): lambda metadata: {name: _argument(value) for name, value in metadata.items()},
         (ModuleNode, "defaults"): lambda defaults: {name: _argument(value) for name, value in defaults.items()},
         (Profile, "not_counted"): lambda pairs: [{"operator": name, "count": count} for name, count in pairs],
     },
