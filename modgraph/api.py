@@ -122,6 +122,7 @@ def predict(
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
         InputError: the checkpoint cannot be read.
     """
+    from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
     target = target_text(target)
@@ -132,7 +133,8 @@ def predict(
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
-    return with_checkpoint(_with_repeats(predict_graph(found)), checkpoint)
+    with errors_in_cells(found):
+        return with_checkpoint(in_cells(_with_repeats(predict_graph(found)), found), checkpoint)
 
 
 def trace(
@@ -241,10 +243,13 @@ def find_targets(
     Raises:
         TargetError: there is no such file, or no model in it.
     """
+    from modgraph.cells import errors_in_cells
     from modgraph.source.roots import models_of
     from modgraph.source.targets import parse_target
 
-    return models_of(parse_target(text, path=path, cwd=cwd), bare=bare)
+    target = parse_target(text, path=path, cwd=cwd)
+    with errors_in_cells(target):
+        return models_of(target, bare=bare)
 
 
 def analyze_target(
@@ -270,19 +275,21 @@ def analyze_target(
         InputError: `forward` does not accept the inputs given.
         Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
+    from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
     def done(graph: Graph) -> Graph:
         graph = graph if exporting is None or static else exporting.noted(graph)
-        return _with_repeats(_with_findings(graph, target))
+        return in_cells(_with_repeats(_with_findings(graph, target)), target)
 
-    with watch("predict"):
+    with watch("predict"), errors_in_cells(target):
         predicted = predict_graph(target, together)
     if static:
         return done(predicted)
     with watch("trace") as watcher:
         try:
-            traced = _traced(target, specs, options, watcher, exporting, cwd)
+            with errors_in_cells(target):
+                traced = _traced(target, specs, options, watcher, exporting, cwd)
         except (TargetError, InputError):
             raise
         except ModgraphError as error:

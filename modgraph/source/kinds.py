@@ -97,7 +97,7 @@ KINDS = (
 )
 """All of them, in the order in which they are listed."""
 
-FORMS = "what can be named: " + ", ".join(kind.example for kind in KINDS)
+FORMS = f"a target is {', '.join(kind.example for kind in KINDS)}; with arguments 'model.py:Net(depth=4)'"
 """For the error about what is none."""
 CONFIG_FILE = "config.json"
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import linecache
 import os
 import sys
 import types
 from pathlib import Path
 
+from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import ModgraphError, TargetError, TraceError
+from modgraph.source.needed_statements import needed_statements
+from modgraph.source.notebooks import SUFFIX as NOTEBOOK
+from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.failures import describe, is_interruption, trace_error, user_line
 
@@ -26,7 +31,7 @@ def import_target(target: Target) -> types.ModuleType:
     """
     try:
         if target.file is not None:
-            return _import_file(target.module, target.file)
+            return _import_file(target.module, target.file, target.name)
         return importlib.import_module(target.module)
     except ModgraphError:
         raise
@@ -58,7 +63,23 @@ def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:
     )
 
 
-def _import_file(name: str, file: Path) -> types.ModuleType:
+class _NotebookLoader(importlib.machinery.SourceFileLoader):
+    """A notebook as a module: of its statements those that `wanted` and the example inputs need."""
+
+    def __init__(self, name: str, path: str, wanted: str) -> None:
+        super().__init__(name, path)
+        self._wanted = wanted
+
+    def get_code(self, fullname: str) -> types.CodeType | None:
+        text = read_notebook(read(self.path, NOTEBOOK_BYTES)).text
+        first = self._wanted.partition(".")[0]
+        code = only_statements(text, needed_statements(text, (first, "example_inputs")))
+        # Whoever asks for the source of a class in it (TorchScript, dataclasses, tracebacks) looks there.
+        linecache.cache[self.path] = (len(text), None, text.splitlines(keepends=True), self.path)
+        return self.source_to_code(code.encode("utf-8", "surrogatepass"), self.path)
+
+
+def _import_file(name: str, file: Path, wanted: str) -> types.ModuleType:
     """`file` as module `name`, whether or not its directory can be searched for it."""
     parent_name, _, child = name.rpartition(".")
     parent = importlib.import_module(parent_name) if parent_name else None
@@ -67,7 +88,10 @@ def _import_file(name: str, file: Path) -> types.ModuleType:
         return already
     is_package = file.name == "__init__.py"
     # The loader is named, as one of its own choice goes by the ending, and MODEL.PY is Python too.
-    loader = importlib.machinery.SourceFileLoader(name, str(file))
+    if file.suffix.lower() == NOTEBOOK:
+        loader: importlib.machinery.SourceFileLoader = _NotebookLoader(name, str(file), wanted)
+    else:
+        loader = importlib.machinery.SourceFileLoader(name, str(file))
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=[str(file.parent)] if is_package else None
     )
