@@ -286,6 +286,8 @@ def analyze_target(
         predicted = predict_graph(target, together)
     if static:
         return done(predicted)
+    if target.code is not None and options == replace(options, device="cpu", stats=False, verify=False, profile=False):
+        options = replace(options, device="fake")  # what a configuration says may be of any size
     with watch("trace") as watcher:
         try:
             with errors_in_cells(target):

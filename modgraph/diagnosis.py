@@ -32,7 +32,9 @@ def with_findings(graph: Graph, target: Target) -> Graph:
 
     A check that fails costs the graph its findings and nothing else: that is said in a `CheckWarning`.
     """
-    if target.file is None or target.file.suffix.lower() == NOTEBOOK:  # the check reads files of Python alone
+    if (
+        target.file is None or target.code is not None or target.file.suffix.lower() == NOTEBOOK
+    ):  # the check reads files of Python alone
         return graph
     try:
         return _with_findings(graph, target, str(target.file))

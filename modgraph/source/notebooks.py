@@ -1,8 +1,8 @@
-"""A notebook as Python: its code cells one after another, what is IPython's own left out; and places as cell and line.
+"""A notebook as Python: its code cells in a row, what is IPython's own left out; and places as cell and line.
 
-`%magic`, `!command` and `name?` at the beginning of a statement become `pass`; behind an assignment they become the call
-that IPython makes of them, whose value is known to nobody here. A cell whose first line is a `%%magic` is left out, but
-for those that run Python (`%%time`). A cell that is no Python then is left out as well, and named.
+`%magic`, `!command` and `name?` at the beginning of a statement become `pass`; behind an assignment they become the
+call that IPython makes of them, whose value is known to nobody here. A cell whose first line is a `%%magic` is left
+out, but for those that run Python (`%%time`). A cell that is no Python then is left out as well, and named.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from modgraph.doors.printing import control_in
 from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.dotted_names import dotted
-from modgraph.source.kinds import FORMS, kind_of
+from modgraph.source.kinds import CONFIG_FILE, FORMS, kind_of
+from modgraph.source.model_folders import MODULE, config_in, read_folder
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
 
@@ -67,6 +68,8 @@ class Target:
     caller: str | None = None
     """The part of its file that calls the class with arguments which only the prediction finds out: the name of a
     function that needs none, or SCRIPT."""
+    code: str | None = None
+    """The source of its module, where that is not what `file` holds: lines that build what a configuration says."""
     doubtful: bool = False
     """The text of its file does not say whether it is an `nn.Module`."""
 
@@ -111,6 +114,7 @@ class Target:
             file=self.file,
             root=self.root,
             search_path=self.search_path,
+            code=self.code,
         )
 
 
@@ -165,6 +169,8 @@ def parse_target(
     name = text.partition(":")[0]
     match = _FILE_TARGET.match(text)
     asked = cwd / (text if match else _within(border, cwd, text, name))
+    if border is None and (config := config_in(asked)) is not None:
+        return _of_config(config, text, search)
     if match:
         base = file_target(match["file"], search, cwd, border)
     elif text and _is(Path.is_dir, asked):
@@ -184,6 +190,24 @@ def parse_target(
         return base
     name, arguments, keywords, called = _parse_object(match["object"], text)
     return base.named(name, arguments, keywords, called=called)
+
+
+def _of_config(config: Path, text: str, search: tuple[str, ...]) -> Target:
+    """The class that a configuration names, built from it."""
+    config = Path(os.path.realpath(config))
+    roots = with_source_roots(search, str(config.parent))
+    found = read_folder(config, roots, text)
+    left_out = f"; it does not take {', '.join(found.left_out[:5])}" if found.left_out else ""
+    return Target(
+        text=f"{config.parent.name}:{found.name}",
+        module=MODULE,
+        name=found.name,
+        file=config,
+        root=config.parent,
+        search_path=tuple(dict.fromkeys((str(found.root), *roots))),
+        code=found.code,
+        note=f"{found.home}:{found.name}, built from {CONFIG_FILE}{left_out}; a run is on fake tensors",
+    )
 
 
 def _no_source(path: Path, name: str) -> TargetError:

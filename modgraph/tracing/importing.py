@@ -31,7 +31,7 @@ def import_target(target: Target) -> types.ModuleType:
     """
     try:
         if target.file is not None:
-            return _import_file(target.module, target.file, target.name)
+            return _import_file(target.module, target.file, _text_of(target))
         return importlib.import_module(target.module)
     except ModgraphError:
         raise
@@ -63,23 +63,30 @@ def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:
     )
 
 
-class _NotebookLoader(importlib.machinery.SourceFileLoader):
-    """A notebook as a module: of its statements those that `wanted` and the example inputs need."""
+class _TextLoader(importlib.machinery.SourceFileLoader):
+    """A text as the module of a file that holds no Python: no bytecode is kept of it."""
 
-    def __init__(self, name: str, path: str, wanted: str) -> None:
+    def __init__(self, name: str, path: str, text: str) -> None:
         super().__init__(name, path)
-        self._wanted = wanted
+        self._text = text
 
-    def get_code(self, fullname: str) -> types.CodeType | None:
-        text = read_notebook(read(self.path, NOTEBOOK_BYTES)).text
-        first = self._wanted.partition(".")[0]
-        code = only_statements(text, needed_statements(text, (first, "example_inputs")))
+    def get_code(self, fullname: str) -> types.CodeType | None:  # noqa: ARG002
         # Whoever asks for the source of a class in it (TorchScript, dataclasses, tracebacks) looks there.
-        linecache.cache[self.path] = (len(text), None, text.splitlines(keepends=True), self.path)
-        return self.source_to_code(code.encode("utf-8", "surrogatepass"), self.path)
+        linecache.cache[self.path] = (len(self._text), None, self._text.splitlines(keepends=True), self.path)
+        return self.source_to_code(self._text.encode("utf-8", "surrogatepass"), self.path)
 
 
-def _import_file(name: str, file: Path, wanted: str) -> types.ModuleType:
+def _text_of(target: Target) -> str | None:
+    """The source of a module that no file of Python holds; of a notebook the statements that the target, and example
+    inputs beside it, need. None where the file itself is Python."""
+    assert target.file is not None
+    if target.code is not None or target.file.suffix.lower() != NOTEBOOK:
+        return target.code
+    text = read_notebook(read(target.file, NOTEBOOK_BYTES)).text
+    return only_statements(text, needed_statements(text, (target.name.partition(".")[0], "example_inputs")))
+
+
+def _import_file(name: str, file: Path, text: str | None) -> types.ModuleType:
     """`file` as module `name`, whether or not its directory can be searched for it."""
     parent_name, _, child = name.rpartition(".")
     parent = importlib.import_module(parent_name) if parent_name else None
@@ -88,10 +95,9 @@ def _import_file(name: str, file: Path, wanted: str) -> types.ModuleType:
         return already
     is_package = file.name == "__init__.py"
     # The loader is named, as one of its own choice goes by the ending, and MODEL.PY is Python too.
-    if file.suffix.lower() == NOTEBOOK:
-        loader: importlib.machinery.SourceFileLoader = _NotebookLoader(name, str(file), wanted)
-    else:
-        loader = importlib.machinery.SourceFileLoader(name, str(file))
+    loader = importlib.machinery.SourceFileLoader(name, str(file))
+    if text is not None:
+        loader = _TextLoader(name, str(file), text)
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=[str(file.parent)] if is_package else None
     )
