@@ -37,6 +37,7 @@ from modgraph.errors import (
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.names import last_name
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
+from modgraph.source.kinds import KINDS
 
 if TYPE_CHECKING:
     from modgraph.prediction.together import Together
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="model.py, pkg.net:Net; default: [tool.modgraph]",
+        help=f"{', '.join(kind.example for kind in KINDS)}; default: [tool.modgraph]",
     )
     run = parser.add_argument_group("the run")
     run.add_argument(

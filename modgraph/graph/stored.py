@@ -14,6 +14,7 @@ class StoredDtype:
     dtype: str | None
     """torch's name without the prefix, or the format's own of a quantized one ("Q4_K"); None where it is not known."""
     tensors: int
+    """One that stands under several names counts once."""
     elements: int | None
     bytes: int | None
     """None where the size of an element is not known."""

@@ -99,6 +99,8 @@ KINDS = (
 
 FORMS = f"a target is {', '.join(kind.example for kind in KINDS)}; with arguments 'model.py:Net(depth=4)'"
 """For the error about what is none."""
+READ = tuple(kind.example for kind in KINDS if kind.reads != "source")
+"""Those that hold a graph already, or what makes one without a prediction."""
 CONFIG_FILE = "config.json"
 
 _BEGINNING = 65_536
