@@ -37,7 +37,7 @@ from modgraph.errors import (
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.names import last_name
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
-from modgraph.source.kinds import KINDS
+from modgraph.source.kinds import SHORT
 
 if TYPE_CHECKING:
     from modgraph.prediction.together import Together
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
-  modgraph analyze model.py                            # the root models of the file
+  modgraph analyze model.py    # its root models; or {SHORT}
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
   modgraph analyze "pkg.net:Net(depth=4)" --static --against net.pt    # nothing runs
   modgraph analyze --all src/ --static --jobs 4 -o build/models/
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help=f"{', '.join(kind.example for kind in KINDS)}; default: [tool.modgraph]",
+        help="model.py, pkg.net:Net; default: [tool.modgraph]",
     )
     run = parser.add_argument_group("the run")
     run.add_argument(

@@ -99,6 +99,8 @@ KINDS = (
 
 FORMS = f"a target is {', '.join(kind.example for kind in KINDS)}; with arguments 'model.py:Net(depth=4)'"
 """For the error about what is none."""
+SHORT = ", ".join(kind.example for kind in KINDS if kind not in (PYTHON, MODULE, LEGACY, INDEX, TORCHSCRIPT))
+"""For `--help`, beside files and modules of Python; those left out are called as one that is there."""
 READ = tuple(kind.example for kind in KINDS if kind.reads != "source")
 """Those that hold a graph already, or what makes one without a prediction."""
 CONFIG_FILE = "config.json"

@@ -182,7 +182,7 @@ def _defining(name: str, folder: Path, root: Path, budget: _Budget, but: tuple[s
             continue
         budget.bytes -= len(data)
         if line.search(data) is not None:
-            parts = file.relative_to(root).with_suffix("").parts
+            parts = os.path.relpath(file, root).removesuffix(".py").split(os.sep)
             if all(part.isidentifier() for part in parts):
                 found.append(_Place(file, ".".join(parts).removesuffix(".__init__"), root))
     return found
@@ -191,7 +191,7 @@ def _defining(name: str, folder: Path, root: Path, budget: _Budget, but: tuple[s
 def _python_files(folder: Path, but: tuple[str, ...]) -> Iterator[Path]:
     """In the order of their paths; links, and folders that hold no code, are passed over."""
     for here, folders, files in os.walk(folder):
-        depth = len(Path(here).relative_to(folder).parts)
+        depth = len(os.path.relpath(here, folder).split(os.sep)) - (Path(here) == folder)
         folders[:] = sorted(
             each for each in folders if each.isidentifier() and (each not in NEVER) and depth < _MAX_DEPTH
             and not (depth == 0 and each in but)
