@@ -35,8 +35,7 @@ def test_the_guide_has_every_kind_in_its_words():
 
 def test_help_and_the_error_for_none_of_them_list_every_kind(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit):
-        main(["analyze", "--help"])
+    assert main(["analyze", "--help"]) == 0
     helped = " ".join(capsys.readouterr().out.split())
     Path("notes.txt").write_text("words")
     assert main(["analyze", "notes.txt"]) == 2
