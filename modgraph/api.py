@@ -96,6 +96,14 @@ def analyze(
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
         return with_checkpoint(analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
+    from modgraph.loading import load_file
+    from modgraph.source.kinds import saved_file
+
+    kind = saved_file(os.fspath(model))
+    if kind is not None:
+        asked = options.changed(reading=against is not None)
+        refuse(f"a {kind.called}, of which nothing is run", asked, inputs=inputs, args=args != (), kwargs=kwargs)
+        return with_checkpoint(load_file(model, kind), checkpoint)
     graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
     return with_checkpoint(graph, checkpoint)
 

@@ -247,7 +247,7 @@ def test_the_command_shows_writes_compares_and_draws(tmp_path: Path, net: Any, m
     assert "weight 8×4, bias 8" in said
     assert "unknown" not in said
     again = modgraph.load("out/net.json")
-    assert again == modgraph.load("net.pt")
+    assert again == modgraph.load("net.pt") == modgraph.analyze("net.pt")
     assert "weight 4×8" in Path("out/net.mmd").read_text()
     assert main(["diff", "net.pt", "later.pt"]) == 1
     assert "4×8 → 5×8" in capsys.readouterr().out
