@@ -96,6 +96,14 @@ def analyze(
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
         return with_checkpoint(analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
+    from modgraph.loading import load_file
+    from modgraph.source.kinds import saved_file
+
+    kind = saved_file(os.fspath(model))
+    if kind is not None:
+        asked = options.changed(reading=against is not None)
+        refuse(f"a {kind.called}, of which nothing is run", asked, inputs=inputs, args=args != (), kwargs=kwargs)
+        return with_checkpoint(load_file(model, kind), checkpoint)
     graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
     return with_checkpoint(graph, checkpoint)
 
@@ -122,6 +130,7 @@ def predict(
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
         InputError: the checkpoint cannot be read.
     """
+    from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
     target = target_text(target)
@@ -132,7 +141,8 @@ def predict(
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
-    return with_checkpoint(_with_repeats(predict_graph(found)), checkpoint)
+    with errors_in_cells(found):
+        return with_checkpoint(in_cells(_with_repeats(predict_graph(found)), found), checkpoint)
 
 
 def trace(
@@ -175,18 +185,17 @@ def trace(
 
 
 def load(path: str | Path) -> Graph:
-    """A graph that was saved as JSON, or what an ONNX file (`.onnx`) says of a model.
+    """A graph that was saved as JSON; or what an ONNX file, a file of weights (`.safetensors`, `.pt`, `.gguf`, an index
+    of shards), a TorchScript or an exported program says of a model. What a file is, its content tells; nothing of it
+    is run or unpickled.
 
     Raises:
-        GraphError: the file is no graph, or one of a later schema.
+        GraphError: the file is no graph, or one of a later schema, or is damaged.
+        TargetError: it is of a kind that is not read.
     """
-    if Path(path).suffix.lower() == ".onnx":
-        from modgraph.graph.onnx_reading import load_onnx
+    from modgraph.loading import load_file
 
-        return load_onnx(path)
-    from modgraph.graph.serial import load as load_graph
-
-    return load_graph(Path(path))
+    return load_file(path)
 
 
 def check(
@@ -242,10 +251,13 @@ def find_targets(
     Raises:
         TargetError: there is no such file, or no model in it.
     """
+    from modgraph.cells import errors_in_cells
     from modgraph.source.roots import models_of
     from modgraph.source.targets import parse_target
 
-    return models_of(parse_target(text, path=path, cwd=cwd), bare=bare)
+    target = parse_target(text, path=path, cwd=cwd)
+    with errors_in_cells(target):
+        return models_of(target, bare=bare)
 
 
 def analyze_target(
@@ -271,19 +283,23 @@ def analyze_target(
         InputError: `forward` does not accept the inputs given.
         Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
+    from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
     def done(graph: Graph) -> Graph:
         graph = graph if exporting is None or static else exporting.noted(graph)
-        return _with_repeats(_with_findings(graph, target))
+        return in_cells(_with_repeats(_with_findings(graph, target)), target)
 
-    with watch("predict") as watcher:
+    with watch("predict") as watcher, errors_in_cells(target):
         predicted = predict_graph(target, together, None if watcher is None else watcher.doing)
     if static:
         return done(predicted)
+    if target.code is not None and options == replace(options, device="cpu", stats=False, verify=False, profile=False):
+        options = replace(options, device="fake")  # what a configuration says may be of any size
     with watch("trace") as watcher:
         try:
-            traced = _traced(target, specs, options, watcher, exporting, cwd)
+            with errors_in_cells(target):
+                traced = _traced(target, specs, options, watcher, exporting, cwd)
         except (TargetError, InputError):
             raise
         except ModgraphError as error:

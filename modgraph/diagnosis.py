@@ -20,6 +20,7 @@ from modgraph.graph.sizes import elements
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Report
 from modgraph.rules.paths import check_paths
+from modgraph.source.files import NOTEBOOK
 from modgraph.source.targets import Target
 
 _MAX_FINDINGS = 200
@@ -31,7 +32,9 @@ def with_findings(graph: Graph, target: Target) -> Graph:
 
     A check that fails costs the graph its findings and nothing else: that is said in a `CheckWarning`.
     """
-    if target.file is None:
+    if (
+        target.file is None or target.code is not None or target.file.suffix.lower() == NOTEBOOK
+    ):  # the check reads files of Python alone
         return graph
     try:
         return _with_findings(graph, target, str(target.file))

@@ -81,8 +81,24 @@ def compared(old: Found, new: Found) -> Changes:
     """
     from modgraph.changes import compare
 
+    _require_like(old.graph, new.graph)
     at_hand = old.methods is not None and new.methods is not None
     return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
+
+
+def _require_like(old: Graph, new: Graph) -> None:
+    """Raises GraphError where one side has names and shapes of tensors alone, and the other is a model with classes."""
+    bare = [graph.stored is not None and all(node.class_name is None for node in graph.modules) for graph in (old, new)]
+    if bare[0] == bare[1]:
+        return
+    weights, model = (old, new) if bare[0] else (new, old)
+    file = weights.model.target
+    name = model.model.target or "model.py:Net"
+    raise GraphError(
+        f"{file} holds names and shapes of tensors and no classes, so it can be compared with another file of weights"
+        " alone",
+        hint=f"whether it fits the model: modgraph analyze {name} --static --against {file}",
+    )
 
 
 class GraphFinder:

@@ -52,10 +52,8 @@ class Facts:
         )
 
     def _of_class(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
-        if one.class_name is None or other.class_name is None:
-            self._undecided(
-                one.path, other.path, "class", in_old=one.class_name is None, in_new=other.class_name is None
-            )
+        if one.class_is_open or other.class_is_open:
+            self._undecided(one.path, other.path, "class", in_old=one.class_is_open, in_new=other.class_is_open)
         elif self._is_another_class(one, other):
             yield Field(kind="class", old=one.class_name, new=other.class_name)
         if one.registered != other.registered:

@@ -37,7 +37,7 @@ class Openness:
             return self.whole
         if path in self._places:
             return self.reasons.get(self._places[path]) or self.reasons.get(path) or "there may be further modules"
-        if node.class_name is None:
+        if node.class_is_open:
             return self.reason(path) or "its class is not known"
         return None
 
@@ -47,7 +47,7 @@ class Openness:
 
     def tensors_of(self, path: str) -> str | None:
         """Why `path` may have parameters or buffers that are not shown."""
-        if self.tree.nodes[path].class_name is None:
+        if self.tree.nodes[path].class_is_open:
             return self.reason(path) or "its class is not known"
         return self.whole or self.reasons.get(path)
 

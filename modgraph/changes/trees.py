@@ -172,7 +172,7 @@ def own_parameters(node: ModuleNode) -> int | None:
     """Elements of the parameters that a module registers itself, tied ones and other names of it not counted."""
     if node.alias_of is not None:
         return 0
-    if node.class_name is None:
+    if node.class_is_open:
         return None
     return added(*(elements(held.shape) for held in node.parameters if held.alias_of is None))
 

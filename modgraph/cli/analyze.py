@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, get_args
 
+from modgraph.cli.analyze_saved import run as run_saved
 from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
 from modgraph.cli.analyze_tree import run as run_tree
 from modgraph.cli.arguments import seconds, size
@@ -37,6 +38,7 @@ from modgraph.errors import (
 from modgraph.graph.model import CheckpointComparison, Graph
 from modgraph.names import last_name
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
+from modgraph.source.kinds import SHORT
 
 if TYPE_CHECKING:
     from modgraph.prediction.together import Together
@@ -44,9 +46,9 @@ if TYPE_CHECKING:
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
-  modgraph analyze model.py                            # the root models of the file
+  modgraph analyze model.py    # its root models; or {SHORT}
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
   modgraph analyze "pkg.net:Net(depth=4)" --static --against net.pt    # nothing runs
   modgraph analyze --all src/ --static --jobs 4 -o build/models/
@@ -111,10 +113,13 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     from modgraph.export import file_stems
     from modgraph.export.text import check_columns
     from modgraph.prediction.together import Together
+    from modgraph.source.kinds import saved_file
 
     options = _options(arguments)
     if arguments.all:
         return run_tree(arguments, options, console)
+    if arguments.target is not None and (saved := saved_file(arguments.target)) is not None:
+        return run_saved(arguments, options, saved, console)
     check_alone(arguments)
     specs = _specs(arguments)
     where = destination(arguments.output, arguments.format, default=("svg", "json")).of_this_rank()
@@ -227,8 +232,8 @@ class _Work:
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")
-        _report(graph, self.where, arguments, console)
-        return max(written, _status(graph))
+        report(graph, self.where, arguments, console)
+        return max(written, status_of(graph))
 
 
 @contextmanager
@@ -286,7 +291,8 @@ def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> 
         )
 
 
-def _status(graph: Graph) -> ExitStatus:
+def status_of(graph: Graph) -> ExitStatus:
+    """What the command ends with for one graph."""
     fits = graph.checkpoint is None or graph.checkpoint.fits
     return ExitStatus.OK if graph.complete and fits else ExitStatus.PARTIAL
 
@@ -328,7 +334,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     return options
 
 
-def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> None:
+def report(graph: Graph, where: Destination, arguments: argparse.Namespace, console: Console) -> None:
     """The summary on standard output, or on standard error where that holds the result; problems on standard error.
 
     The summary lists the problems too: where both streams end in the same terminal, once is enough.

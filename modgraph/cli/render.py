@@ -7,6 +7,7 @@ import argparse
 from modgraph.cli.console import Console
 from modgraph.cli.output import add_picture_arguments, destination, write_graph
 from modgraph.errors import ConfigError, ExitStatus
+from modgraph.source.kinds import READ
 
 _EPILOG = """\
 examples:
@@ -23,7 +24,7 @@ exit status:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage, parser.epilog = "%(prog)s GRAPH [options]", _EPILOG
-    parser.add_argument("graph", metavar="GRAPH", help="what `modgraph analyze` wrote (.json), or any model as .onnx")
+    parser.add_argument("graph", metavar="GRAPH", help=", ".join(READ))
     add_picture_arguments(parser, default="svg")
 
 

@@ -111,7 +111,7 @@ def failure_in(index: GraphIndex, call: int) -> str | None:
 
 def is_unknown(node: ModuleNode) -> bool:
     """Whether it is not known which module stands there, or whether one does."""
-    return node.class_name is None or is_open_place(node.path)
+    return node.class_is_open or is_open_place(node.path)
 
 
 def _may_be_called(node: ModuleNode) -> bool:

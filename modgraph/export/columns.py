@@ -116,6 +116,7 @@ _ALL = {
         lambda row: row.cost.allocated,
         heading="memory_bytes",
     ),
+    "tensors": _plain(Column("tensors", shortest=12, ample=40), "tensors"),
     "share": ModuleColumn(
         Column("% of params", right=True, dropped=4),
         lambda row: _percent(row.parameter_share),
@@ -131,6 +132,8 @@ COLUMNS = tuple(_ALL)
 USUAL_COLUMNS = ("class", "output", "parameters", "calls", "state")
 MEASURED_COLUMNS = ("class", "output", "parameters", "calls", "flops", "time", "share", "memory", "state")
 """Of a graph with a profile."""
+STORED_COLUMNS = ("class", "tensors", "parameters", "state")
+"""Of a graph that was read from a file of weights."""
 
 
 def check_columns(names: Sequence[str]) -> None:
@@ -153,7 +156,7 @@ def columns_of(graph: Graph, names: Sequence[str], *, kept: bool = False) -> lis
     """
     check_columns(names)
     timed = graph.profile is not None and graph.profile.seconds is not None
-    chosen = names or (USUAL_COLUMNS if graph.profile is None else MEASURED_COLUMNS)
+    chosen = names or _usual(graph)
     found = []
     for name in chosen:
         shown = _ALL[name]
@@ -164,6 +167,12 @@ def columns_of(graph: Graph, names: Sequence[str], *, kept: bool = False) -> lis
             shown = replace(shown, column=replace(shown.column, dropped=None, kept=True))
         found.append(replace(shown, heading=heading))
     return found
+
+
+def _usual(graph: Graph) -> tuple[str, ...]:
+    if graph.stored is not None:
+        return STORED_COLUMNS
+    return USUAL_COLUMNS if graph.profile is None else MEASURED_COLUMNS
 
 
 def name_column(graph: Graph) -> Column:

@@ -11,6 +11,7 @@ from modgraph.export.costs import Costs
 from modgraph.export.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of, comes_again
 from modgraph.export.framing import leveled, merged, short_name
 from modgraph.export.heading import heading
+from modgraph.export.held_tensors import is_unnamed, module_title
 from modgraph.export.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
@@ -418,13 +419,14 @@ class Composer:
         marks = marks_of(self.run, block.occurrence)
         if len(block.members) > 1 and comes_again(block.members):
             marks = calls_of_all(marks, len(block.members))
-        title = class_title(node.class_name)
+        title = module_title(node)
         parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None
         name = range_text(block.members)
         if block.parent is not None:
             name = short_name(name, block.parent.occurrence.path)
-        said = (range_text(block.members), node.class_name or "unknown class", fold_text(self.run, block.members))
+        kind = node.class_name or ("" if is_unnamed(node) else "unknown class")
+        said = (range_text(block.members), kind, fold_text(self.run, block.members))
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),

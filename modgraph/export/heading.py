@@ -8,6 +8,7 @@ from modgraph.export.parts import Card, Frame, Item, Kind, Legend, State
 from modgraph.export.rows import parameters_text
 from modgraph.export.style import KINDS, STATES
 from modgraph.export.text_checkpoint import checkpoint_headline
+from modgraph.export.text_stored import stored_title
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
@@ -54,6 +55,8 @@ def _focus_facts(run: Run, focus: Focus) -> list[str]:
 
 def _parameters(graph: Graph) -> str:
     number = graph.model.parameters
+    if number is None and graph.stored is not None and graph.stored.elements is not None:
+        return f"{number_text(graph.stored.elements, 4)} elements"
     return "" if number is None else f"{number_text(number, 4)} params"
 
 
@@ -75,7 +78,7 @@ def _half(graph: Graph) -> str:
         return "predicted"
     if graph.traced and not graph.predicted:
         return "traced"
-    return ""
+    return stored_title(graph)
 
 
 def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> tuple[str, ...]:

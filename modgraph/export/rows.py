@@ -8,6 +8,7 @@ from dataclasses import replace
 from modgraph.export.agreement import is_unknown
 from modgraph.export.arguments import argument_text
 from modgraph.export.folding import Unit
+from modgraph.export.held_tensors import is_unnamed, module_title, title_and_rest
 from modgraph.export.kinds import class_kind, join_sign, operation_kind
 from modgraph.export.labels import (
     class_title,
@@ -52,13 +53,14 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
         return _tensor_row(run, occurrence, below)
     node = run.index.modules[occurrence.path]
     marks = marks_of(run, occurrence)
-    title = class_title(node.class_name)
-    detail = argument_text(node)
+    title, detail = class_title(node.class_name), argument_text(node)
+    if is_unnamed(node):
+        title, detail = title_and_rest(node)
     if unit.series:
         return _series_row(run, unit, below)
     collapsed = unit.collapsed or bool(run.index.children[node.path] and occurrence.end is None)
     if collapsed:
-        title, detail = f"▸ {title}", inside_text(run, node)
+        title, detail = f"▸ {module_title(node)}".rstrip(), inside_text(run, node)
         marks += marks_inside(run, occurrence)
     if is_open_place(node.path):
         title = "…"
@@ -195,7 +197,7 @@ def inside_text(run: Run, node: ModuleNode) -> str:
     children = _filled(run, node)
     while len(children) == 1 and run.index.children[children[0].path]:
         children = _filled(run, children[0])
-    counted = Counter(class_title(child.class_name) for child in children)
+    counted = Counter(module_title(child) or "module" for child in children)
     text = ", ".join(
         f"{number} × {name}" if number > 1 or len(counted) == 1 else name for name, number in counted.items()
     )

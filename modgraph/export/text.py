@@ -12,6 +12,7 @@ from modgraph.export.labels import shape_text
 from modgraph.export.text_checkpoint import checkpoint_text
 from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
+from modgraph.export.text_stored import counts_parameters, stored_facts, stored_title
 from modgraph.export.text_table import Pen, table
 from modgraph.export.text_tree import ModuleTree, Row
 from modgraph.export.text_values import gradient_text, nonfinite_text
@@ -87,7 +88,7 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
     ran = ", ".join(word for word in (model.mode, model.device) if word)
     facts = [
         *([model.target] if model.target and model.target != model.name else []),
-        " and ".join(halves) + (f" ({ran})" if ran and graph.traced else ""),
+        " and ".join(halves) + (f" ({ran})" if ran and graph.traced else "") or stored_title(graph),
         *([cut] if cut else []),
     ]
     text = pen.plain(" · ".join([model.name, *(fact for fact in facts if fact)]))
@@ -102,7 +103,7 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
 
 
 def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
-    lines = _entry("parameters", _parameter_totals(graph), width, pen)
+    lines = _entry("parameters", _parameter_totals(graph), width, pen) if counts_parameters(graph) else []
     if hidden.text:
         lines += _entry(
             "", f"and {hidden.text} in unregistered modules, which no optimizer or state dict reaches", width, pen
@@ -112,6 +113,8 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
     if graph.calls:
         parts += [_plural(len(graph.calls), "call"), _plural(len(graph.operations), "operation")]
     lines += _entry("run" if graph.calls else "tree", " · ".join(parts), width, pen)
+    for label, text in stored_facts(graph):
+        lines += _entry(label, text, width, pen)
     lines += _entry("shared", _shared(graph), width, pen)
     if any("×" in row.name for row in rows):
         lines += _entry(

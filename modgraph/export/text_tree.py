@@ -10,6 +10,7 @@ from typing import Literal
 
 from modgraph.export.agreement import SHOWN_STATES, Remark, is_unknown, remarks_of
 from modgraph.export.arguments import argument_text
+from modgraph.export.held_tensors import held_words, is_unnamed
 from modgraph.export.labels import class_title, member_range, shape_text, usual_dtype
 from modgraph.export.parts import State
 from modgraph.export.style import STATES
@@ -34,6 +35,8 @@ class Row:
     """What leads to the name: "│  ├─ "."""
     name: str
     class_name: str = ""
+    tensors: str = ""
+    """Of its own, where the graph was read from a file of weights."""
     output: str = ""
     parameters: Count = field(default_factory=Count)
     calls: str = ""
@@ -182,7 +185,8 @@ class ModuleTree:
             path=node.path,
             branches=branches,
             name=self._name(group) + count,
-            class_name=_class(node.class_name),
+            class_name="" if is_unnamed(node) else _class(node.class_name),
+            tensors=", ".join(held_words(node, self._dtype)) if self._graph.stored is not None else "",
             output=self._shapes(node, "outputs"),
             parameters=facts.parameters,
             calls=str(len(node.calls))
@@ -216,10 +220,7 @@ class ModuleTree:
     def _inside(self, node: ModuleNode) -> str:
         facts = self._facts[node.path]
         groups = self._groups[node.path]
-        kinds = [
-            f"{group.count} × {_class(group.first.class_name)}" if group.count > 1 else _class(group.first.class_name)
-            for group in groups
-        ]
+        kinds = [f"{group.count} × {_kind(group.first)}" if group.count > 1 else _kind(group.first) for group in groups]
         content = ", ".join(kinds) if len(kinds) <= 2 else f"{facts.below} modules"
         marks = _counted(facts.inside)
         return " · ".join([f"▸ {content}", *([f"{marks} inside"] if marks else [])])
@@ -340,6 +341,10 @@ def _own_parameters(node: ModuleNode) -> Count:
             number = elements(parameter.shape)
             total += Count(number or 0, partial=number is None)
     return total
+
+
+def _kind(node: ModuleNode) -> str:
+    return "module" if is_unnamed(node) else _class(node.class_name)
 
 
 def _class(class_name: str | None) -> str:

@@ -24,6 +24,7 @@ from modgraph.graph.model import (
     Problem,
     TensorInfo,
 )
+from modgraph.graph.stored import Stored
 
 _Owned = TypeVar("_Owned", Call, BackwardRecord)
 
@@ -51,6 +52,7 @@ class GraphBuilder:
         self.checkpoint: CheckpointComparison | None = None
         self.verification: Verification | None = None
         self.profile: Profile | None = None
+        self.stored: Stored | None = None
         self.rank_differences: list[RankDifference] = []
 
     @classmethod

@@ -35,6 +35,7 @@ from modgraph.graph.model import (
 )
 from modgraph.graph.no_gradient import WithoutGradient
 from modgraph.graph.nonfinite import NonFinite
+from modgraph.graph.stored import Stored, StoredDtype
 
 MAX_DEPTH = 50
 """Lists and objects inside each other in the arguments of a module."""
@@ -51,7 +52,7 @@ class _NotCounted:
 
 KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
-    "without_gradient? nonfinite? findings checkpoint? verification? profile? rank_differences?",
+    "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
     "backward? ranks? world_size?",
     ModelInput: "name origin tensors? literal? rules?",
@@ -83,6 +84,8 @@ KEYS: dict[Any, str] = {
     CallCost: "call flops seconds allocated not_counted?",
     WithoutGradient: "parameter reason",
     NonFinite: "kind node name module source values numel",
+    Stored: "format tensors elements bytes dtypes entry? other? metadata?",
+    StoredDtype: "dtype tensors elements bytes",
     RankDifference: "module message about? values?",
     RankValue: "rank text",
     Sharding: "placements* mesh? local_shapes",
@@ -165,6 +168,7 @@ CODEC: Codec = Codec(
     {
         float: _number,
         (ModuleNode, "arguments"): lambda arguments: {name: _argument(value) for name, value in arguments.items()},
+        (Stored, "metadata"): lambda metadata: {name: _argument(value) for name, value in metadata.items()},
         (ModuleNode, "defaults"): lambda defaults: {name: _argument(value) for name, value in defaults.items()},
         (Profile, "not_counted"): lambda pairs: [{"operator": name, "count": count} for name, count in pairs],
     },

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from modgraph.findings import Finding as Finding
 from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.measures import Profile, Verification
+from modgraph.graph.stored import Stored
 
 if TYPE_CHECKING:
     import networkx
@@ -168,6 +169,12 @@ class ModuleNode:
     """Classes of torch.distributed that are put around it and seen through, the outermost first."""
     ranks: tuple[int, ...] | None = None
     """The processes that called it; None in a graph of one process."""
+
+    @property
+    def class_is_open(self) -> bool:
+        """Its class is not known, and with it what else it may hold. A file that was read (of weights, say) names no
+        classes either, and holds what it holds."""
+        return self.class_name is None and not (self.predicted is None and self.observed is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,6 +373,8 @@ class Graph:
     """What came of running it again from its edges; None where that was not asked for."""
     profile: Profile | None = None
     """What it costs; None where that was not asked for."""
+    stored: Stored | None = None
+    """The file of weights, or the exported program, that it was read from; None where it was read from none."""
 
     def __repr__(self) -> str:
         """Name and counts: all of a graph is as long as its JSON, which `to_json` gives."""

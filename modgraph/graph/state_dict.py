@@ -80,7 +80,7 @@ def state_dict_of(graph: Graph) -> StateDict:
             hidden.add(node.path)
         elif is_open_place(node.path):
             open_below.append(node.path[:-1])
-        elif node.class_name is None:
+        elif node.class_is_open:
             open_below.append(parameter_path(node.path, ""))
         else:
             if node.own_state_dict or parent in own:

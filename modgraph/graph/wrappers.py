@@ -53,6 +53,7 @@ def seen_through(graph: Graph) -> Graph:
     builder.checkpoint = graph.checkpoint
     builder.verification = None if graph.verification is None else _verification(graph.verification, calls)
     builder.profile = None if graph.profile is None else _profile(graph.profile, calls)
+    builder.stored = graph.stored
     builder.rank_differences = [replace(one, module=paths.module(one.module) or "") for one in graph.rank_differences]
     return builder.build()
 

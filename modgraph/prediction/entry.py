@@ -39,6 +39,7 @@ from modgraph.prediction.target_arguments import require_fitting
 from modgraph.source import kept_trees
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.reached import telling
+from modgraph.source.target_modules import module_of
 from modgraph.source.targets import NOT_GIVEN, Ref, Target
 
 EVERYTHING = sys.maxsize
@@ -111,7 +112,7 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
     elif target.file is not None:
         if text is None and not target.file.is_file():
             raise MissingFileError(f"{target.place} does not exist")
-        source = SourceModule(target.module, target.file, target.relative_file, target.file.name == "__init__.py")
+        source = module_of(target)
         if text is not None:
             source.text = text.replace("\r\n", "\n").replace("\r", "\n")
         machine.finder.add(source)

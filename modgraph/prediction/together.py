@@ -14,6 +14,7 @@ from modgraph.prediction.domain.limits import (
     UNITS_OF_A_PREDICTION,
 )
 from modgraph.source.modules import ModuleFinder, Shared, SourceModule
+from modgraph.source.target_modules import module_of
 from modgraph.source.targets import Target
 
 MAX_MODULES = 1_000
@@ -46,8 +47,7 @@ class Together:
         key = (target.module, str(target.file))
         if key not in self._own:
             self._own.clear()
-            is_package = target.file.name == "__init__.py"
-            self._own[key] = SourceModule(target.module, target.file, target.relative_file, is_package)
+            self._own[key] = module_of(target)
         return self._own[key]
 
     def prepare(self, finder: ModuleFinder) -> None:

@@ -176,6 +176,15 @@ def _refuse_pointer(path: Path, beginning: bytes) -> None:
 
 
 def _read_header(path: Path) -> dict[str, tuple[int, ...]]:
+    return {key: entry.shape for key, entry in safetensors_entries(path)[0].items()}
+
+
+def safetensors_entries(path: Path) -> tuple[dict[str, Entry], dict[str, Any]]:
+    """What the header says of each tensor, and what of the whole (`__metadata__`).
+
+    Raises:
+        InputError: the file is not of this format, or is cut off.
+    """
     beginning = _read(path, len(_LFS_POINTER))
     _refuse_pointer(path, beginning)
     length = struct.unpack("<Q", beginning[:8])[0] if len(beginning) >= 8 else 0
@@ -185,15 +194,16 @@ def _read_header(path: Path) -> dict[str, tuple[int, ...]]:
     if 8 + length > size:
         raise InputError(f"{path} is cut off: its header needs {8 + length:,} bytes, and the file has {size:,}")
     header = _parsed(path, _read(path, length, 8))
-    entries = {key: _Entry.of(path, key, value) for key, value in header.items() if key != "__metadata__"}
+    entries = {key: Entry.of(path, key, value) for key, value in header.items() if key != "__metadata__"}
     needed = 8 + length + max((entry.end for entry in entries.values()), default=0)
     if needed > size:
         raise InputError(f"{path} is cut off: its tensors need {needed:,} bytes, and the file has {size:,}")
     _require_filled(path, entries, size - 8 - length)
-    return {key: entry.shape for key, entry in entries.items()}
+    about = header.get("__metadata__")
+    return entries, about if isinstance(about, dict) else {}
 
 
-def _require_filled(path: Path, entries: Mapping[str, _Entry], size: int) -> None:
+def _require_filled(path: Path, entries: Mapping[str, Entry], size: int) -> None:
     """Raises InputError unless the tensors lie one after another, without gap or overlap, up to the end of the file."""
     reached = 0
     for key, entry in sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)):
@@ -207,13 +217,17 @@ def _require_filled(path: Path, entries: Mapping[str, _Entry], size: int) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
+    """What the header of a safetensors file says of one tensor."""
+
     shape: tuple[int, ...]
+    dtype: str
+    """In the format's words: "F32"."""
     start: int
     end: int
 
     @classmethod
-    def of(cls, path: Path, key: str, value: Any) -> _Entry:
+    def of(cls, path: Path, key: str, value: Any) -> Entry:
         fields = value if isinstance(value, dict) else {}
         shape, offsets = _sizes(fields.get("shape")), _sizes(fields.get("data_offsets"))
         dtype = fields.get("dtype")
@@ -223,7 +237,7 @@ class _Entry:
         bits = _BITS.get(dtype)
         if start > end or (bits is not None and math.prod(shape) * bits != 8 * (end - start)):
             raise InputError(f"{path} is no safetensors file: the place of {key[:100]!r} has not the size of its shape")
-        return cls(shape, start, end)
+        return cls(shape, dtype, start, end)
 
 
 def _sizes(value: Any) -> tuple[int, ...] | None:

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from modgraph.doors.reading import read
+from modgraph.doors.reading import NOTEBOOK_BYTES, SOURCE_BYTES, read
 from modgraph.errors import TargetError
 from modgraph.source import nodes
 from modgraph.source.class_bodies import ClassBodies
@@ -30,6 +30,8 @@ from modgraph.source.kept_trees import KeptTrees, Measures, Piece
 from modgraph.source.literals import assigned_literal
 from modgraph.source.mangling import has_private
 from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS, MAX_TRIED, depth_of, readings_of
+from modgraph.source.notebooks import SUFFIX as NOTEBOOK_SUFFIX
+from modgraph.source.notebooks import NotebookError, read_notebook
 from modgraph.source.parsed import Parsed
 from modgraph.source.reached import Reached
 from modgraph.source.refusing_text import TooMuchError, n_tokens, refuse
@@ -224,9 +226,12 @@ class SourceModule:
     def text(self) -> str:
         """Raises SourceError where the file cannot be read or decoded, or is longer than what can be parsed."""
         try:
-            data = read(self.path)
+            notebook = self.path.suffix.lower() == NOTEBOOK_SUFFIX
+            data = read(self.path, NOTEBOOK_BYTES if notebook else SOURCE_BYTES)
             self.spend(len(data) // BYTES_READ)
-            text = decode_source(data)
+            text = read_notebook(data).text if notebook else decode_source(data)
+        except NotebookError as error:
+            raise SourceError(str(error), file=self.file) from error
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", file=self.file) from error
         except SyntaxError as error:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from modgraph.doors.git import git
 from modgraph.errors import TargetError
+from modgraph.source.kinds import is_saved_name
 from modgraph.source.targets import file_in, shortened
 
 _IN_BRACES = r"\{[^{}]*\}"
 _REVISION_TARGET = re.compile(rf"(?P<revision>(?:{_IN_BRACES}|[^:{{]|\{{(?![^{{}}]*\}}))+):(?P<target>.+)\Z", re.DOTALL)
 """A colon in braces is one of a message or of a time: "HEAD^{/fix: it}", "main@{2026-01-31 10:00}"."""
-_FILE = re.compile(r".+\.(?:py(?::.*)?|json|onnx)\Z", re.DOTALL | re.IGNORECASE)
-_SAVED = (".json", ".onnx")
+_FILE = re.compile(r".+\.(?:py|ipynb)(?::.*)?\Z", re.DOTALL | re.IGNORECASE)
 _COMMIT = re.compile(r"[0-9a-f]{40,}")
 
 
@@ -44,7 +44,7 @@ class Revision:
 
 def is_saved(text: str) -> bool:
     """Whether `text` names the file of a graph, not a target."""
-    return text.lower().endswith(_SAVED)
+    return is_saved_name(text)
 
 
 def parse_revision(text: str, *, cwd: Path | None = None) -> Revision | None:
@@ -63,7 +63,7 @@ def parse_revision(text: str, *, cwd: Path | None = None) -> Revision | None:
     if match is None or match["revision"].lower().endswith(".py") or _is_file(cwd / text):
         return None
     target = match["target"]
-    if not _FILE.match(target) and ":" not in target:
+    if not _FILE.match(target) and not is_saved(target) and ":" not in target:
         return None
     if os.name == "nt" and len(match["revision"]) == 1 and target[:1] in "/\\":  # a drive
         return None

@@ -19,6 +19,7 @@ from modgraph.source.integers import parse
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.syntax import callable_bare
+from modgraph.source.target_modules import module_of
 from modgraph.source.targets import Target, references_in, shortened
 
 _MAX_NAMED = 6
@@ -153,7 +154,7 @@ def find_source(target: Target, finder: ModuleFinder) -> SourceModule | None:
     """The file or module of a target, which the finder knows from then on."""
     if target.file is None:
         return finder.source(target.module)
-    module = SourceModule(target.module, target.file, target.relative_file, target.file.stem == "__init__")
+    module = module_of(target)
     finder.add(module)
     return module
 

@@ -17,6 +17,8 @@ from modgraph.doors.printing import control_in
 from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.dotted_names import dotted
+from modgraph.source.kinds import CONFIG_FILE, FORMS, kind_of
+from modgraph.source.model_folders import MODULE, config_in, read_folder
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
 
@@ -66,6 +68,8 @@ class Target:
     caller: str | None = None
     """The part of its file that calls the class with arguments which only the prediction finds out: the name of a
     function that needs none, or SCRIPT."""
+    code: str | None = None
+    """The source of its module, where that is not what `file` holds: lines that build what a configuration says."""
     doubtful: bool = False
     """The text of its file does not say whether it is an `nn.Module`."""
 
@@ -110,6 +114,7 @@ class Target:
             file=self.file,
             root=self.root,
             search_path=self.search_path,
+            code=self.code,
         )
 
 
@@ -133,10 +138,10 @@ def references_in(value: object) -> Iterator[str]:
             yield from references_in(item)
 
 
-_FILE_TARGET = re.compile(r"(?P<file>.+?\.[pP][yY])(?::(?P<object>.*))?\Z", re.DOTALL)
+_FILE_TARGET = re.compile(r"(?P<file>.+?\.(?:[pP][yY]|[iI][pP][yY][nN][bB]))(?::(?P<object>.*))?\Z", re.DOTALL)
 _MAX_SHOWN = 200
 """Characters of a wrong target that its message repeats."""
-_FORMS = "a target is model.py, model.py:Net, 'model.py:Net(depth=4)' or package.module:Net"
+_FORMS = FORMS
 _MODULE_TARGET = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?::(?P<object>.*))?\Z", re.DOTALL)
 
 
@@ -164,16 +169,14 @@ def parse_target(
     name = text.partition(":")[0]
     match = _FILE_TARGET.match(text)
     asked = cwd / (text if match else _within(border, cwd, text, name))
+    if border is None and (config := config_in(asked)) is not None:
+        return _of_config(config, text, search)
     if match:
         base = file_target(match["file"], search, cwd, border)
     elif text and _is(Path.is_dir, asked):
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(asked, text))
     elif text and _is(Path.is_file, cwd / name):
-        notebook = f"a notebook's code as a Python file: jupyter nbconvert --to script {name}"
-        raise TargetError(
-            f"{name} is not a Python file (its name does not end in .py)",
-            hint=notebook if name.endswith(".ipynb") else _FORMS,
-        )
+        raise _no_source(cwd / name, name)
     elif text == "-" or (text and (kind := irregular(asked)) is not None):
         what = "standard input is not read as a target" if text == "-" else f"{text} is {kind}, not a regular file"
         raise TargetError(what, hint=_INSTEAD)
@@ -187,6 +190,40 @@ def parse_target(
         return base
     name, arguments, keywords, called = _parse_object(match["object"], text)
     return base.named(name, arguments, keywords, called=called)
+
+
+def _of_config(config: Path, text: str, search: tuple[str, ...]) -> Target:
+    """The class that a configuration names, built from it."""
+    config = Path(os.path.realpath(config))
+    roots = with_source_roots(search, str(config.parent))
+    found = read_folder(config, roots, text)
+    left_out = f"; it does not take {', '.join(found.left_out[:5])}" if found.left_out else ""
+    return Target(
+        text=f"{config.parent.name}:{found.name}",
+        module=MODULE,
+        name=found.name,
+        file=config,
+        root=config.parent,
+        search_path=tuple(dict.fromkeys((str(found.root), *roots))),
+        code=found.code,
+        note=f"{found.home}:{found.name}, built from {CONFIG_FILE}{left_out}; a run is on fake tensors",
+    )
+
+
+def _no_source(path: Path, name: str) -> TargetError:
+    """What is said of a file that is no source."""
+    try:
+        kind = kind_of(path, name)
+    except OSError as error:
+        return TargetError(f"{name} cannot be read: {error.strerror or error}", file=name)
+    except TargetError as error:
+        return error
+    article = "an" if kind.called[0] in "aeiouAEIOU" else "a"
+    if kind.reads == "source":
+        return TargetError(f"{name} is {article} {kind.called}, by what is in it", hint=f"call it so: {kind.example}")
+    return TargetError(
+        f"{name} is {article} {kind.called}, which has no classes to name", hint=f"name it alone: {name}"
+    )
 
 
 _INSTEAD = f"{INSTEAD_OF_A_PIPE}, with a name that ends in .py; standard input is read by `modgraph check -` alone"

@@ -32,7 +32,7 @@ from modgraph.source.usage import Looks, used_by_others
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
 _LINK_REASON = "it is a link that leads out of the folder"
-_NOTEBOOK_REASON = "notebooks are not read; write its models into a file: jupyter nbconvert --to script"
+_NOTEBOOK_REASON = "notebooks are not taken with a folder; name it alone: modgraph analyze NOTEBOOK"
 _MODEL_CLASS = re.compile(rb"\bclass \w+\([^()]*Module\b")
 _MOST_SHOWN = 160
 """Characters of a signature."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import linecache
 import os
 import sys
 import types
 from pathlib import Path
 
+from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import ModgraphError, TargetError, TraceError
+from modgraph.source.needed_statements import needed_statements
+from modgraph.source.notebooks import SUFFIX as NOTEBOOK
+from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.failures import describe, is_interruption, trace_error, user_line
 
@@ -26,7 +31,7 @@ def import_target(target: Target) -> types.ModuleType:
     """
     try:
         if target.file is not None:
-            return _import_file(target.module, target.file)
+            return _import_file(target.module, target.file, _text_of(target))
         return importlib.import_module(target.module)
     except ModgraphError:
         raise
@@ -58,7 +63,30 @@ def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:
     )
 
 
-def _import_file(name: str, file: Path) -> types.ModuleType:
+class _TextLoader(importlib.machinery.SourceFileLoader):
+    """A text as the module of a file that holds no Python: no bytecode is kept of it."""
+
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> types.CodeType | None:  # noqa: ARG002
+        # Whoever asks for the source of a class in it (TorchScript, dataclasses, tracebacks) looks there.
+        linecache.cache[self.path] = (len(self._text), None, self._text.splitlines(keepends=True), self.path)
+        return self.source_to_code(self._text.encode("utf-8", "surrogatepass"), self.path)
+
+
+def _text_of(target: Target) -> str | None:
+    """The source of a module that no file of Python holds; of a notebook the statements that the target, and example
+    inputs beside it, need. None where the file itself is Python."""
+    assert target.file is not None
+    if target.code is not None or target.file.suffix.lower() != NOTEBOOK:
+        return target.code
+    text = read_notebook(read(target.file, NOTEBOOK_BYTES)).text
+    return only_statements(text, needed_statements(text, (target.name.partition(".")[0], "example_inputs")))
+
+
+def _import_file(name: str, file: Path, text: str | None) -> types.ModuleType:
     """`file` as module `name`, whether or not its directory can be searched for it."""
     parent_name, _, child = name.rpartition(".")
     parent = importlib.import_module(parent_name) if parent_name else None
@@ -68,6 +96,8 @@ def _import_file(name: str, file: Path) -> types.ModuleType:
     is_package = file.name == "__init__.py"
     # The loader is named, as one of its own choice goes by the ending, and MODEL.PY is Python too.
     loader = importlib.machinery.SourceFileLoader(name, str(file))
+    if text is not None:
+        loader = _TextLoader(name, str(file), text)
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=[str(file.parent)] if is_package else None
     )

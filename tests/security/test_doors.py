@@ -30,7 +30,7 @@ _HARMLESS = """
     __future__ _signal _thread abc argparse array ast bisect collections contextlib contextvars copy dataclasses datetime
     difflib dis enum errno faulthandler fnmatch functools gc hashlib heapq html inspect itertools json keyword libcst locale
     math modgraph numbers onnxscript operator pickletools platform posixpath queue random re resource secrets shlex signal
-    site sre_parse stat statistics string struct sys sysconfig textwrap threading time traceback types typing unicodedata
+    site sre_parse stat statistics string struct symtable sys sysconfig textwrap threading time traceback types typing unicodedata
     warnings weakref zlib
 """
 HARMLESS = frozenset(_HARMLESS.split())
@@ -96,7 +96,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "inputs/mismatch.py": ("linecache.", WORKER),
     "inputs/refusal.py": ("linecache.", WORKER),
     "tracing/process_settings.py": ("os.chdir", WORKER + ": back to where it was"),
-    "tracing/importing.py": (".exec_module", WORKER + ": the target"),
+    "tracing/importing.py": (".exec_module linecache.", WORKER + ": the target"),
     "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
     "tracing/checkpoints.py": (
         "builtins.open zipfile.ZipFile torch.load torch.serialization.",

@@ -82,7 +82,6 @@ def test_file_whose_name_is_no_identifier(project: Path):
         ("package", "package is a directory", "name a file"),
         ("empty", "empty is a directory", "modgraph analyze --all empty"),
         ("notes.txt", "notes.txt is not a Python file", "a target is model.py"),
-        ("notes.ipynb:Net", "notes.ipynb is not a Python file", "jupyter nbconvert --to script notes.ipynb"),
         ("model.py:Net(", "'Net(' in target", "model.py:Net"),
         ("model.py:Net(depth=x)", "'x' in target", "numbers, strings"),
         ("model.py:Net(*a)", "* and ** are not possible", None),

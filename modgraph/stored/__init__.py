@@ -1,0 +1,1 @@
+"""Files of weights and exported programs: what they say of a model, read without running or unpickling anything."""
