@@ -9,7 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modgraph.errors import ConfigError, InputError, Interrupted, ModgraphError, TargetError, TraceError
+from modgraph.errors import (
+    ConfigError,
+    InputError,
+    Interrupted,
+    MissingArgumentsError,
+    ModgraphError,
+    TargetError,
+    TraceError,
+)
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.graph.wrappers import seen_through
@@ -258,45 +266,65 @@ def analyze_target(
     exporting: Exporting | None = None,
     cwd: Path | None = None,
     together: Together | None = None,
+    runs: bool = False,
+    assume: bool = True,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
     Args:
         cwd: where it runs; by default the working directory.
+        runs: a class that needs arguments which nothing says is an error, and not a prediction alone.
+        assume: such a class is given values that the names of its parameters suggest, as a last resort.
         exporting: an ONNX file that is to be made of the live model.
         together: what it shares with the other models of a command.
 
     Raises:
         TargetError: the target does not exist.
+        MissingArgumentsError: with `runs`.
         InputError: `forward` does not accept the inputs given.
         Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
+    from modgraph.arguments.choosing import Way, ways_to_build, with_origin
     from modgraph.prediction import predict_graph
 
-    def done(graph: Graph) -> Graph:
+    def done(graph: Graph, way: Way) -> Graph:
         graph = graph if exporting is None or static else exporting.noted(graph)
-        return _with_repeats(_with_findings(graph, target))
+        return _with_repeats(_with_findings(with_origin(graph, way), target))
 
     with watch("predict"):
-        predicted = predict_graph(target, together)
+        ways = ways_to_build(target, lambda way: predict_graph(way, together), assume=assume)
+        way = first = next(ways)
     if static:
-        return done(predicted)
-    with watch("trace") as watcher:
-        try:
-            traced = _traced(target, specs, options, watcher, exporting, cwd)
-        except (TargetError, InputError):
-            raise
-        except ModgraphError as error:
-            return done(_without_trace(predicted, error))
-        except Interrupted as stop:
-            raise Interrupted(_until_interrupted(predicted, stop, target)) from None
-        except Exception as error:  # a defect of ours must not cost what is known without a run
-            return done(_without_trace(predicted, _defect("tracing", error)))
+        return done(way.predicted, way)
+    refused: ModgraphError | None = None
+    while True:
+        with watch("trace") as watcher:
+            try:
+                traced = _traced(way.target, specs, options, watcher, exporting, cwd)
+                break
+            except ModgraphError as error:
+                refused = refused or error
+                other = next(ways, None) if _is_of_building(error, way.target) else None
+                if other is None:
+                    raised = isinstance(refused, TargetError | InputError) and first.origin is None
+                    if raised and (runs or not isinstance(refused, MissingArgumentsError)):
+                        raise refused from None
+                    return done(_without_trace(first.predicted, refused), first)
+                way = other
+            except Interrupted as stop:
+                raise Interrupted(with_origin(_until_interrupted(way.predicted, stop, target), way)) from None
+            except Exception as error:  # a defect of ours must not cost what is known without a run
+                return done(_without_trace(way.predicted, _defect("tracing", error)), way)
     with watch("merge"):
         try:
-            return done(_merged(predicted, traced))
+            return done(_merged(way.predicted, traced), way)
         except Exception as error:
-            return done(_without_trace(predicted, _defect("merging", error)))
+            return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _is_of_building(error: ModgraphError, target: Target) -> bool:
+    """With other arguments, the model may be built."""
+    return target.called and any(text in error.message for text in (f"{target.name}(", "the argument"))
 
 
 def _traced(

@@ -29,6 +29,7 @@ from modgraph.errors import (
     ConfigError,
     ExitStatus,
     Interrupted,
+    MissingArgumentsError,
     ModgraphError,
     TargetError,
     UnknownNameError,
@@ -77,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="1x3x224x224, ids=1x128:int64, flag=True (repeatable); default: example_inputs beside it, or inferred",
     )
     run.add_argument("--static", action="store_true", help="predict only: nothing runs, torch is not imported")
+    run.add_argument(
+        "--no-assume",
+        dest="assume",
+        action="store_false",
+        help="give no constructor values that its parameters' names suggest",
+    )
     run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
     run.add_argument(
         "--device",
@@ -178,17 +185,25 @@ class _Work:
         """The models of one target, each with the stem of its files."""
         status, before = ExitStatus.OK, self.n_written
         left_out: list[tuple[Target, TargetError]] = []
+        lacking: list[tuple[Target, str]] = []
         for target, stem in models:
             # What was found by looking through the file may not be there at run time, or be no model after all.
             doubted = left_out if target.discovered and len(models) > 1 else None
+            n_doubted = len(left_out)
             status = max(status, self._tried(target, stem, doubted))
             if status == ExitStatus.INTERRUPTED:
                 return status
+            if isinstance(left_out[-1][1] if len(left_out) > n_doubted else None, MissingArgumentsError):
+                lacking.append((target, stem))
+        if lacking and self.n_written == before:  # the predictions are better than nothing
+            left_out = [one for one in left_out if not isinstance(one[1], MissingArgumentsError)]
+            status = max(status, *(self._tried(target, stem, None) for target, stem in lacking))
+        status = max(status, ExitStatus.PARTIAL if lacking else ExitStatus.OK)
         return max(status, _tell_left_out(left_out, self.console, beside=self.n_written - before))
 
     def _tried(self, target: Target, stem: str, doubted: list[tuple[Target, TargetError]] | None) -> ExitStatus:
         try:
-            return self.one(target, stem)
+            return self.one(target, stem, alone=doubted is None)
         except Interrupted as stop:
             return write_interrupted(stop.graph, self.where, self.arguments, self.console, stem=stem)
         except ModgraphError as error:
@@ -200,8 +215,15 @@ class _Work:
             self.console.error(error)
             return ExitStatus.FAILED
 
-    def one(self, target: Target, stem: str) -> ExitStatus:
-        """One model: its graph, its files, its summary."""
+    def one(self, target: Target, stem: str, *, alone: bool = True) -> ExitStatus:
+        """One model: its graph, its files, its summary.
+
+        Args:
+            alone: nothing else stands for it. Else it is not built with arguments that nothing says.
+
+        Raises:
+            MissingArgumentsError: it needs arguments that nothing says, and others are there.
+        """
         from modgraph.api import analyze_target, with_checkpoint
 
         arguments, console = self.arguments, self.console
@@ -215,13 +237,15 @@ class _Work:
                 watch=console.stage,
                 exporting=exporting,
                 together=self.together,
+                runs=not alone,
+                assume=arguments.assume and alone,
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files
             written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
-        if arguments.static:
-            _say_how_to_give_arguments(target, graph, console)
-        elif graph.predicted and not graph.traced:
+        if _say_how_to_give_arguments(target, graph, console, static=arguments.static):
+            pass
+        elif not arguments.static and graph.predicted and not graph.traced:
             console.note("help: the model was not built; --static tells what is predicted, and imports nothing")
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
@@ -261,18 +285,21 @@ def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> Non
         console.note(f"note: {target.name}: {what}")
 
 
-def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console) -> None:
-    """The help that a run gives, once, where the constructor's arguments are what the prediction lacks."""
+def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *, static: bool) -> bool:
+    """The help, once, where the constructor's arguments are what the prediction lacks; whether they are."""
     from modgraph.source.targets import NOT_GIVEN
 
     name, place = target.name, target.place
     lacking = f" {NOT_GIVEN} {name}("
-    if any(problem.stage == "predict" and lacking in problem.message for problem in graph.problems):
-        console.note(
-            f"help: give the arguments, modgraph analyze '{place}:{name}(...)' --static, or write a function without"
-            f" arguments that returns it, def build(): return {name}(...), and name that:"
-            f" modgraph analyze {place}:build --static"
-        )
+    if graph.traced or not any(each.stage == "predict" and lacking in each.message for each in graph.problems):
+        return False
+    alone = " --static" if static else ""
+    console.note(
+        f"help: give the arguments, modgraph analyze '{place}:{name}(...)'{alone}, or write a function without"
+        f" arguments that returns it, def build(): return {name}(...), and name that:"
+        f" modgraph analyze {place}:build{alone}"
+    )
+    return True
 
 
 def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:

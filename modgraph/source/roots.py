@@ -83,16 +83,22 @@ def as_its_file_builds_it(target: Target) -> Target:
     """The target; of a class that needs arguments, named without any, the way in which its file builds it."""
     if target.called:
         return target
+    found = file_of(target)
+    return target if found is None else _buildable(target, target.name, found[0])
+
+
+def file_of(target: Target) -> tuple[ModelFile, ModuleFinder] | None:
+    """The parsed file in which a target's class stands, and what finds its imports; None where it is no class of it."""
     finder = finder_for(target.search_path, target.home)
     module = find_source(target, finder)
     try:
         definition = module.index.definitions.get(target.name) if module is not None else None
     except SourceError:  # said where it is predicted; there, the stack is deeper too
-        return target
+        return None
     if module is None or definition is None or definition.kind != "class":
-        return target
+        return None
     file = _kept_file(module, finder)
-    return _buildable(target, target.name, file) if target.name in file.classes else target
+    return (file, finder) if target.name in file.classes else None
 
 
 _MAX_KEPT = 4
@@ -169,9 +175,10 @@ def as_file_builds(target: Target, name: str, file: ModelFile) -> Target:
     if factories:
         others = f"; others: {_listed(factories[1:])}" if factories[1:] else ""
         return replace(target.named(factories[0]), note=f"{name} needs arguments: taking {factories[0]}(){others}")
-    known = file.known_call(name)
+    known = next(file.known_calls(name), None)
     if known is not None:
-        found = target.named(name, *known, called=True)
+        (positional, keywords), line = known
+        found = replace(target.named(name, positional, keywords, called=True), line=line)
         return replace(found, note=f"{name} needs arguments: taking those of a call in the file, {found.text}")
     return replace(target.named(name), caller=file.caller_of(name))
 

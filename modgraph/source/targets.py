@@ -16,6 +16,7 @@ from modgraph.doors.borders import PYTHON_FILES, Border
 from modgraph.doors.printing import control_in
 from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
+from modgraph.names import last_name
 from modgraph.source.dotted_names import dotted
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
@@ -29,6 +30,35 @@ class Ref:
 
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a class gives, as an argument of a target that was found in source: called, or filled without a call."""
+
+    name: str
+    """Import path of the class, or of another callable."""
+    positional: tuple[Any, ...] = ()
+    """Arguments of the call; of a dict that is filled its pairs."""
+    keywords: tuple[tuple[str, Any], ...] = ()
+    attributes: tuple[tuple[str, Any], ...] | None = None
+    """Of an instance whose `__init__` is not run, as it was run where it was found; `Unsaid` where one is not known.
+    None of one that is called."""
+
+    def __repr__(self) -> str:
+        parts = [repr(value) for value in self.positional]
+        parts += [f"{name}={value!r}" for name, value in (*self.keywords, *(self.attributes or ()))]
+        return f"{last_name(self.name)}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """An attribute of something `Built` that the source does not say."""
+
+    reason: str
+
+    def __repr__(self) -> str:
+        return "..."
 
 
 NOT_GIVEN = "is not given:"
@@ -49,7 +79,8 @@ class Target:
     name: str
     """Its name in that module, dotted for a nested class: "Net"; "" where the target named a file alone."""
     arguments: tuple[Any, ...] = ()
-    """Positional arguments: literals (also nested in lists, tuples, dicts and sets) and `Ref`s."""
+    """Positional arguments: literals (also nested in lists, tuples, dicts and sets) and `Ref`s; `Built`, where they were
+    found."""
     keywords: tuple[tuple[str, Any], ...] = ()
     called: bool = False
     """Parentheses were written, so a function or class is meant to be called with just these arguments."""
@@ -68,6 +99,8 @@ class Target:
     function that needs none, or SCRIPT."""
     doubtful: bool = False
     """The text of its file does not say whether it is an `nn.Module`."""
+    line: int | None = None
+    """Of the call in its file whose arguments it has."""
 
     @property
     def place(self) -> str:
@@ -123,7 +156,7 @@ def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, A
 
 def references_in(value: object) -> Iterator[str]:
     """Import paths of the classes and functions among arguments."""
-    if isinstance(value, Ref):
+    if isinstance(value, Ref | Built):
         yield value.name
     elif isinstance(value, dict):
         for key, item in value.items():
