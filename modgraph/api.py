@@ -23,6 +23,7 @@ from modgraph.graph.model import Graph, Problem
 from modgraph.graph.wrappers import seen_through
 from modgraph.options import Device, Mode, TraceOptions
 from modgraph.refusing import refuse, refuse_for_a_live_model, require_literals, require_module, target_text
+from modgraph.source.targets import NOT_GIVEN
 from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def analyze(
     memory_limit: int | None = None,
     path: Sequence[str] | None = None,
     against: str | os.PathLike[str] | None = None,
+    assume: bool = True,
 ) -> Graph:
     """Predict, trace and merge.
 
@@ -78,6 +80,8 @@ def analyze(
         path: where imports are looked up, for a target; by default the working directory and `sys.path`.
         against: a checkpoint with which the model's state dict is compared, by names and shapes: `.safetensors`, an
             `.index.json` of shards, or what `torch.load(weights_only=True)` reads, in a process of its own.
+        assume: a class that needs arguments which nothing in its project says is given values that the names of its
+            parameters suggest; `graph.model.arguments_from` says so.
 
     Returns:
         The merged graph. What failed on the way is in its `problems`, what differs from the checkpoint in `checkpoint`.
@@ -104,7 +108,7 @@ def analyze(
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
         return with_checkpoint(analyze_live(model, args, kwargs, static=static, options=options), checkpoint)
-    graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
+    graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options, assume=assume)
     return with_checkpoint(graph, checkpoint)
 
 
@@ -115,6 +119,7 @@ def predict(
     *,
     path: Sequence[str] | None = None,
     against: str | os.PathLike[str] | None = None,
+    assume: bool = False,
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
 
@@ -125,11 +130,14 @@ def predict(
         kwargs: keyword arguments of the constructor.
         path: where imports are looked up; by default `sys.path`.
         against: a checkpoint with which the predicted state dict is compared; see `analyze`.
+        assume: values that the names of parameters suggest, for a class that needs arguments which neither you nor its
+            project give; else these are unknown.
 
     Raises:
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
         InputError: the checkpoint cannot be read.
     """
+    from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.prediction import predict_graph
 
     target = target_text(target)
@@ -140,7 +148,8 @@ def predict(
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
-    return with_checkpoint(_with_repeats(predict_graph(found)), checkpoint)
+    way = next(ways_to_build(found, predict_graph, assume=assume))
+    return with_checkpoint(_with_repeats(with_origin(way.predicted, way)), checkpoint)
 
 
 def trace(
@@ -423,6 +432,8 @@ def _merged(predicted: Graph, traced: Graph) -> Graph:
 
 def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
     """The prediction, with the reason why there is no trace."""
+    if isinstance(error, MissingArgumentsError) and any(NOT_GIVEN in each.message for each in predicted.problems):
+        return predicted  # the prediction says which are missing
     builder = GraphBuilder.of(predicted)
     paths = {node.path for node in predicted.modules}
     where = getattr(error, "module", None)
@@ -449,7 +460,7 @@ def _with_repeats(graph: Graph) -> Graph:
 def _the_target(text: str, path: Sequence[str] | None, *, bare: bool = True) -> Target:
     targets = find_targets(text, path=path, bare=bare)
     if len(targets) > 1:
-        names = ", ".join(target.text for target in targets)
+        names = ", ".join(target.typed(target.model) for target in targets)
         raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
     return targets[0]
 
@@ -464,6 +475,7 @@ def analyze_text(
     static: bool,
     options: TraceOptions,
     exporting: Exporting | None = None,
+    assume: bool = True,
 ) -> Graph:
     if args != () or kwargs:
         raise InputError(
@@ -473,7 +485,8 @@ def analyze_text(
     from modgraph.source.inputs import parse_input
 
     specs = tuple(parse_input(given) for given in inputs)
-    return analyze_target(_the_target(text, path), specs=specs, options=options, static=static, exporting=exporting)
+    target = _the_target(text, path)
+    return analyze_target(target, specs=specs, options=options, static=static, exporting=exporting, assume=assume)
 
 
 def analyze_live(

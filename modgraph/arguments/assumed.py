@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.constructor import Constructor, constructor_of
+from modgraph.source.targets import Target, written
 
 _BY_VALUE: tuple[tuple[Any, str], ...] = (
     (3, "in_channels in_ch in_chans inchannels in_channel input_channels input_channel n_channels num_channels channels"
@@ -55,6 +56,13 @@ def assumed_values(constructor: Constructor, known: frozenset[str] = frozenset()
             return None
         found[parameter.arg] = value
     return found
+
+
+def example_call(target: Target) -> str | None:
+    """A call of a target's class as one could write it: "Net(width=64)"; None where a parameter says nothing."""
+    constructor = constructor_of(target)
+    values = None if constructor is None else assumed_values(constructor)
+    return None if not values else written(target.name, (), values.items(), called=True)
 
 
 def _fits(annotation: ast.expr | None, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Where a file calls a class: the functions in which the calls stand, and whether running it as a script leads there."""
+"""Where a file calls a class: the functions in which the calls stand, and whether it has a part for the script."""
 
 from __future__ import annotations
 

@@ -22,8 +22,6 @@ def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
     if sites is None or target.file is None:
         return
     importable = Importable(target, constructor.file.module, constructor.finder)
-    looked = CallsElsewhere(
-        target, (target.file, target.name), importable.named_in(constructor.finder), most=MAX_CALLS
-    )
+    looked = CallsElsewhere(target, (target.file, target.name), importable.named_in(constructor.finder), most=MAX_CALLS)
     looked.look(sites.scopes, in_script=sites.in_script)
     yield from looked.found

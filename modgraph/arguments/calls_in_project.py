@@ -1,7 +1,7 @@
 """Calls of a class in the other files of its project: training scripts, tests, examples, the nearest first.
 
-Files are those of the model's folder, then of the folders around it up to the border of the project. What git ignores is
-none of them.
+Files are those of the model's folder, then of the folders around it up to the border of the project. What git ignores
+is none of them.
 """
 
 from __future__ import annotations

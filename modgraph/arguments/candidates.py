@@ -43,7 +43,7 @@ class Candidate:
 
 def needs_arguments(target: Target) -> bool:
     """Whether a class is named without arguments, or has those of a call in its file, and cannot do without any."""
-    if (target.called and target.line is None) or target.arguments != () and not target.called:
+    if (target.called and target.line is None) or (target.arguments != () and not target.called):
         return False
     constructor = constructor_of(target)
     return constructor is not None and bool(constructor.required)
@@ -87,9 +87,7 @@ def _of_config(constructor: Constructor) -> Candidate | None:
         return None
     first = next(iter(classes.values()))
     given = {name: Built(each.path) for name, each in classes.items()}
-    origin = ArgumentsFrom(
-        kind="config", text=shown_arguments(given), file=first.source.file, line=first.node.lineno
-    )
+    origin = ArgumentsFrom(kind="config", text=shown_arguments(given), file=first.source.file, line=first.node.lineno)
     return Candidate(_with(constructor.target, (), given), origin, given)
 
 
@@ -117,9 +115,7 @@ def _with(target: Target, positional: tuple[Any, ...], keywords: Mapping[str, An
     named = target.named(target.name, positional, tuple(keywords.items()), called=True)
     bare = target.named(target.name).text
     written = not any(map(_holds_built, (*positional, *keywords.values()))) and len(named.text) <= MAX_SHOWN
-    return replace(
-        named, text=named.text if written else bare, discovered=target.discovered, doubtful=target.doubtful
-    )
+    return replace(named, text=named.text if written else bare, discovered=target.discovered, doubtful=target.doubtful)
 
 
 def _holds_built(value: Any) -> bool:

@@ -68,8 +68,7 @@ def with_origin(graph: Graph, way: Way) -> Graph:
     builder.model = replace(graph.model, arguments_from=way.origin)
     if way.origin.assumed:
         names = ", ".join(way.origin.assumed)
-        message = f"nothing says what the constructor is given: {names} {'is' if len(way.origin.assumed) == 1 else 'are'}"
-        builder.problems.insert(
-            0, Problem(stage="predict", message=f"{message} assumed ({way.origin.text}), and so are all sizes", module="")
-        )
+        are = "is" if len(way.origin.assumed) == 1 else "are"
+        message = f"nothing says what the constructor is given: {names} {are} assumed, so no size is the model's own"
+        builder.problems.insert(0, Problem(stage="predict", message=message, module=""))
     return builder.build()

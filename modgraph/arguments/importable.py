@@ -20,11 +20,10 @@ from modgraph.source.territory import is_installed
 
 _MAX_MODULES = 200
 """Modules of the project that are looked at."""
-_HARMLESS = frozenset(
-    """dict list tuple set frozenset range len int float str bool max min sum sorted namedtuple field partial
+_NAMES = """dict list tuple set frozenset range len int float str bool max min sum sorted namedtuple field partial
     TypeVar NewType getLogger compile join dirname abspath exists Path NamedTuple Enum IntEnum OrderedDict
-    defaultdict SimpleNamespace device dataclass""".split()
-)
+    defaultdict SimpleNamespace device dataclass"""
+_HARMLESS = frozenset(_NAMES.split())
 """Functions, by their last names, whose calls only make a value."""
 
 

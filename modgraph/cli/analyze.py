@@ -150,7 +150,7 @@ def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple
 
         of_it = find_targets(arguments.target)
         if len(of_it) > MAX_MODELS:
-            example = f"name others, as in {of_it[MAX_MODELS].text}"
+            example = f"name others, as in {of_it[MAX_MODELS].typed(of_it[MAX_MODELS].name)}"
             console.warning(f"{arguments.target} has {len(of_it):,} models: taking the first {MAX_MODELS}; {example}")
             return [of_it[:MAX_MODELS]], ExitStatus.PARTIAL
         return [of_it], ExitStatus.OK
@@ -227,7 +227,9 @@ class _Work:
         from modgraph.api import analyze_target, with_checkpoint
 
         arguments, console = self.arguments, self.console
-        _say_what_is_taken(target, console, static=arguments.static)
+        if target.doubtful and not arguments.static:
+            what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
+            console.note(f"note: {target.name}: {what}")
         with _warning_on(console), exporting_to(self.where, stem, self.onnx) as exporting:
             graph = analyze_target(
                 target,
@@ -243,6 +245,7 @@ class _Work:
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files
             written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
+        _say_what_was_taken(target, graph, console, static=arguments.static)
         if _say_how_to_give_arguments(target, graph, console, static=arguments.static):
             pass
         elif not arguments.static and graph.predicted and not graph.traced:
@@ -272,32 +275,37 @@ def _warning_on(console: Console) -> Iterator[None]:
         yield
 
 
-def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> None:
+def _say_what_was_taken(target: Target, graph: Graph, console: Console, *, static: bool) -> None:
+    """In the place of a class that needs arguments, or for these; not where others were found than its file calls."""
     from modgraph.source.targets import SCRIPT
 
-    if target.note:
+    found = graph.model.arguments_from
+    of_file = found is None or (found.kind == "call" and found.file == target.relative_file)
+    if target.note and (of_file or target.line is None):
         console.note(f"note: {target.note}")
-    if target.caller is not None and static:
+    if target.caller is not None and static and of_file:
         caller = "the script itself" if target.caller == SCRIPT else f"{target.caller}()"
         console.note(f"note: {target.name} needs arguments: taking those with which {caller} calls it")
-    if target.doubtful and not static:
-        what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
-        console.note(f"note: {target.name}: {what}")
 
 
 def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *, static: bool) -> bool:
-    """The help, once, where the constructor's arguments are what the prediction lacks; whether they are."""
+    """The help, once, where the constructor's arguments are what is lacking or assumed; whether they are."""
+    from modgraph.arguments.assumed import example_call
     from modgraph.source.targets import NOT_GIVEN
 
-    name, place = target.name, target.place
+    name = target.name
     lacking = f" {NOT_GIVEN} {name}("
-    if graph.traced or not any(each.stage == "predict" and lacking in each.message for each in graph.problems):
+    found = graph.model.arguments_from
+    is_assumed = found is not None and bool(found.assumed)
+    is_lacking = any(each.stage == "predict" and lacking in each.message for each in graph.problems)
+    if not is_assumed and (graph.traced or not is_lacking):
         return False
     alone = " --static" if static else ""
+    example = example_call(target)
+    giving = "" if example is None else f"give the arguments, modgraph analyze {target.typed(example)}{alone}, or "
     console.note(
-        f"help: give the arguments, modgraph analyze '{place}:{name}(...)'{alone}, or write a function without"
-        f" arguments that returns it, def build(): return {name}(...), and name that:"
-        f" modgraph analyze {place}:build{alone}"
+        f"help: {giving}write a function without arguments that returns it, def build(): return {name}(...), and name"
+        f" that: modgraph analyze {target.typed('build')}{alone}"
     )
     return True
 
@@ -305,7 +313,7 @@ def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *
 def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:
     """Raises ConfigError where a checkpoint is to be compared with several models."""
     if arguments.against is not None and len(targets) > 1:
-        names = ", ".join(target.text for target in targets)
+        names = ", ".join(target.typed(target.model) for target in targets)
         raise ConfigError(
             f"--against compares one model, and {arguments.target or '[tool.modgraph]'} has {len(targets)}",
             hint=f"name one of them: {names}",

@@ -7,6 +7,7 @@ calls stand, with parameters that nobody says unknown.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,10 @@ class ReachedCall:
     file: str
     """Relative to the directory from which its module is imported."""
     line: int
+
+
+_ENDINGS = (ModgraphError, Raised, LimitError, RecursionError, MemoryError)
+"""How a file ends that does not come to the call."""
 
 
 class CallsElsewhere:
@@ -89,10 +94,8 @@ class CallsElsewhere:
 
     def _tried(self, machine: Interpreter, step: Callable[[], object]) -> None:
         """One way into the file; however it ends, the next one begins anew."""
-        try:
+        with contextlib.suppress(ClassCalledError, *_ENDINGS):
             step()
-        except (ClassCalledError, ModgraphError, Raised, LimitError, RecursionError, MemoryError):
-            pass  # the call that was waited for is reached, or the file does not come to it
         machine.start_anew()
 
     def _called(self, machine: Interpreter, cls: ClassValue, arguments: Arguments) -> None:
@@ -102,7 +105,7 @@ class CallsElsewhere:
         try:
             positional = tuple(porter.value(each) for each in arguments.positional)
             keywords = tuple((name, porter.value(each)) for name, each in arguments.keywords.items())
-        except NotPortableError:
+        except (NotPortableError, TypeError):  # no hash, of what is found in a set
             return
         if positional or keywords:
             self.found.append(ReachedCall(positional, keywords, arguments.where.file, arguments.where.line))

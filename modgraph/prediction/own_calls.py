@@ -24,11 +24,11 @@ def arguments_of_own_call(machine: Interpreter, source: SourceModule, cls: Class
         caller: a function of the file that needs no arguments; or SCRIPT, for what runs where the file is the script.
     """
 
-    def called(found: ClassValue, arguments: Arguments) -> None:
+    def reached(found: ClassValue, arguments: Arguments) -> None:
         if found == cls:
             raise ClassCalledError(arguments, machine.state)
 
-    machine.awaited = called
+    machine.awaited = reached
     try:
         with machine.at_most(MAX_CALLER_WORK):
             if caller == SCRIPT:

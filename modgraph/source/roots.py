@@ -75,7 +75,9 @@ def roots_in(file: ModelFile, target: Target, finder: ModuleFinder) -> tuple[Tar
     if not any(file.is_buildable(root) for root in roots):
         roots += [replace(target.named(name), doubtful=True) for name in file.open_instances()]
     if not roots:
-        raise TargetError(f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder))
+        raise TargetError(
+            f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder, target)
+        )
     return tuple(replace(root, discovered=True) for root in roots)
 
 
@@ -189,7 +191,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMED]) + more
 
 
-def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
+def _what_is_there(file: ModelFile, finder: ModuleFinder, target: Target) -> str:
     if (unknown := file.unknown_base()) is not None:
         name, base = unknown
         first = base.partition(".")[0]
@@ -197,12 +199,12 @@ def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
             return f"{base} is the base of class {name}, and the file binds no {first!r}: is an import missing?"
         return (
             f"nothing is known of {base}, a base of class {name}: if it is installed beside modgraph and is an"
-            f" nn.Module, name the class: {file.module.file}:{name}"
+            f" nn.Module, name the class: {target.typed(name)}"
         )
     handed_on = file.handed_on()
     if handed_on:
         shown = _listed(handed_on)
-        return f"it hands on {shown} from another file: name one of them, as in {file.module.file}:{handed_on[0]}"
+        return f"it hands on {shown} from another file: name one of them, as in {target.typed(handed_on[0])}"
     beside = file.files_beside(finder)
     if beside and not file.classes:
         return f"it imports files that have some: {', '.join(beside[:6])}"

@@ -6,6 +6,7 @@ import ast
 import difflib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +80,7 @@ class Target:
     name: str
     """Its name in that module, dotted for a nested class: "Net"; "" where the target named a file alone."""
     arguments: tuple[Any, ...] = ()
-    """Positional arguments: literals (also nested in lists, tuples, dicts and sets) and `Ref`s; `Built`, where they were
+    """Positional arguments: literals (also nested in lists, tuples, dicts and sets), `Ref`s, and `Built` that were
     found."""
     keywords: tuple[tuple[str, Any], ...] = ()
     called: bool = False
@@ -101,11 +102,20 @@ class Target:
     """The text of its file does not say whether it is an `nn.Module`."""
     line: int | None = None
     """Of the call in its file whose arguments it has."""
+    written: str | None = None
+    """The file or module as the user wrote it, from where he stands."""
 
     @property
     def place(self) -> str:
         """The file or module, as written in front of the colon: "model.py"."""
         return self.text.partition(":")[0] if self.file is None else self.relative_file
+
+    def typed(self, model: str = "") -> str:
+        """What names another model of the same file or module on a command line, quoted for a shell."""
+        place = self.written
+        if place is None:
+            place = self.place if self.file is None else os.path.relpath(self.file)
+        return shlex.quote(f"{place}:{model}" if model else place)
 
     @property
     def home(self) -> str | None:
@@ -143,6 +153,7 @@ class Target:
             file=self.file,
             root=self.root,
             search_path=self.search_path,
+            written=self.written,
         )
 
 
@@ -198,7 +209,7 @@ def parse_target(
     match = _FILE_TARGET.match(text)
     asked = cwd / (text if match else _within(border, cwd, text, name))
     if match:
-        base = file_target(match["file"], search, cwd, border)
+        base = replace(file_target(match["file"], search, cwd, border), written=match["file"])
     elif text and _is(Path.is_dir, asked):
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(asked, text))
     elif text and _is(Path.is_file, cwd / name):
@@ -311,7 +322,7 @@ def import_name(file: Path) -> tuple[Path, str]:
 def _files_in(directory: Path, name: str) -> str:
     files = sorted(entry.name for entry in directory.glob("*.py") if os.path.isfile(entry))[:5]
     if not files:
-        return f"name a file, or take all models below: modgraph analyze --all {name}"
+        return f"name a file, or take all models below: modgraph analyze --all {shlex.quote(name)}"
     return "name a file in it: " + ", ".join(f"{name.rstrip('/')}/{file}" for file in files)
 
 

@@ -232,17 +232,17 @@ def check_signature(
 
 def _how_to_call(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any], target: Target) -> str:
     """A command that fits the signature; where no value can be told for an argument, what to do instead."""
-    name, place = target.name, target.place
+    name = target.name
     near, known = _other_names(signature, kwargs)
     if near:
         return f"did you mean {near}=?"
     fitting = _fitting(signature, args, kwargs)
     if fitting is not None:
         doing = f"its arguments are {', '.join(known)}" if known else "give its arguments"
-        return f"{doing}, as in: modgraph analyze '{place}:{name}({fitting})'"
+        return f"{doing}, as in: modgraph analyze {target.typed(f'{name}({fitting})')}"
     return (
         f"write a function without arguments that returns it, def build(): return {name}(...),"
-        f" and name that: modgraph analyze {place}:build"
+        f" and name that: modgraph analyze {target.typed('build')}"
     )
 
 

@@ -53,8 +53,8 @@ def _built(built: Built) -> Any:
         keywords = {name: resolve(value) for name, value in built.keywords}
         return made_by(*map(resolve, built.positional), **keywords)
     unsaid = {name: value for name, value in built.attributes if isinstance(value, Unsaid)}
-    kind = _refusing(made_by, unsaid) if unsaid else made_by
-    made = kind.__new__(kind)
+    kind: Any = _refusing(made_by, unsaid) if unsaid else made_by
+    made: Any = kind.__new__(kind)
     if isinstance(made, dict):
         dict.update(made, map(resolve, built.positional))
     held = {name: resolve(value) for name, value in built.attributes if name not in unsaid}
@@ -67,7 +67,7 @@ def _built(built: Built) -> Any:
 
 
 def _refusing(kind: type, unsaid: dict[str, Unsaid]) -> type:
-    """The class, with attributes that raise where they are read: to have none of that name would mean something else."""
+    """The class, with attributes that raise where they are read: to lack them would mean something else."""
 
     def refuse(name: str, reason: str) -> property:
         def read(_: object) -> Any:
