@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from modgraph.arguments.call_sites import call_sites
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.data_files import data_beside
 from modgraph.arguments.importable import Importable
 from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
 
@@ -22,6 +23,12 @@ def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
     if sites is None or target.file is None:
         return
     importable = Importable(target, constructor.file.module, constructor.finder)
-    looked = CallsElsewhere(target, (target.file, target.name), importable.named_in(constructor.finder), most=MAX_CALLS)
+    looked = CallsElsewhere(
+        target,
+        (target.file, target.name),
+        importable.named_in(constructor.finder),
+        most=MAX_CALLS,
+        data_of=data_beside(str(target.file)),
+    )
     looked.look(sites.scopes, in_script=sites.in_script)
     yield from looked.found

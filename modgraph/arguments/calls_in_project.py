@@ -15,6 +15,7 @@ from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites, call_sites
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.data_files import data_beside
 from modgraph.arguments.importable import Importable
 from modgraph.doors.borders import border_around, project_folders
 from modgraph.doors.reading import lies_in, read
@@ -53,7 +54,9 @@ def calls_in_project(constructor: Constructor) -> Iterator[ReachedCall]:
         if script is None:
             continue
         finder = finder_for([str(script.root), *script.search_path], script.home)
-        looked = CallsElsewhere(script, (target.file, target.name), importable.named_in(finder), most=1)
+        looked = CallsElsewhere(
+            script, (target.file, target.name), importable.named_in(finder), 1, data_beside(str(path))
+        )
         looked.look(sites.scopes, in_script=sites.in_script)
         for call in looked.found:
             yield replace(call, file=_shown(path, call.file, script, target))

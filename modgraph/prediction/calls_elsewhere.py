@@ -52,9 +52,19 @@ class CallsElsewhere:
         script: the file, as a target.
         wanted: the file of the class, and its qualified name in it.
         name_of: where what the file names is imported from in the process of the model.
+        most: calls that are wanted.
+        data_of: the text of a data file that it opens, by the path as it is written there.
     """
 
-    def __init__(self, script: Target, wanted: tuple[Path, str], name_of: NameOf, most: int) -> None:
+    def __init__(
+        self,
+        script: Target,
+        wanted: tuple[Path, str],
+        name_of: NameOf,
+        most: int,
+        data_of: Callable[[str], str | None],
+    ) -> None:
+        self._data_of = data_of
         self._script = script
         self._wanted = wanted
         self._name_of = name_of
@@ -73,6 +83,7 @@ class CallsElsewhere:
         machine = interpreter(self._script.search_path, self._script.home)
         if self._script.root is not None:
             machine.use(finder_for([str(self._script.root), *self._script.search_path], self._script.home))
+        machine.data_of = self._data_of
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:
             with_deep_stack(lambda: self._look(machine, scopes, in_script))
