@@ -29,6 +29,7 @@ from modgraph.watching import Watch, unwatched
 if TYPE_CHECKING:
     import torch
 
+    from modgraph.arguments.choosing import Seek
     from modgraph.exporting import Exporting
     from modgraph.findings import Finding
     from modgraph.prediction.together import Together
@@ -148,7 +149,7 @@ def predict(
         if found.called:
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
-    way = next(ways_to_build(found, predict_graph, assume=assume))
+    way = next(ways_to_build(found, predict_graph, "assumed" if assume else "found"))
     return with_checkpoint(_with_repeats(with_origin(way.predicted, way)), checkpoint)
 
 
@@ -276,14 +277,15 @@ def analyze_target(
     cwd: Path | None = None,
     together: Together | None = None,
     runs: bool = False,
-    assume: bool = True,
+    seek: Seek = "assumed",
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
     Args:
         cwd: where it runs; by default the working directory.
         runs: a class that needs arguments which nothing says is an error, and not a prediction alone.
-        assume: such a class is given values that the names of its parameters suggest, as a last resort.
+        seek: what such a class is given: "none" but what the target says; "found", what its project gives it;
+            "assumed", as a last resort also values that the names of its parameters suggest.
         exporting: an ONNX file that is to be made of the live model.
         together: what it shares with the other models of a command.
 
@@ -301,7 +303,7 @@ def analyze_target(
         return _with_repeats(_with_findings(with_origin(graph, way), target))
 
     with watch("predict"):
-        ways = ways_to_build(target, lambda way: predict_graph(way, together), assume=assume)
+        ways = ways_to_build(target, lambda way: predict_graph(way, together), seek)
         way = first = next(ways)
     if static:
         return done(way.predicted, way)
@@ -486,7 +488,8 @@ def analyze_text(
 
     specs = tuple(parse_input(given) for given in inputs)
     target = _the_target(text, path)
-    return analyze_target(target, specs=specs, options=options, static=static, exporting=exporting, assume=assume)
+    seek: Seek = "assumed" if assume else "found"
+    return analyze_target(target, specs=specs, options=options, static=static, exporting=exporting, seek=seek)
 
 
 def analyze_live(

@@ -41,22 +41,16 @@ class Candidate:
         return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
 
 
-def needs_arguments(target: Target) -> bool:
-    """Whether a class is named without arguments, or has those of a call in its file, and cannot do without any."""
-    if (target.called and target.line is None) or (target.arguments != () and not target.called):
-        return False
-    constructor = constructor_of(target)
-    return constructor is not None and bool(constructor.required)
-
-
 def candidates(target: Target, *, assume: bool = True) -> tuple[Candidate, ...]:
     """The ways to build the class of a target that needs arguments and gives none; () of any other target.
 
     Args:
         assume: values that the names of parameters suggest count too, as the last.
     """
+    if target.called and target.line is None:  # the user says them
+        return ()
     constructor = constructor_of(target)
-    if constructor is None or not constructor.required or (target.called and target.line is None):
+    if constructor is None or not constructor.required:
         return ()
     found: list[Candidate] = []
     seen: set[str] = set()

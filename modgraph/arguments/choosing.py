@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from modgraph.arguments.candidates import Candidate, candidates
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import ArgumentsFrom, Graph, Problem
+from modgraph.graph.model import NOT_BUILT, ArgumentsFrom, Graph, Problem
 from modgraph.source.targets import Target
+
+Seek = Literal["none", "found", "assumed"]
 
 MAX_PREDICTED = 6
 """Ways that are predicted, until one is predicted to build."""
-_RAISES = "raises "
-"""How the problem of a constructor begins that does not come to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +27,17 @@ class Way:
     """Where its arguments were found; None where none were looked for, or none found."""
 
 
-def ways_to_build(target: Target, predict: Callable[[Target], Graph], *, assume: bool) -> Iterator[Way]:
+def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek) -> Iterator[Way]:
     """At least one: the target itself, or where it needs arguments those that were found and are predicted to build it.
 
     Args:
-        assume: values that the names of parameters suggest count as found, where there are no others.
+        seek: what counts: nothing but the target's own arguments, those found in source, or these and where there are
+            none those that the names of parameters suggest.
 
     Raises:
         TargetError: as the prediction.
     """
-    found = candidates(target, assume=assume)
+    found = candidates(target, assume=seek == "assumed") if seek != "none" else ()
     n_built = 0
     for candidate in found[:MAX_PREDICTED]:
         if candidate.origin.kind == "assumed" and n_built:
@@ -55,7 +57,7 @@ def _way(candidate: Candidate, found: tuple[Candidate, ...], graph: Graph) -> Wa
 def _is_built(graph: Graph) -> bool:
     """The constructor is predicted to come to its end."""
     return not any(
-        problem.stage == "predict" and not problem.module and problem.message.startswith(_RAISES)
+        problem.stage == "predict" and not problem.module and problem.message.startswith(NOT_BUILT)
         for problem in graph.problems
     )
 

@@ -240,7 +240,7 @@ class _Work:
                 exporting=exporting,
                 together=self.together,
                 runs=not alone,
-                assume=arguments.assume and alone,
+                seek="assumed" if arguments.assume and alone else "found",
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files

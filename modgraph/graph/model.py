@@ -239,6 +239,8 @@ class BackwardRecord:
     call: int | None = None
 
 
+NOT_BUILT = "the model cannot be built:"
+"""How the message of a problem begins of a constructor that is predicted to raise."""
 MAY_HIDE = "may hold further modules in"
 """In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
 
