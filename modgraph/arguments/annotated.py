@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from modgraph.arguments.constructor import Constructor
 from modgraph.names import last_name
+from modgraph.prediction.code.whole_modules import is_of_project
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import SourceError, SourceModule
@@ -75,7 +76,7 @@ class _Classes:
         names = [*self._file.classes, *self._file.module.index.imports_of]
         for name in [name for name in names if any(word in name.lower() for word in _WORDS)][:_MAX_CLASSES]:
             found = self.named(name)
-            if found is not None:
+            if found is not None and is_of_project(found.source):
                 yield found
 
 

@@ -8,15 +8,16 @@ importing it only defines: nothing at its top level but definitions, plain value
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from pathlib import Path
 
 from modgraph.prediction.answer.found_arguments import NameOf
+from modgraph.prediction.code.whole_modules import is_of_project
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
 from modgraph.source.syntax import FunctionNode, main_test
 from modgraph.source.targets import Target
-from modgraph.source.territory import is_installed
 
 _MAX_MODULES = 200
 """Modules of the project that are looked at."""
@@ -37,8 +38,8 @@ class Importable:
     def __init__(self, target: Target, module: SourceModule, finder: ModuleFinder) -> None:
         self._target = target
         self._finder = finder
+        self._module = module
         self._plain: dict[Path, bool] = {}
-        self._loaded = self._imported_by(module)
 
     def name(self, source: SourceModule, qualname: str) -> str | None:
         """The import path of what a module defines, where the model runs; None where it is not to be imported there."""
@@ -48,7 +49,7 @@ class Importable:
         here = self._finder.source(source.name)
         if here is None or here.path.resolve() != path:
             return None
-        if is_installed(str(path)) or path in self._loaded or self._is_plain(here):
+        if not is_of_project(here) or path in self._loaded or self._is_plain(here):
             return f"{source.name}.{qualname}"
         return None
 
@@ -61,10 +62,11 @@ class Importable:
 
         return name_of
 
-    def _imported_by(self, module: SourceModule) -> set[Path]:
-        """Files that importing the model's module imports, as far as its text says."""
-        found: set[Path] = {module.path.resolve()}
-        pending = [module]
+    @cached_property
+    def _loaded(self) -> set[Path]:
+        """Files of the project that importing the model's module imports, as far as its text says."""
+        found: set[Path] = {self._module.path.resolve()}
+        pending = [self._module]
         while pending and len(found) < _MAX_MODULES:
             for each in self._imports(pending.pop()):
                 path = each.path.resolve()
@@ -85,14 +87,14 @@ class Importable:
             for name in (home, f"{home}.{each.attribute}"):
                 parts = name.split(".")
                 names.update(dict.fromkeys(".".join(parts[:end]) for end in range(1, len(parts) + 1)))
-        found = (self._finder.readable(name) for name in names)
-        return [each for each in found if each is not None and not is_installed(str(each.path))]
+        found = (self._finder.source(name) for name in names)
+        return [each for each in found if each is not None and is_of_project(each)]
 
     def _is_plain(self, source: SourceModule) -> bool:
         path = source.path.resolve()
         if path not in self._plain:
             self._plain[path] = True  # modules that import each other are plain together
-            packages = [self._finder.readable(name) for name in _around(source.name)]
+            packages = [self._finder.source(name) for name in _around(source.name)]
             needed = [*self._imports(source), *(each for each in packages if each is not None)]
             self._plain[path] = (
                 len(self._plain) <= _MAX_MODULES
