@@ -315,11 +315,11 @@ def analyze_target(
                 break
             except ModgraphError as error:
                 refused = refused or error
-                other = next(ways, None) if _is_of_building(error, way.target) else None
+                others_may = first.origin is not None and _is_of_building(error, way.target)
+                other = next(ways, None) if others_may else None
                 if other is None:
-                    raised = isinstance(refused, TargetError | InputError) and first.origin is None
-                    if raised and (runs or not isinstance(refused, MissingArgumentsError)):
-                        raise refused from None
+                    if not others_may and _is_of_the_command(error, specs, runs=runs):
+                        raise
                     return done(_without_trace(first.predicted, refused), first)
                 way = other
             except Interrupted as stop:
@@ -331,6 +331,13 @@ def analyze_target(
             return done(_merged(way.predicted, traced), way)
         except Exception as error:
             return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _is_of_the_command(error: ModgraphError, specs: Sequence[InputSpec], *, runs: bool) -> bool:
+    """What was asked for is not there or does not fit, so that no graph answers it."""
+    if isinstance(error, MissingArgumentsError):
+        return runs
+    return isinstance(error, TargetError) or (isinstance(error, InputError) and bool(specs))
 
 
 def _is_of_building(error: ModgraphError, target: Target) -> bool:

@@ -24,7 +24,10 @@ def data_beside(script: str) -> Callable[[str], str | None]:
     left = [MAX_FILES]
 
     def data_of(path: str) -> str | None:
+        parts = path.removeprefix("./").split("/")
         if not path.lower().endswith(_ENDINGS) or os.path.isabs(path) or "\0" in path:
+            return None
+        if any(part.startswith(".") for part in parts):  # "..", and what is hidden, as keys are
             return None
         folder = os.path.dirname(script)
         for _ in range(_MAX_UP):

@@ -5,6 +5,7 @@ Literals stay literals; a class or function becomes its import path, an object w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,8 @@ _NAMESPACE = "types.SimpleNamespace"
 _SILENT_METHODS = frozenset({"__init__", "__post_init__", "__repr__", "__str__"})
 """Those that an object which is only read does not need."""
 
+_DEVICE = re.compile(r"(?:cpu|cuda|mps|xpu)(?::\d+)?")
+
 NameOf = Callable[[str, str], str | None]
 """The import path, where the model runs, of what a module defines under a qualified name; None where importing it there
 could do more than define it."""
@@ -78,6 +81,8 @@ class Porter:
             raise NotPortableError(f"more than {MAX_FOUND_VALUES} values")
         if isinstance(value, Constant):
             return _constant(value.value)
+        if isinstance(value, Choice):
+            value = _on_the_cpu(value)
         if isinstance(value, (Unknown, Choice)):
             raise NotPortableError(value.reason)
         if isinstance(value, Address):
@@ -209,6 +214,14 @@ class Porter:
         if any(kinds.get(name) not in ("normal", "keyword") for name, _ in item.arguments):
             raise NotPortableError("a module whose arguments are not plain")
         return Built(self._name(item.cls), keywords=tuple((name, self.value(each)) for name, each in item.arguments))
+
+
+def _on_the_cpu(value: Choice) -> Value:
+    """The CPU, where the choice is between that and another device: it is where a model is built whatever there is."""
+    names = [each.name if isinstance(each, Device) else getattr(each, "value", None) for each in value.alternatives]
+    if all(isinstance(name, str) and _DEVICE.fullmatch(name) for name in names) and "cpu" in names:
+        return value.alternatives[names.index("cpu")]
+    return value
 
 
 def _constant(value: Any) -> Any:
