@@ -51,18 +51,36 @@ def assumed_values(constructor: Constructor, known: frozenset[str] = frozenset()
     for parameter in constructor.required:
         if parameter.arg in known:
             continue
-        value = ASSUMED.get(parameter.arg.lower())
-        if value is None or not _fits(parameter.annotation, value):
+        value = _suggested(parameter)
+        if value is None:
             return None
         found[parameter.arg] = value
     return found
 
 
+_SAMPLES = {"int": 1, "float": 0.1, "bool": True, "str": "..."}
+"""By annotation: what such a parameter may be given."""
+
+
 def example_call(target: Target) -> str | None:
-    """A call of a target's class as one could write it: "Net(width=64)"; None where a parameter says nothing."""
+    """A call of a target's class as one could write it: "Net(width=64)"; None where neither the name nor the annotation
+    of a parameter says what it may be given."""
     constructor = constructor_of(target)
-    values = None if constructor is None else assumed_values(constructor)
-    return None if not values else written(target.name, (), values.items(), called=True)
+    found: dict[str, Any] = {}
+    for parameter in constructor.required if constructor is not None else ():
+        value = _suggested(parameter)
+        if value is None:
+            value = None if parameter.annotation is None else _SAMPLES.get(ast.unparse(parameter.annotation))
+        if value is None:
+            return None
+        found[parameter.arg] = value
+    return written(target.name, (), found.items(), called=True) if found else None
+
+
+def _suggested(parameter: ast.arg) -> Any:
+    """The value that the name suggests, and the annotation takes; None where there is none."""
+    value = ASSUMED.get(parameter.arg.lower())
+    return None if value is None or not _fits(parameter.annotation, value) else value
 
 
 def _fits(annotation: ast.expr | None, value: Any) -> bool:

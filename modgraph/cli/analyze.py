@@ -198,7 +198,6 @@ class _Work:
         if lacking and self.n_written == before:  # the predictions are better than nothing
             left_out = [one for one in left_out if not isinstance(one[1], MissingArgumentsError)]
             status = max(status, *(self._tried(target, stem, None) for target, stem in lacking))
-        status = max(status, ExitStatus.PARTIAL if lacking else ExitStatus.OK)
         return max(status, _tell_left_out(left_out, self.console, beside=self.n_written - before))
 
     def _tried(self, target: Target, stem: str, doubted: list[tuple[Target, TargetError]] | None) -> ExitStatus:
@@ -291,13 +290,12 @@ def _say_what_was_taken(target: Target, graph: Graph, console: Console, *, stati
 def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *, static: bool) -> bool:
     """The help, once, where the constructor's arguments are what is lacking or assumed; whether they are."""
     from modgraph.arguments.assumed import example_call
-    from modgraph.source.targets import NOT_GIVEN
+    from modgraph.source.targets import NONE_KNOWN, NOT_GIVEN
 
     name = target.name
-    lacking = f" {NOT_GIVEN} {name}("
     found = graph.model.arguments_from
     is_assumed = found is not None and bool(found.assumed)
-    is_lacking = any(each.stage == "predict" and lacking in each.message for each in graph.problems)
+    is_lacking = any(f" {NOT_GIVEN} {name}(" in each.message or NONE_KNOWN in each.message for each in graph.problems)
     if not is_assumed and (graph.traced or not is_lacking):
         return False
     alone = " --static" if static else ""

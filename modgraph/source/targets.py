@@ -65,6 +65,9 @@ class Unsaid:
 NOT_GIVEN = "is not given:"
 """What a prediction says of an argument that a target leaves out, behind the argument and before the signature."""
 
+NONE_KNOWN = "needs arguments, and none are known"
+"""What a trace says of a class that is named without arguments, behind its signature."""
+
 SCRIPT = "__main__"
 """What stands below `if __name__ == "__main__":`, as a `Target.caller`."""
 
@@ -115,7 +118,7 @@ class Target:
         place = self.written
         if place is None:
             place = self.place if self.file is None else os.path.relpath(self.file)
-        return shlex.quote(f"{place}:{model}" if model else place)
+        return _quoted(f"{place}:{model}" if model else place)
 
     @property
     def home(self) -> str | None:
@@ -155,6 +158,11 @@ class Target:
             search_path=self.search_path,
             written=self.written,
         )
+
+
+def _quoted(text: str) -> str:
+    """For a shell, in the quotation marks that are not in it where that does."""
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!\n') else shlex.quote(text)
 
 
 def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, Any]], *, called: bool) -> str:

@@ -25,7 +25,7 @@ from modgraph.errors import MissingArgumentsError, ModgraphError, TargetError, T
 from modgraph.graph.model import ModelInfo
 from modgraph.names import last_name
 from modgraph.options import TraceOptions
-from modgraph.source.targets import Target
+from modgraph.source.targets import NONE_KNOWN, Target
 from modgraph.tracing import fake
 from modgraph.tracing.failures import is_interruption, trace_error
 from modgraph.tracing.importing import import_target
@@ -222,7 +222,7 @@ def check_signature(
         name, place = target.name, target.place
         wants = not (target.called or args or kwargs)
         kind = MissingArgumentsError if wants else TargetError
-        refused = "needs arguments, and none are known" if wants else "cannot be called like that"
+        refused = NONE_KNOWN if wants else "cannot be called like that"
         raise kind(
             f"{name}{shown} in {place} {refused}: {error}",
             file=_file_of(target),

@@ -113,7 +113,7 @@ def test_a_nested_class_is_found_by_its_dotted_name(tmp_path: Path) -> None:
         ("net(3)", "is an instance", ""),
         ("build_nothing", "returned a dict", "name a class"),
         ("Net(colour=1)", "'colour'", "modgraph analyze 'model.py:Net()'"),
-        ("Needs", "missing a required argument: 'depth'", "'model.py:Needs(depth=1, name='...', rate=0.1)'"),
+        ("Needs", "missing a required argument: 'depth'", "\"model.py:Needs(depth=1, name='...', rate=0.1)\""),
         ("Net(act=torch.nn.NoSuchLayer)", "torch.nn.NoSuchLayer", "import path"),
     ],
 )
