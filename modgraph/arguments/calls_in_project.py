@@ -80,7 +80,7 @@ def _shown(path: Path, file: str, script: Target, target: Target) -> str:
     """The file of a call, as it lies to the model's."""
     if file != script.relative_file or target.root is None:
         return file
-    return Path(os.path.relpath(path, target.root)).as_posix()
+    return os.path.relpath(path, target.root).replace(os.sep, "/")
 
 
 def _files_with_calls(model: Path, name: str) -> Iterator[tuple[Path, CallSites]]:

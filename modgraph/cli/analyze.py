@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-assume",
         dest="assume",
         action="store_false",
-        help="give no constructor values that its parameters' names suggest",
+        help="leave arguments unknown that nothing says",
     )
     run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
     run.add_argument(

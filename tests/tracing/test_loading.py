@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -131,7 +132,7 @@ def test_the_command_in_the_hint_works(tmp_path: Path) -> None:
     with pytest.raises(TargetError) as caught:
         load(tmp_path, "model.py:Needs")
     assert caught.value.hint is not None
-    command = caught.value.hint.partition("modgraph analyze '")[2][:-1]
+    (command,) = shlex.split(caught.value.hint.partition("modgraph analyze ")[2])
     assert load(tmp_path, command).info.class_name == "model.Needs"
 
 
