@@ -9,17 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modgraph.errors import ConfigError, InputError, Interrupted, ModgraphError, TargetError, TraceError
+from modgraph.errors import (
+    ConfigError,
+    InputError,
+    Interrupted,
+    MissingArgumentsError,
+    ModgraphError,
+    TargetError,
+    TraceError,
+)
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.graph.wrappers import seen_through
 from modgraph.options import Device, Mode, TraceOptions
 from modgraph.refusing import refuse, refuse_for_a_live_model, require_literals, require_module, target_text
+from modgraph.source.targets import NOT_GIVEN
 from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
     import torch
 
+    from modgraph.arguments.choosing import Seek
     from modgraph.exporting import Exporting
     from modgraph.findings import Finding
     from modgraph.prediction.together import Together
@@ -48,6 +58,7 @@ def analyze(
     memory_limit: int | None = None,
     path: Sequence[str] | None = None,
     against: str | os.PathLike[str] | None = None,
+    assume: bool = True,
 ) -> Graph:
     """Predict, trace and merge.
 
@@ -70,6 +81,8 @@ def analyze(
         path: where imports are looked up, for a target; by default the working directory and `sys.path`.
         against: a checkpoint with which the model's state dict is compared, by names and shapes: `.safetensors`, an
             `.index.json` of shards, or what `torch.load(weights_only=True)` reads, in a process of its own.
+        assume: a class that needs arguments which nothing in its project says is given values that the names of its
+            parameters suggest; `graph.model.arguments_from` says so.
 
     Returns:
         The merged graph. What failed on the way is in its `problems`, what differs from the checkpoint in `checkpoint`.
@@ -104,7 +117,7 @@ def analyze(
         asked = options.changed(reading=against is not None)
         refuse(f"a {kind.called}, of which nothing is run", asked, inputs=inputs, args=args != (), kwargs=kwargs)
         return with_checkpoint(load_file(model, kind), checkpoint)
-    graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options)
+    graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options, assume=assume)
     return with_checkpoint(graph, checkpoint)
 
 
@@ -115,6 +128,7 @@ def predict(
     *,
     path: Sequence[str] | None = None,
     against: str | os.PathLike[str] | None = None,
+    assume: bool = False,
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
 
@@ -125,11 +139,14 @@ def predict(
         kwargs: keyword arguments of the constructor.
         path: where imports are looked up; by default `sys.path`.
         against: a checkpoint with which the predicted state dict is compared; see `analyze`.
+        assume: values that the names of parameters suggest, for a class that needs arguments which neither you nor its
+            project give; else these are unknown.
 
     Raises:
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
         InputError: the checkpoint cannot be read.
     """
+    from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
@@ -142,7 +159,9 @@ def predict(
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
     with errors_in_cells(found):
-        return with_checkpoint(in_cells(_with_repeats(predict_graph(found)), found), checkpoint)
+        way = next(ways_to_build(found, predict_graph, "assumed" if assume else "found"))
+        graph = _with_repeats(with_origin(way.predicted, way))
+        return with_checkpoint(in_cells(graph, found), checkpoint)
 
 
 def trace(
@@ -270,49 +289,78 @@ def analyze_target(
     exporting: Exporting | None = None,
     cwd: Path | None = None,
     together: Together | None = None,
+    runs: bool = False,
+    seek: Seek = "assumed",
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
     Args:
         cwd: where it runs; by default the working directory.
+        runs: a class that needs arguments which nothing says is an error, and not a prediction alone.
+        seek: what such a class is given: "none" but what the target says; "found", what its project gives it;
+            "assumed", as a last resort also values that the names of its parameters suggest.
         exporting: an ONNX file that is to be made of the live model.
         together: what it shares with the other models of a command.
 
     Raises:
         TargetError: the target does not exist.
+        MissingArgumentsError: with `runs`.
         InputError: `forward` does not accept the inputs given.
         Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
+    from modgraph.arguments.choosing import Way, ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
-    def done(graph: Graph) -> Graph:
+    def done(graph: Graph, way: Way) -> Graph:
         graph = graph if exporting is None or static else exporting.noted(graph)
-        return in_cells(_with_repeats(_with_findings(graph, target)), target)
+        return in_cells(_with_repeats(_with_findings(with_origin(graph, way), target)), target)
 
     with watch("predict") as watcher, errors_in_cells(target):
-        predicted = predict_graph(target, together, None if watcher is None else watcher.doing)
+        doing = None if watcher is None else watcher.doing
+        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing), seek)
+        way = first = next(ways)
     if static:
-        return done(predicted)
+        return done(way.predicted, way)
     if target.code is not None and options == replace(options, device="cpu", stats=False, verify=False, profile=False):
         options = replace(options, device="fake")  # what a configuration says may be of any size
-    with watch("trace") as watcher:
-        try:
-            with errors_in_cells(target):
-                traced = _traced(target, specs, options, watcher, exporting, cwd)
-        except (TargetError, InputError):
-            raise
-        except ModgraphError as error:
-            return done(_without_trace(predicted, error))
-        except Interrupted as stop:
-            raise Interrupted(_until_interrupted(predicted, stop, target)) from None
-        except Exception as error:  # a defect of ours must not cost what is known without a run
-            return done(_without_trace(predicted, _defect("tracing", error)))
+    refused: ModgraphError | None = None
+    while True:
+        with watch("trace") as watcher:
+            try:
+                with errors_in_cells(target):
+                    traced = _traced(way.target, specs, options, watcher, exporting, cwd)
+                break
+            except ModgraphError as error:
+                refused = refused or error
+                others_may = first.origin is not None and _is_of_building(error, way.target)
+                other = next(ways, None) if others_may else None
+                if other is None:
+                    if not others_may and _is_of_the_command(error, specs, runs=runs):
+                        raise
+                    return done(_without_trace(first.predicted, refused), first)
+                way = other
+            except Interrupted as stop:
+                raise Interrupted(with_origin(_until_interrupted(way.predicted, stop, target), way)) from None
+            except Exception as error:  # a defect of ours must not cost what is known without a run
+                return done(_without_trace(way.predicted, _defect("tracing", error)), way)
     with watch("merge"):
         try:
-            return done(_merged(predicted, traced))
+            return done(_merged(way.predicted, traced), way)
         except Exception as error:
-            return done(_without_trace(predicted, _defect("merging", error)))
+            return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _is_of_the_command(error: ModgraphError, specs: Sequence[InputSpec], *, runs: bool) -> bool:
+    """What was asked for is not there or does not fit, so that no graph answers it."""
+    if isinstance(error, MissingArgumentsError):
+        return runs
+    return isinstance(error, TargetError) or (isinstance(error, InputError) and bool(specs))
+
+
+def _is_of_building(error: ModgraphError, target: Target) -> bool:
+    """With other arguments, the model may be built."""
+    return target.called and any(text in error.message for text in (f"{target.name}(", "the argument"))
 
 
 def _traced(
@@ -411,6 +459,8 @@ def _merged(predicted: Graph, traced: Graph) -> Graph:
 
 def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
     """The prediction, with the reason why there is no trace."""
+    if isinstance(error, MissingArgumentsError) and any(NOT_GIVEN in each.message for each in predicted.problems):
+        return predicted  # the prediction says which are missing
     builder = GraphBuilder.of(predicted)
     paths = {node.path for node in predicted.modules}
     where = getattr(error, "module", None)
@@ -437,7 +487,7 @@ def _with_repeats(graph: Graph) -> Graph:
 def _the_target(text: str, path: Sequence[str] | None, *, bare: bool = True) -> Target:
     targets = find_targets(text, path=path, bare=bare)
     if len(targets) > 1:
-        names = ", ".join(target.text for target in targets)
+        names = ", ".join(target.typed(target.model) for target in targets)
         raise TargetError(f"{text} has {len(targets)} models", hint=f"name one of them: {names}")
     return targets[0]
 
@@ -452,6 +502,7 @@ def analyze_text(
     static: bool,
     options: TraceOptions,
     exporting: Exporting | None = None,
+    assume: bool = True,
 ) -> Graph:
     if args != () or kwargs:
         raise InputError(
@@ -461,7 +512,9 @@ def analyze_text(
     from modgraph.source.inputs import parse_input
 
     specs = tuple(parse_input(given) for given in inputs)
-    return analyze_target(_the_target(text, path), specs=specs, options=options, static=static, exporting=exporting)
+    target = _the_target(text, path)
+    seek: Seek = "assumed" if assume else "found"
+    return analyze_target(target, specs=specs, options=options, static=static, exporting=exporting, seek=seek)
 
 
 def analyze_live(

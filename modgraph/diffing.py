@@ -248,6 +248,7 @@ class GraphFinder:
             watch=self.watch,
             cwd=cwd,
             together=self._together,
+            seek="none",  # two revisions are built alike
         )
         return Found(graph, methods_of(target, held_by_class(graph)))
 

@@ -83,6 +83,10 @@ class UnknownNameError(TargetError):
     """The file or module is there, and has nothing of that name."""
 
 
+class MissingArgumentsError(TargetError):
+    """What was named without arguments needs some, and nothing says which."""
+
+
 class InputError(ModgraphError):
     """An input of the model does not fit: names the input, and what `forward` accepts."""
 

@@ -55,6 +55,7 @@ def _analyzed(request: dict[str, Any], place: Path) -> dict[str, Any]:
         options=decode_options(request["options"]),
         static=request["static"],
         exporting=exporting,
+        seek="found",
     )
     notes, thumbnail = _write(graph, request, place / "files", () if exporting is None else exporting.files)
     state, reason = _state(graph, static=request["static"])

@@ -31,6 +31,7 @@ from modgraph.errors import (
     ConfigError,
     ExitStatus,
     Interrupted,
+    MissingArgumentsError,
     ModgraphError,
     TargetError,
     UnknownNameError,
@@ -80,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="1x3x224x224, ids=1x128:int64, flag=True (repeatable); default: example_inputs beside it, or inferred",
     )
     run.add_argument("--static", action="store_true", help="predict only: nothing runs, torch is not imported")
+    run.add_argument(
+        "--no-assume",
+        dest="assume",
+        action="store_false",
+        help="leave arguments unknown that nothing says",
+    )
     run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
     run.add_argument(
         "--device",
@@ -149,7 +156,7 @@ def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple
 
         of_it = find_targets(arguments.target)
         if len(of_it) > MAX_MODELS:
-            example = f"name others, as in {of_it[MAX_MODELS].text}"
+            example = f"name others, as in {of_it[MAX_MODELS].typed(of_it[MAX_MODELS].name)}"
             console.warning(f"{arguments.target} has {len(of_it):,} models: taking the first {MAX_MODELS}; {example}")
             return [of_it[:MAX_MODELS]], ExitStatus.PARTIAL
         return [of_it], ExitStatus.OK
@@ -184,17 +191,24 @@ class _Work:
         """The models of one target, each with the stem of its files."""
         status, before = ExitStatus.OK, self.n_written
         left_out: list[tuple[Target, TargetError]] = []
+        lacking: list[tuple[Target, str]] = []
         for target, stem in models:
             # What was found by looking through the file may not be there at run time, or be no model after all.
             doubted = left_out if target.discovered and len(models) > 1 else None
+            n_doubted = len(left_out)
             status = max(status, self._tried(target, stem, doubted))
             if status == ExitStatus.INTERRUPTED:
                 return status
+            if isinstance(left_out[-1][1] if len(left_out) > n_doubted else None, MissingArgumentsError):
+                lacking.append((target, stem))
+        if lacking and self.n_written == before:  # the predictions are better than nothing
+            left_out = [one for one in left_out if not isinstance(one[1], MissingArgumentsError)]
+            status = max(status, *(self._tried(target, stem, None) for target, stem in lacking))
         return max(status, _tell_left_out(left_out, self.console, beside=self.n_written - before))
 
     def _tried(self, target: Target, stem: str, doubted: list[tuple[Target, TargetError]] | None) -> ExitStatus:
         try:
-            return self.one(target, stem)
+            return self.one(target, stem, alone=doubted is None)
         except Interrupted as stop:
             return write_interrupted(stop.graph, self.where, self.arguments, self.console, stem=stem)
         except ModgraphError as error:
@@ -206,12 +220,21 @@ class _Work:
             self.console.error(error)
             return ExitStatus.FAILED
 
-    def one(self, target: Target, stem: str) -> ExitStatus:
-        """One model: its graph, its files, its summary."""
+    def one(self, target: Target, stem: str, *, alone: bool = True) -> ExitStatus:
+        """One model: its graph, its files, its summary.
+
+        Args:
+            alone: nothing else stands for it. Else it is not built with arguments that nothing says.
+
+        Raises:
+            MissingArgumentsError: it needs arguments that nothing says, and others are there.
+        """
         from modgraph.api import analyze_target, with_checkpoint
 
         arguments, console = self.arguments, self.console
-        _say_what_is_taken(target, console, static=arguments.static)
+        if target.doubtful and not arguments.static:
+            what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
+            console.note(f"note: {target.name}: {what}")
         with _warning_on(console), exporting_to(self.where, stem, self.onnx) as exporting:
             graph = analyze_target(
                 target,
@@ -221,13 +244,16 @@ class _Work:
                 watch=console.stage,
                 exporting=exporting,
                 together=self.together,
+                runs=not alone,
+                seek="assumed" if arguments.assume and alone else "found",
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files
             written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
-        if arguments.static:
-            _say_how_to_give_arguments(target, graph, console)
-        elif graph.predicted and not graph.traced:
+        _say_what_was_taken(target, graph, console, static=arguments.static)
+        if _say_how_to_give_arguments(target, graph, console, static=arguments.static):
+            pass
+        elif not arguments.static and graph.predicted and not graph.traced:
             console.note("help: the model was not built; --static tells what is predicted, and imports nothing")
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
@@ -254,37 +280,44 @@ def _warning_on(console: Console) -> Iterator[None]:
         yield
 
 
-def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> None:
+def _say_what_was_taken(target: Target, graph: Graph, console: Console, *, static: bool) -> None:
+    """In the place of a class that needs arguments, or for these; not where others were found than its file calls."""
     from modgraph.source.targets import SCRIPT
 
-    if target.note:
+    found = graph.model.arguments_from
+    of_file = found is None or (found.kind == "call" and found.file == target.relative_file)
+    if target.note and (of_file or target.line is None):
         console.note(f"note: {target.note}")
-    if target.caller is not None and static:
+    if target.caller is not None and static and of_file:
         caller = "the script itself" if target.caller == SCRIPT else f"{target.caller}()"
         console.note(f"note: {target.name} needs arguments: taking those with which {caller} calls it")
-    if target.doubtful and not static:
-        what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
-        console.note(f"note: {target.name}: {what}")
 
 
-def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console) -> None:
-    """The help that a run gives, once, where the constructor's arguments are what the prediction lacks."""
-    from modgraph.source.targets import NOT_GIVEN
+def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *, static: bool) -> bool:
+    """The help, once, where the constructor's arguments are what is lacking or assumed; whether they are."""
+    from modgraph.arguments.assumed import example_call
+    from modgraph.source.targets import NONE_KNOWN, NOT_GIVEN
 
-    name, place = target.name, target.place
-    lacking = f" {NOT_GIVEN} {name}("
-    if any(problem.stage == "predict" and lacking in problem.message for problem in graph.problems):
-        console.note(
-            f"help: give the arguments, modgraph analyze '{place}:{name}(...)' --static, or write a function without"
-            f" arguments that returns it, def build(): return {name}(...), and name that:"
-            f" modgraph analyze {place}:build --static"
-        )
+    name = target.name
+    found = graph.model.arguments_from
+    is_assumed = found is not None and bool(found.assumed)
+    is_lacking = any(f" {NOT_GIVEN} {name}(" in each.message or NONE_KNOWN in each.message for each in graph.problems)
+    if not is_assumed and (graph.traced or not is_lacking):
+        return False
+    alone = " --static" if static else ""
+    example = example_call(target)
+    giving = "" if example is None else f"give the arguments, modgraph analyze {target.typed(example)}{alone}, or "
+    console.note(
+        f"help: {giving}write a function without arguments that returns it, def build(): return {name}(...), and name"
+        f" that: modgraph analyze {target.typed('build')}{alone}"
+    )
+    return True
 
 
 def _check_against(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:
     """Raises ConfigError where a checkpoint is to be compared with several models."""
     if arguments.against is not None and len(targets) > 1:
-        names = ", ".join(target.text for target in targets)
+        names = ", ".join(target.typed(target.model) for target in targets)
         raise ConfigError(
             f"--against compares one model, and {arguments.target or '[tool.modgraph]'} has {len(targets)}",
             hint=f"name one of them: {names}",

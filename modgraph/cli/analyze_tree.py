@@ -29,7 +29,7 @@ def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--all",
         action="store_true",
-        help="each root model below TARGET (.), resumable, with an index",
+        help="each root model below TARGET (.), resumable, indexed",
     )
     group.add_argument("--jobs", type=count, metavar="N", help="at once; default: what cores and memory allow")
     group.add_argument("--retry", action="store_true", help="do again what failed")

@@ -7,6 +7,7 @@ from modgraph.export.labels import class_title, cut, cut_end, number_text, shape
 from modgraph.export.parts import Card, Frame, Item, Kind, Legend, State
 from modgraph.export.rows import parameters_text
 from modgraph.export.style import KINDS, STATES
+from modgraph.export.text_arguments import arguments_line
 from modgraph.export.text_checkpoint import checkpoint_headline
 from modgraph.export.text_stored import stored_title
 from modgraph.graph.focus import Focus
@@ -83,6 +84,8 @@ def _half(graph: Graph) -> str:
 
 def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> tuple[str, ...]:
     notes = []
+    if arguments := arguments_line(graph):
+        notes.append(cut_end(arguments, 120))
     shown = []
     if cut_at.depth < levels:
         shown.append(f"drawn to depth {cut_at.depth} of {levels}")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from modgraph.export.columns import cells, columns_of, name_column
 from modgraph.export.columns import check_columns as check_columns
 from modgraph.export.labels import shape_text
+from modgraph.export.text_arguments import arguments_rows
 from modgraph.export.text_checkpoint import checkpoint_text
 from modgraph.export.text_ranks import ranks_text
 from modgraph.export.text_run import cost_text, verification_text
@@ -69,6 +70,7 @@ def summary(
         _header(graph, " · ".join(filter(None, (seen, cut))), width, pen),
         table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
+        _arguments(graph, width, pen),
         _inputs(graph, width, pen),
         ranks_text(graph, width, pen),
         checkpoint_text(graph, width, pen),
@@ -156,6 +158,13 @@ def _shared(graph: Graph) -> str:
     named = [f"{path} is {first}" for path, first in pairs[:MAX_SHARED]]
     more = [f"{len(pairs) - MAX_SHARED} more"] if len(pairs) > MAX_SHARED else []
     return f"{', '.join([*named, *more])}; counted once" if pairs else ""
+
+
+def _arguments(graph: Graph, width: int, pen: Pen) -> list[str]:
+    lines: list[str] = []
+    for row in arguments_rows(graph):
+        lines += _entry("" if lines else "arguments", row, width, pen)
+    return lines
 
 
 def _inputs(graph: Graph, width: int, pen: Pen) -> list[str]:

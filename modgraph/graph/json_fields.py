@@ -11,6 +11,7 @@ from modgraph.graph.codec import Codec, Form, MisfitError
 from modgraph.graph.distributed import LocalShape, RankDifference, RankValue, Sharding
 from modgraph.graph.measures import CallCost, Difference, NotRepeated, Profile, Verification
 from modgraph.graph.model import (
+    ArgumentsFrom,
     BackwardRecord,
     BufferInfo,
     Call,
@@ -24,6 +25,7 @@ from modgraph.graph.model import (
     ModelInput,
     ModuleNode,
     Operation,
+    OtherArguments,
     ParameterInfo,
     Problem,
     Repeat,
@@ -54,7 +56,9 @@ KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "backward? ranks? world_size?",
+    "backward? ranks? world_size? arguments_from?",
+    ArgumentsFrom: "kind file line text assumed? others?",
+    OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
     "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks?",

@@ -249,6 +249,8 @@ class BackwardRecord:
     call: int | None = None
 
 
+NOT_BUILT = "the model cannot be built:"
+"""How the message of a problem begins of a constructor that is predicted to raise."""
 MAY_HIDE = "may hold further modules in"
 """In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
 
@@ -322,6 +324,32 @@ class ModelInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherArguments:
+    """A further call of the model's class, with other arguments."""
+
+    text: str
+    """What differs: "depth=12"."""
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentsFrom:
+    """Where the arguments of a constructor stand that the target does not give."""
+
+    kind: Literal["call", "default", "config", "assumed"]
+    """A call in source; the defaults of the configuration class that the constructor takes; their names alone."""
+    text: str = ""
+    """Short: "config=GPTConfig(n_layer=4, ...)"."""
+    file: str | None = None
+    """Of the call or class, relative to the directory from which the model's module is imported."""
+    line: int | None = None
+    assumed: tuple[str, ...] = ()
+    """Those whose values nothing says."""
+    others: tuple[OtherArguments, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """The model as a whole."""
 
@@ -345,6 +373,8 @@ class ModelInfo:
     """The processes that this graph tells of; none where it ran in one that is no part of a group."""
     world_size: int | None = None
     """Number of processes that the model ran in."""
+    arguments_from: ArgumentsFrom | None = None
+    """Where the constructor's arguments were found; None where the target gives them, or it needs none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

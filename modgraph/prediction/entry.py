@@ -18,13 +18,14 @@ from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import LimitError
 from modgraph.prediction.domain.loaded import NotWholeError
-from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, SetObject
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, SetObject
 from modgraph.prediction.domain.values import (
     OPEN,
     Address,
     BoundMethod,
     ClassValue,
     FunctionValue,
+    KnownClass,
     KnownFunction,
     ModuleReference,
     TupleValue,
@@ -40,7 +41,7 @@ from modgraph.source import kept_trees
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.reached import telling
 from modgraph.source.target_modules import module_of
-from modgraph.source.targets import NOT_GIVEN, Ref, Target
+from modgraph.source.targets import NOT_GIVEN, Built, Ref, Target, Unsaid
 
 EVERYTHING = sys.maxsize
 """Units of work: however many there are."""
@@ -249,9 +250,13 @@ def _no_such_name(source: SourceModule, name: str) -> UnknownNameError:
 
 
 def argument_value(machine: Interpreter, argument: Any) -> Value:
-    """The value of a literal or a Ref, also inside containers."""
+    """The value of a literal or a Ref, or of what was found, also inside containers."""
     if isinstance(argument, Value):
         return argument
+    if isinstance(argument, Unsaid):
+        return Unknown(argument.reason)
+    if isinstance(argument, Built):
+        return _built(machine, argument)
     if isinstance(argument, Ref):
         return machine.resolve(argument.name)
     if isinstance(argument, tuple):
@@ -265,6 +270,19 @@ def argument_value(machine: Interpreter, argument: Any) -> Value:
         entries = {argument_value(machine, key): argument_value(machine, item) for key, item in argument.items()}
         return machine.allocate(DictObject(entries))
     return text.from_python(machine, argument)
+
+
+def _built(machine: Interpreter, built: Built) -> Value:
+    function = machine.resolve(built.name)
+    positional = [argument_value(machine, each) for each in built.positional]
+    if built.attributes is None:
+        keywords = {name: argument_value(machine, each) for name, each in built.keywords}
+        return machine.invoke(function, Arguments("", tuple(positional), keywords))
+    attributes = {name: argument_value(machine, each) for name, each in built.attributes}
+    if isinstance(function, ClassValue) and machine.is_subclass(function, KnownClass("builtins.dict")):
+        entries = {pair.items[0]: pair.items[1] for pair in positional if isinstance(pair, TupleValue)}
+        return machine.allocate(DictObject(entries, cls=function, attributes=attributes))
+    return machine.allocate(InstanceObject(function, attributes))
 
 
 def not_given(

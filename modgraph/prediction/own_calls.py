@@ -23,11 +23,16 @@ def arguments_of_own_call(machine: Interpreter, source: SourceModule, cls: Class
     Args:
         caller: a function of the file that needs no arguments; or SCRIPT, for what runs where the file is the script.
     """
-    machine.awaited = cls
+
+    def reached(found: ClassValue, arguments: Arguments) -> None:
+        if found == cls:
+            raise ClassCalledError(arguments, machine.state)
+
+    machine.awaited = reached
     try:
         with machine.at_most(MAX_CALLER_WORK):
             if caller == SCRIPT:
-                _run_script_part(machine, source)
+                run_script_part(machine, source)
             else:
                 machine.call(machine.get_attribute(ModuleReference(source.name), caller))
     except ClassCalledError as called:
@@ -43,7 +48,8 @@ def arguments_of_own_call(machine: Interpreter, source: SourceModule, cls: Class
     return None
 
 
-def _run_script_part(machine: Interpreter, source: SourceModule) -> None:
+def run_script_part(machine: Interpreter, source: SourceModule) -> None:
+    """Interprets what stands below `if __name__ == "__main__":`."""
     environment = machine.allocate(EnvironmentObject())
     for statement in source.index.body:
         node = _script_part(source, statement)

@@ -64,6 +64,14 @@ def calls_with_values(calls: Iterable[Written]) -> Iterator[Arguments]:
     yield from filter(None, (_known(scope, call) for scope, call in calls))
 
 
+def calls_at_lines(calls: Iterable[Written]) -> Iterator[tuple[Arguments, int]]:
+    """The same, each with the line on which the call begins."""
+    for scope, call in calls:
+        found = _known(scope, call)
+        if found is not None:
+            yield found, call.lineno
+
+
 def _known(scope: _Scope, call: ast.Call) -> Arguments | None:
     try:
         return scope.arguments(call)

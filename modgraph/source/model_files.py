@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from modgraph.names import last_name
 from modgraph.source.bases import BaseResolver, pairs
-from modgraph.source.call_arguments import Arguments, Written, calls_with_values, written_calls
+from modgraph.source.call_arguments import Arguments, Written, calls_at_lines, written_calls
 from modgraph.source.dotted_names import dotted
 from modgraph.source.file_classes import FileClasses
 from modgraph.source.modules import ModuleFinder, SourceModule
@@ -320,7 +320,11 @@ class ModelFile(FileClasses):
 
     def known_call(self, name: str) -> Arguments | None:
         """Arguments of the first call of the class in the file, outside its classes, of which all are known."""
-        return next(calls_with_values(self._calls.get(name, ())), None)
+        return next((found for found, _ in self.known_calls(name)), None)
+
+    def known_calls(self, name: str) -> Iterator[tuple[Arguments, int]]:
+        """Arguments and lines of all of them."""
+        return calls_at_lines(self._calls.get(name, ()))
 
     @cached_property
     def _calls(self) -> dict[str, list[Written]]:

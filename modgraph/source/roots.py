@@ -76,7 +76,9 @@ def roots_in(file: ModelFile, target: Target, finder: ModuleFinder) -> tuple[Tar
     if not any(file.is_buildable(root) for root in roots):
         roots += [replace(target.named(name), doubtful=True) for name in file.open_instances()]
     if not roots:
-        raise TargetError(f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder))
+        raise TargetError(
+            f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder, target)
+        )
     return tuple(replace(root, discovered=True) for root in roots)
 
 
@@ -84,16 +86,22 @@ def as_its_file_builds_it(target: Target) -> Target:
     """The target; of a class that needs arguments, named without any, the way in which its file builds it."""
     if target.called:
         return target
+    found = file_of(target)
+    return target if found is None else _buildable(target, target.name, found[0])
+
+
+def file_of(target: Target) -> tuple[ModelFile, ModuleFinder] | None:
+    """The parsed file in which a target's class stands, and what finds its imports; None where it is no class of it."""
     finder = finder_for(target.search_path, target.home)
     module = find_source(target, finder)
     try:
         definition = module.index.definitions.get(target.name) if module is not None else None
     except SourceError:  # said where it is predicted; there, the stack is deeper too
-        return target
+        return None
     if module is None or definition is None or definition.kind != "class":
-        return target
+        return None
     file = _kept_file(module, finder)
-    return _buildable(target, target.name, file) if target.name in file.classes else target
+    return (file, finder) if target.name in file.classes else None
 
 
 _MAX_KEPT = 4
@@ -170,9 +178,10 @@ def as_file_builds(target: Target, name: str, file: ModelFile) -> Target:
     if factories:
         others = f"; others: {_listed(factories[1:])}" if factories[1:] else ""
         return replace(target.named(factories[0]), note=f"{name} needs arguments: taking {factories[0]}(){others}")
-    known = file.known_call(name)
+    known = next(file.known_calls(name), None)
     if known is not None:
-        found = target.named(name, *known, called=True)
+        (positional, keywords), line = known
+        found = replace(target.named(name, positional, keywords, called=True), line=line)
         return replace(found, note=f"{name} needs arguments: taking those of a call in the file, {found.text}")
     return replace(target.named(name), caller=file.caller_of(name))
 
@@ -183,7 +192,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMED]) + more
 
 
-def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
+def _what_is_there(file: ModelFile, finder: ModuleFinder, target: Target) -> str:
     if (unknown := file.unknown_base()) is not None:
         name, base = unknown
         first = base.partition(".")[0]
@@ -191,12 +200,12 @@ def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
             return f"{base} is the base of class {name}, and the file binds no {first!r}: is an import missing?"
         return (
             f"nothing is known of {base}, a base of class {name}: if it is installed beside modgraph and is an"
-            f" nn.Module, name the class: {file.module.file}:{name}"
+            f" nn.Module, name the class: {target.typed(name)}"
         )
     handed_on = file.handed_on()
     if handed_on:
         shown = _listed(handed_on)
-        return f"it hands on {shown} from another file: name one of them, as in {file.module.file}:{handed_on[0]}"
+        return f"it hands on {shown} from another file: name one of them, as in {target.typed(handed_on[0])}"
     beside = file.files_beside(finder)
     if beside and not file.classes:
         return f"it imports files that have some: {', '.join(beside[:6])}"

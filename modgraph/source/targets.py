@@ -6,6 +6,7 @@ import ast
 import difflib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from modgraph.doors.borders import PYTHON_FILES, Border
 from modgraph.doors.printing import control_in
 from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
+from modgraph.names import last_name
 from modgraph.source.dotted_names import dotted
 from modgraph.source.kinds import CONFIG_FILE, FORMS, kind_of
 from modgraph.source.model_folders import MODULE, config_in, read_folder
@@ -33,8 +35,40 @@ class Ref:
         return self.name
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a class gives, as an argument of a target that was found in source: called, or filled without a call."""
+
+    name: str
+    """Import path of the class, or of another callable."""
+    positional: tuple[Any, ...] = ()
+    """Arguments of the call; of a dict that is filled its pairs."""
+    keywords: tuple[tuple[str, Any], ...] = ()
+    attributes: tuple[tuple[str, Any], ...] | None = None
+    """Of an instance whose `__init__` is not run, as it was run where it was found; `Unsaid` where one is not known.
+    None of one that is called."""
+
+    def __repr__(self) -> str:
+        parts = [repr(value) for value in self.positional]
+        parts += [f"{name}={value!r}" for name, value in (*self.keywords, *(self.attributes or ()))]
+        return f"{last_name(self.name)}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """An attribute of something `Built` that the source does not say."""
+
+    reason: str
+
+    def __repr__(self) -> str:
+        return "..."
+
+
 NOT_GIVEN = "is not given:"
 """What a prediction says of an argument that a target leaves out, behind the argument and before the signature."""
+
+NONE_KNOWN = "needs arguments, and none are known"
+"""What a trace says of a class that is named without arguments, behind its signature."""
 
 SCRIPT = "__main__"
 """What stands below `if __name__ == "__main__":`, as a `Target.caller`."""
@@ -51,7 +85,8 @@ class Target:
     name: str
     """Its name in that module, dotted for a nested class: "Net"; "" where the target named a file alone."""
     arguments: tuple[Any, ...] = ()
-    """Positional arguments: literals (also nested in lists, tuples, dicts and sets) and `Ref`s."""
+    """Positional arguments: literals (also nested in lists, tuples, dicts and sets), `Ref`s, and `Built` that were
+    found."""
     keywords: tuple[tuple[str, Any], ...] = ()
     called: bool = False
     """Parentheses were written, so a function or class is meant to be called with just these arguments."""
@@ -72,11 +107,22 @@ class Target:
     """The source of its module, where that is not what `file` holds: lines that build what a configuration says."""
     doubtful: bool = False
     """The text of its file does not say whether it is an `nn.Module`."""
+    line: int | None = None
+    """Of the call in its file whose arguments it has."""
+    written: str | None = None
+    """The file or module as the user wrote it, from where he stands."""
 
     @property
     def place(self) -> str:
         """The file or module, as written in front of the colon: "model.py"."""
         return self.text.partition(":")[0] if self.file is None else self.relative_file
+
+    def typed(self, model: str = "") -> str:
+        """What names another model of the same file or module on a command line, quoted for a shell."""
+        place = self.written
+        if place is None:
+            place = self.place if self.file is None else os.path.relpath(self.file)
+        return _quoted(f"{place}:{model}" if model else place)
 
     @property
     def home(self) -> str | None:
@@ -115,7 +161,13 @@ class Target:
             root=self.root,
             search_path=self.search_path,
             code=self.code,
+            written=self.written,
         )
+
+
+def _quoted(text: str) -> str:
+    """For a shell, in the quotation marks that are not in it where that does."""
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!\n') else shlex.quote(text)
 
 
 def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, Any]], *, called: bool) -> str:
@@ -128,7 +180,7 @@ def written(name: str, arguments: Sequence[Any], keywords: Iterable[tuple[str, A
 
 def references_in(value: object) -> Iterator[str]:
     """Import paths of the classes and functions among arguments."""
-    if isinstance(value, Ref):
+    if isinstance(value, Ref | Built):
         yield value.name
     elif isinstance(value, dict):
         for key, item in value.items():
@@ -172,7 +224,7 @@ def parse_target(
     if border is None and (config := config_in(asked)) is not None:
         return _of_config(config, text, search)
     if match:
-        base = file_target(match["file"], search, cwd, border)
+        base = replace(file_target(match["file"], search, cwd, border), written=match["file"])
     elif text and _is(Path.is_dir, asked):
         raise TargetError(f"{text} is a directory, not a Python file", hint=_files_in(asked, text))
     elif text and _is(Path.is_file, cwd / name):
@@ -315,7 +367,7 @@ def import_name(file: Path) -> tuple[Path, str]:
 def _files_in(directory: Path, name: str) -> str:
     files = sorted(entry.name for entry in directory.glob("*.py") if os.path.isfile(entry))[:5]
     if not files:
-        return f"name a file, or take all models below: modgraph analyze --all {name}"
+        return f"name a file, or take all models below: modgraph analyze --all {shlex.quote(name)}"
     return "name a file in it: " + ", ".join(f"{name.rstrip('/')}/{file}" for file in files)
 
 

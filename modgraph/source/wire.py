@@ -13,7 +13,7 @@ from typing import Any
 
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
-from modgraph.source.targets import Ref, Target
+from modgraph.source.targets import Built, Ref, Target, Unsaid
 
 
 def encode(value: Any) -> Any:
@@ -75,6 +75,13 @@ _TAGGED: tuple[tuple[str, type[Any], Callable[[Any], Any], Callable[[Any], Any]]
     ("$bytes", bytes, bytes.hex, bytes.fromhex),
     ("$complex", complex, lambda value: [encode(value.real), encode(value.imag)], lambda c: complex(*map(decode, c))),
     ("$ref", Ref, lambda value: value.name, Ref),
+    (
+        "$built",
+        Built,
+        lambda value: [value.name, *(encode(part) for part in (value.positional, value.keywords, value.attributes))],
+        lambda content: Built(content[0], *map(decode, content[1:])),
+    ),
+    ("$unsaid", Unsaid, lambda value: value.reason, Unsaid),
     ("$path", Path, str, Path),
     ("$ellipsis", type(...), lambda _: None, lambda _: ...),
 )

@@ -21,15 +21,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.errors import ModgraphError, TargetError, TraceError, UnknownNameError
+from modgraph.errors import MissingArgumentsError, ModgraphError, TargetError, TraceError, UnknownNameError
 from modgraph.graph.model import ModelInfo
 from modgraph.names import last_name
 from modgraph.options import TraceOptions
-from modgraph.source.targets import Ref, Target
+from modgraph.source.targets import NONE_KNOWN, Target
 from modgraph.tracing import fake
 from modgraph.tracing.failures import is_interruption, trace_error
 from modgraph.tracing.importing import import_target
 from modgraph.tracing.sharding import user_class
+from modgraph.tracing.target_arguments import resolve
 
 EXAMPLE_NAME = "example_inputs"
 
@@ -164,8 +165,9 @@ def instantiate(found: Any, target: Target) -> nn.Module:
         )
     if isinstance(found, type) and not issubclass(found, nn.Module):
         raise TargetError(f"class {target.name} in {target.place} is not an nn.Module", file=_file_of(target))
-    args = [resolve(argument) for argument in target.arguments]
-    kwargs = {name: resolve(argument) for name, argument in target.keywords}
+    with foreign_code(f"the arguments of {target.name}"):
+        args = [resolve(argument) for argument in target.arguments]
+        kwargs = {name: resolve(argument) for name, argument in target.keywords}
     check_signature(found, args, kwargs, target)
     with foreign_code(f"{target.name}()"):
         made = found(*args, **kwargs)
@@ -200,46 +202,14 @@ def foreign_code(doing: str) -> Iterator[None]:
         raise trace_error(error, doing) from error
 
 
-def resolve(argument: Any) -> Any:
-    """`argument` with every `Ref` in it replaced by what it names.
-
-    Raises:
-        TargetError: nothing has that import path.
-    """
-    if isinstance(argument, Ref):
-        return _import_object(argument.name)
-    if isinstance(argument, list | tuple | set | frozenset):
-        return type(argument)(resolve(item) for item in argument)
-    if isinstance(argument, dict):
-        return {resolve(key): resolve(value) for key, value in argument.items()}
-    return argument
-
-
-def _import_object(name: str) -> Any:
-    import importlib
-
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            found: Any = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        try:
-            for part in parts[length:]:
-                found = getattr(found, part)
-        except AttributeError:
-            break
-        return found
-    raise TargetError(f"the argument {name} cannot be found", hint="write a class as its import path: torch.nn.ReLU")
-
-
 def check_signature(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], target: Target
 ) -> None:
     """Nothing, if the arguments fit.
 
     Raises:
-        TargetError: with the signature, and a command that fits it.
+        MissingArgumentsError: none are given, and some are needed; with the signature, and a command that fits it.
+        TargetError: the same of arguments that do not fit.
     """
     try:
         signature = inspect.signature(function)
@@ -250,8 +220,11 @@ def check_signature(
     except TypeError as error:
         shown = _signature_text(signature)
         name, place = target.name, target.place
-        raise TargetError(
-            f"{name}{shown} in {place} cannot be called like that: {error}",
+        wants = not (target.called or args or kwargs)
+        kind = MissingArgumentsError if wants else TargetError
+        refused = NONE_KNOWN if wants else "cannot be called like that"
+        raise kind(
+            f"{name}{shown} in {place} {refused}: {error}",
             file=_file_of(target),
             hint=_how_to_call(signature, args, kwargs, target),
         ) from None
@@ -259,17 +232,17 @@ def check_signature(
 
 def _how_to_call(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any], target: Target) -> str:
     """A command that fits the signature; where no value can be told for an argument, what to do instead."""
-    name, place = target.name, target.place
+    name = target.name
     near, known = _other_names(signature, kwargs)
     if near:
         return f"did you mean {near}=?"
     fitting = _fitting(signature, args, kwargs)
     if fitting is not None:
         doing = f"its arguments are {', '.join(known)}" if known else "give its arguments"
-        return f"{doing}, as in: modgraph analyze '{place}:{name}({fitting})'"
+        return f"{doing}, as in: modgraph analyze {target.typed(f'{name}({fitting})')}"
     return (
         f"write a function without arguments that returns it, def build(): return {name}(...),"
-        f" and name that: modgraph analyze {place}:build"
+        f" and name that: modgraph analyze {target.typed('build')}"
     )
 
 

@@ -83,7 +83,11 @@ ALLOWED = {
     ("tracing/importing.py", "_import_file", "importlib.util.module_from_spec"): "the target: in a trace",
     ("tracing/importing.py", "_import_file", ".exec_module"): "the target: in a trace",
     ("tracing/importing.py", "", "importlib.machinery.SourceFileLoader"): "the same of a notebook or a configuration",
-    ("tracing/loading.py", "_import_object", "importlib.import_module"): "a class that the target names: in a trace",
+    (
+        "tracing/target_arguments.py",
+        "_import_object",
+        "importlib.import_module",
+    ): "a class that the target names: in a trace",
     ("tracing/checkpoints.py", "_load", "torch.load"): "weights_only=True",
     ("tracing/process_settings.py", "", "importlib.import_module"): "names written out, of what a run may set",
     # Processes.

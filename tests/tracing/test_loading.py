@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -113,7 +114,7 @@ def test_a_nested_class_is_found_by_its_dotted_name(tmp_path: Path) -> None:
         ("net(3)", "is an instance", ""),
         ("build_nothing", "returned a dict", "name a class"),
         ("Net(colour=1)", "'colour'", "modgraph analyze 'model.py:Net()'"),
-        ("Needs", "missing a required argument: 'depth'", "'model.py:Needs(depth=1, name='...', rate=0.1)'"),
+        ("Needs", "missing a required argument: 'depth'", "\"model.py:Needs(depth=1, name='...', rate=0.1)\""),
         ("Net(act=torch.nn.NoSuchLayer)", "torch.nn.NoSuchLayer", "import path"),
     ],
 )
@@ -131,7 +132,7 @@ def test_the_command_in_the_hint_works(tmp_path: Path) -> None:
     with pytest.raises(TargetError) as caught:
         load(tmp_path, "model.py:Needs")
     assert caught.value.hint is not None
-    command = caught.value.hint.partition("modgraph analyze '")[2][:-1]
+    (command,) = shlex.split(caught.value.hint.partition("modgraph analyze ")[2])
     assert load(tmp_path, command).info.class_name == "model.Needs"
 
 

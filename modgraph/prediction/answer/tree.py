@@ -15,6 +15,7 @@ from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
     MAY_HIDE,
+    NOT_BUILT,
     BufferInfo,
     Graph,
     ModelInfo,
@@ -366,7 +367,7 @@ class _Tree:
             )
         failure = self.prediction.failure
         if name == OPEN and not parent and entry.value == failure and failure.reason.startswith("raises "):
-            self._problem(f"the model cannot be built: {failure.reason}", parent, entry.value)
+            self._problem(f"{NOT_BUILT} {failure.reason}", parent, entry.value)
         elif name == OPEN:
             self._problem(f"{_shown(parent)} may have further children: {entry.value.reason}", parent, entry.value)
         else:

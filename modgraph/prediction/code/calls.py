@@ -20,7 +20,7 @@ from modgraph.prediction.code import (
 from modgraph.prediction.domain import endings, registry
 from modgraph.prediction.domain.calling import Arguments, FirstArguments, MoreArgumentsError, Raised
 from modgraph.prediction.domain.definitions import FunctionDefinition
-from modgraph.prediction.domain.frames import ClassCalledError, EnoughError, Frame, Outcome
+from modgraph.prediction.domain.frames import EnoughError, Frame, Outcome
 from modgraph.prediction.domain.limits import (
     MAX_CALL_DEPTH,
     MAX_UNDECIDED_DEPTH,
@@ -354,8 +354,8 @@ def _run(machine: Machine, frame: Frame, definition: FunctionDefinition) -> Valu
 
 
 def _class(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
-    if machine.awaited == cls:
-        raise ClassCalledError(arguments, machine.state)
+    if machine.awaited is not None:
+        machine.awaited(cls, arguments)
     return several.decided(machine, (cls,), lambda: _made(machine, cls, arguments), ("__new__", "__call__"))
 
 

@@ -60,6 +60,11 @@ def define_function(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> 
     return decorate(machine, frame, node.decorators, value)
 
 
+def define_undecorated(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> FunctionValue:
+    """The function of a `def` statement itself, whatever its decorators make of it."""
+    return _function_value(machine, frame, node, node.name)
+
+
 def define_lambda(machine: Machine, frame: Frame, node: nodes.Lambda) -> Value:
     return _function_value(machine, frame, node, "<lambda>")
 

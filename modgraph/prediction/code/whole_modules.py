@@ -55,14 +55,14 @@ def begin(machine: Machine, source: SourceModule) -> None:
     Raises:
         NotWholeError: it cannot be executed to its end.
     """
-    if machine.modules.is_lazy or machine.modules.roots != [source.name] or not _is_of_project(source):
+    if machine.modules.is_lazy or machine.modules.roots != [source.name] or not is_of_project(source):
         return
     imported = machine.imported_with(source.name)
     if imported.incomplete is not None:
         raise NotWholeError(imported.incomplete)
     if imported.large:
         raise NotWholeError(f"{', '.join(imported.large)} is large")
-    if sum(len(each.text) for each in imported.modules.values() if _is_of_project(each)) > MAX_FOLLOWED_TEXT:
+    if sum(len(each.text) for each in imported.modules.values() if is_of_project(each)) > MAX_FOLLOWED_TEXT:
         raise NotWholeError(f"{top_of(source.name)} has more than {MAX_FOLLOWED_TEXT} characters")
     machine.modules.is_executing = True
     try:
@@ -101,11 +101,12 @@ def require(machine: Machine, module: str, attribute: str | None = None) -> None
         if machine.modules.is_lazy or path_imports.is_imported(machine, name):
             continue
         source = machine.finder.source(name)
-        if source is not None and _is_of_project(source):
+        if source is not None and is_of_project(source):
             _execute(machine, source)
 
 
-def _is_of_project(source: SourceModule) -> bool:
+def is_of_project(source: SourceModule) -> bool:
+    """It is the user's: no installed package, not of the standard library, and none that stands for torch."""
     return not is_installed(source) and not _is_bundled(source.path) and not standard_sources.is_standard(source)
 
 
@@ -408,7 +409,7 @@ def _is_of_installed(machine: Machine, source: SourceModule, name: str) -> bool:
     for each in imports:
         module = source.absolute(each.module, each.level)
         found = machine.finder.source(module)
-        if each.level or each.attribute == "*" or (found is not None and _is_of_project(found)):
+        if each.level or each.attribute == "*" or (found is not None and is_of_project(found)):
             return False
     return bool(imports)
 

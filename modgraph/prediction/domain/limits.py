@@ -97,6 +97,9 @@ MAX_EXECUTED_WORK = 1_500_000
 MAX_CALLER_WORK = 5_000_000
 """Those that may go into finding the call by which a file builds its model itself."""
 
+MAX_ELSEWHERE_WORK = 3_000_000
+"""Those that may go into following one file of the project to the call by which it builds a model."""
+
 MAX_TREE_WORK = 2_000_000
 """Units besides, for making the graph of what is there, however it ended."""
 

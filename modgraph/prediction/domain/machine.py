@@ -55,8 +55,11 @@ class Machine(Budget):
         """Classes whose metaclasses are running."""
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
-        self.awaited: ClassValue | None = None
-        """A call of this class ends the interpretation; see `own_calls.py`."""
+        self.awaited: Callable[[ClassValue, Arguments], None] | None = None
+        """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
+        self.data_of: Callable[[str], str | None] | None = None
+        """The text of a data file by the path that a script gives it; None where files are not read, which is anywhere
+        but where arguments are looked for (`calls_elsewhere.py`)."""
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False

@@ -28,7 +28,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.stdlib import mappings, sorting
+from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import several
 from modgraph.prediction.python import hashing, unordered
@@ -264,6 +264,8 @@ def outside(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
     if name == "input":
         return number_unknown(machine, "depends on input()")
+    if name == "open" and (opened := opened_files.opened(machine, arguments)) is not None:
+        return opened
     return machine.unknown(f"depends on {name}()")
 
 

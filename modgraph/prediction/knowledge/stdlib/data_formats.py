@@ -19,6 +19,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import alias, known_class, models
 from modgraph.prediction.domain.values import NONE, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.knowledge.stdlib.opened_files import text_of
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers, work
 from modgraph.prediction.python.plain import number_unknown, room_of_plain
 from modgraph.source.reached import Reached
@@ -84,8 +85,17 @@ def _read(machine: Machine, given: Value, what: str, parse: Callable[[Any], Any]
     return _Lifted(machine, hook).value(found)
 
 
+_PARSERS: dict[str, Callable[[Any], Any]] = {"JSON": json.loads, "TOML": read_toml}
+
+
 def _from_file(machine: Machine, arguments: Arguments, what: str) -> Value:
     stream = arguments.positional[0] if arguments.positional else NONE
+    text = text_of(machine, stream)
+    if text is not stream and what in _PARSERS and not arguments.keywords and len(arguments.positional) == 1:
+        try:
+            return _read(machine, text, what, _PARSERS[what])
+        except ValueError as error:
+            return machine.unknown(f"a {what} file is not read: {error}")
     cause = stream if isinstance(stream, Unknown) else NONE
     return machine.unknown(f"{what} is read from a file, and files are not read", cause)
 
@@ -147,7 +157,7 @@ _OWN_RULES = ("implicit_resolver", "add_constructor", "add_multi_constructor", "
 
 @models("yaml.safe_load", "yaml.full_load", "yaml.unsafe_load", "yaml.load")
 def yaml_text(arguments: Arguments, machine: Machine) -> Value:
-    given = arguments.get(0, "stream", NONE)
+    given = text_of(machine, arguments.get(0, "stream", NONE))
     loader = arguments.get(1, "Loader", NONE)
     if not isinstance(given, Constant):
         return _from_file(machine, arguments, "YAML")

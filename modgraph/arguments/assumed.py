@@ -1,0 +1,91 @@
+"""Values for parameters whose meaning is plain from their names: for a picture of a model that nothing else can build.
+
+They are nobody's, and are marked so wherever they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from modgraph.arguments.constructor import Constructor, constructor_of
+from modgraph.source.targets import Target, written
+
+_BY_VALUE: tuple[tuple[Any, str], ...] = (
+    (3, "in_channels in_ch in_chans inchannels in_channel input_channels input_channel n_channels num_channels channels"
+        " image_channels img_channels nc input_nc output_nc num_input_channels c_in ch_in n_chan"),
+    (8, "out_channels out_ch outchannels out_channel output_channels c_out ch_out"),
+    (10, "num_classes n_classes nb_classes num_class n_class class_num classes nclass nclasses num_labels n_labels"
+         " num_outputs out_features output_dim output_size out_dim dim_out d_out n_out n_outputs n_output"),
+    (64, "hidden_size hidden_dim hidden_dims hid_dim hidden hidden_channels n_hidden d_hid hidden_units d_model dim"
+         " model_dim embed_dim embedding_dim embed_size emb_dim emb_size embedding_size n_embd d_embed width features"
+         " num_features n_features channels_base base_channels ngf ndf latent_dim z_dim nz input_size input_dim"
+         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp"),
+    (1000, "vocab_size n_vocab vocab_len vocab ntoken ntokens num_tokens n_tokens num_embeddings src_vocab_size"
+           " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab dict_size"),
+    (4, "num_heads n_heads heads n_head nhead nheads num_head num_attention_heads attention_heads state_dim state_size"
+        " obs_dim action_dim action_size n_actions num_actions"),
+    (2, "num_layers n_layers n_layer nlayers layers num_layer depth num_blocks n_blocks num_hidden_layers"
+        " num_encoder_layers num_decoder_layers"),
+    (128, "d_ff ff_dim dim_ff mlp_dim dim_feedforward d_inner ffn_dim intermediate_size hidden_ff max_len max_length"
+          " max_seq_len max_seq_length seq_len seq_length sequence_length block_size context_length context_size"
+          " context_len max_position_embeddings"),
+    (16, "head_dim dim_head d_k d_v patch_size reduction growth_rate"),
+    (224, "image_size img_size input_resolution"),
+    (0.1, "dropout drop_rate dropout_rate dropout_prob p_drop drop_prob drop dropout_p attn_drop"),
+    (3, "kernel_size ksize"),
+    (1, "stride padding dilation groups"),
+    (0, "pad_idx padding_idx src_pad_idx trg_pad_idx tgt_pad_idx pad_token_id"),
+)  # fmt: skip
+ASSUMED: dict[str, Any] = {name: value for value, names in _BY_VALUE for name in names.split()}
+"""By the name of a parameter: sizes that fit each other where they meet, and are small."""
+
+
+def assumed_values(constructor: Constructor, known: frozenset[str] = frozenset()) -> dict[str, Any] | None:
+    """A value for each parameter that needs one; None where the name of one says nothing.
+
+    Args:
+        known: parameters that have a value already.
+    """
+    found: dict[str, Any] = {}
+    for parameter in constructor.required:
+        if parameter.arg in known:
+            continue
+        value = _suggested(parameter)
+        if value is None:
+            return None
+        found[parameter.arg] = value
+    return found
+
+
+_SAMPLES = {"int": 1, "float": 0.1, "bool": True, "str": "..."}
+"""By annotation: what such a parameter may be given."""
+
+
+def example_call(target: Target) -> str | None:
+    """A call of a target's class as one could write it: "Net(width=64)"; None where neither the name nor the annotation
+    of a parameter says what it may be given."""
+    constructor = constructor_of(target)
+    found: dict[str, Any] = {}
+    for parameter in constructor.required if constructor is not None else ():
+        value = _suggested(parameter)
+        if value is None:
+            value = None if parameter.annotation is None else _SAMPLES.get(ast.unparse(parameter.annotation))
+        if value is None:
+            return None
+        found[parameter.arg] = value
+    return written(target.name, (), found.items(), called=True) if found else None
+
+
+def _suggested(parameter: ast.arg) -> Any:
+    """The value that the name suggests, and the annotation takes; None where there is none."""
+    value = ASSUMED.get(parameter.arg.lower())
+    return None if value is None or not _fits(parameter.annotation, value) else value
+
+
+def _fits(annotation: ast.expr | None, value: Any) -> bool:
+    """The annotation, if there is one, takes a number."""
+    if annotation is None:
+        return True
+    text = ast.unparse(annotation)
+    return type(value).__name__ in text or "float" in text or text in ("Any", "Union")

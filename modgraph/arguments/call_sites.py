@@ -1,0 +1,92 @@
+"""Where a file calls a class: the functions in which the calls stand, and whether it has a part for the script."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from modgraph.names import last_name
+from modgraph.source.dotted_names import dotted
+from modgraph.source.syntax import FunctionNode, callable_bare, main_test
+
+MAX_SCOPES = 6
+"""Functions of one file that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSites:
+    """The calls of one class in one file."""
+
+    scopes: tuple[str, ...]
+    """Qualified names of the outermost functions in which they stand, those first that call these and need no
+    arguments; methods too."""
+    in_script: bool
+    """The file has a part for the script."""
+    lines: tuple[int, ...]
+
+
+def call_sites(tree: ast.Module, name: str) -> CallSites | None:
+    """The calls of the class of that name; None where there are none."""
+    names = _names_of(tree, last_name(name))
+    scopes: dict[str, None] = {}
+    lines: list[int] = []
+    bodies = dict(_functions(tree.body))
+    called_in = {scope: _called(node) for scope, node in bodies.items()}
+    for scope, called in called_in.items():
+        found = [line for each, line in called if last_name(each) in names]
+        lines += found
+        if found:
+            scopes[scope] = None
+    outside = [line for each, line in _called_outside(tree) if last_name(each) in names]
+    if not scopes and not outside:
+        return None
+    callers = [
+        scope
+        for scope, called in called_in.items()
+        if scope not in scopes
+        and isinstance(bodies[scope], FunctionNode)
+        and callable_bare(bodies[scope])
+        and any(last_name(each) in map(last_name, scopes) for each, _ in called)
+    ]
+    in_script = any(main_test(statement) for statement in tree.body)
+    ordered = [*callers, *sorted(scopes, key=lambda scope: not callable_bare(bodies[scope], bound="." in scope))]
+    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(sorted({*lines, *outside})))
+
+
+def _names_of(tree: ast.Module, name: str) -> set[str]:
+    """The class's own name, and those under which it is imported."""
+    found = {name}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found.update(each.asname for each in node.names if each.name == name and each.asname)
+    return found
+
+
+def _functions(body: Iterable[ast.stmt], outer: str = "") -> Iterable[tuple[str, FunctionNode]]:
+    """The outermost functions, and the methods of classes, by qualified name."""
+    for statement in body:
+        if isinstance(statement, FunctionNode):
+            yield f"{outer}{statement.name}", statement
+        elif isinstance(statement, ast.ClassDef):
+            yield from _functions(statement.body, f"{outer}{statement.name}.")
+
+
+def _called(node: ast.AST) -> list[tuple[str, int]]:
+    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    named = ((dotted(call.func), call) for call in calls)
+    return [(name, call.lineno) for name, call in named if name is not None]
+
+
+def _called_outside(tree: ast.Module) -> list[tuple[str, int]]:
+    """Calls outside of functions and classes."""
+    found: list[tuple[str, int]] = []
+    pending: list[ast.AST] = [*tree.body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            continue
+        if isinstance(node, ast.Call) and (name := dotted(node.func)) is not None:
+            found.append((name, node.lineno))
+        pending.extend(ast.iter_child_nodes(node))
+    return found

@@ -1,0 +1,138 @@
+"""The ways to build a class that needs arguments, in the order in which they count, each with where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from modgraph.arguments.annotated import config_classes
+from modgraph.arguments.assumed import assumed_values
+from modgraph.arguments.calls_in_file import calls_in_file
+from modgraph.arguments.calls_in_project import calls_in_project
+from modgraph.arguments.constructor import Constructor, constructor_of
+from modgraph.graph.model import ArgumentsFrom, OtherArguments
+from modgraph.prediction.calls_elsewhere import ReachedCall
+from modgraph.source.targets import Built, Target
+
+MAX_SHOWN = 160
+"""Characters of arguments that are shown."""
+MAX_OTHERS = 3
+"""Further calls that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A target with arguments, and where they were found."""
+
+    target: Target
+    origin: ArgumentsFrom
+    arguments: Mapping[str, Any]
+    """By parameter name."""
+
+    def beside(self, others: tuple[Candidate, ...]) -> ArgumentsFrom:
+        """Its origin, with the calls among the others that give something else."""
+        told: list[OtherArguments] = []
+        for other in others:
+            text = ", ".join(_differing(self.arguments, other.arguments))
+            place = other.origin
+            if other is not self and place.kind == "call" and text and place.file and place.line:
+                told.append(OtherArguments(text=_cut(text), file=place.file, line=place.line))
+        return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
+
+
+def candidates(target: Target, *, assume: bool = True) -> tuple[Candidate, ...]:
+    """The ways to build the class of a target that needs arguments and gives none; () of any other target.
+
+    Args:
+        assume: values that the names of parameters suggest count too, as the last.
+    """
+    if target.called and target.line is None:  # the user says them
+        return ()
+    constructor = constructor_of(target)
+    if constructor is None or not constructor.required:
+        return ()
+    found: list[Candidate] = []
+    seen: set[str] = set()
+    for each in _found(constructor):
+        key = repr(sorted(each.arguments.items()))
+        if key not in seen:
+            seen.add(key)
+            found.append(each)
+    if assume and (last := _assumed(constructor)) is not None:
+        found.append(last)
+    return tuple(found)
+
+
+def _found(constructor: Constructor) -> Iterator[Candidate]:
+    if (config := _of_config(constructor)) is not None:
+        yield config
+    for calls in (calls_in_file, calls_in_project):
+        for call in calls(constructor):
+            candidate = _of_call(constructor, call)
+            if candidate is not None:
+                yield candidate
+
+
+def _of_config(constructor: Constructor) -> Candidate | None:
+    """With the defaults of configuration classes for all that it needs."""
+    classes = config_classes(constructor)
+    if set(classes) != {each.arg for each in constructor.required}:
+        return None
+    first = next(iter(classes.values()))
+    given = {name: Built(each.path) for name, each in classes.items()}
+    origin = ArgumentsFrom(kind="config", text=shown_arguments(given), file=first.source.file, line=first.node.lineno)
+    return Candidate(_with(constructor.target, (), given), origin, given)
+
+
+def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:
+    bound = constructor.bound(call.positional, call.keywords)
+    if bound is None:
+        return None
+    target = _with(constructor.target, call.positional, dict(call.keywords))
+    origin = ArgumentsFrom(kind="call", text=shown_arguments(bound), file=call.file, line=call.line)
+    return Candidate(target, origin, bound)
+
+
+def _assumed(constructor: Constructor) -> Candidate | None:
+    configs = {name: Built(each.path) for name, each in config_classes(constructor).items()}
+    values = assumed_values(constructor, frozenset(configs))
+    if not values:
+        return None
+    given = {each.arg: {**configs, **values}[each.arg] for each in constructor.required}
+    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), assumed=tuple(values))
+    return Candidate(_with(constructor.target, (), given), origin, given)
+
+
+def _with(target: Target, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Target:
+    """The target with these arguments. Its text has them where they can be written there."""
+    named = target.named(target.name, positional, tuple(keywords.items()), called=True)
+    bare = target.named(target.name).text
+    written = not any(map(_holds_built, (*positional, *keywords.values()))) and len(named.text) <= MAX_SHOWN
+    return replace(named, text=named.text if written else bare, discovered=target.discovered, doubtful=target.doubtful)
+
+
+def _holds_built(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_built, (*value, *value.values())))
+    return isinstance(value, Built) or (isinstance(value, list | tuple | set) and any(map(_holds_built, value)))
+
+
+def shown_arguments(given: Mapping[str, Any]) -> str:
+    """Short: "width=4, config=GPTConfig(n_layer=4, ...)"."""
+    return _cut(", ".join(f"{name}={value!r}" for name, value in given.items()))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    """What the second has that the first has not."""
+    for name, value in other.items():
+        mine = one.get(name)
+        if isinstance(value, Built) and isinstance(mine, Built) and mine.attributes and value.attributes:
+            before = dict(mine.attributes)
+            yield from (f"{name}.{key}={each!r}" for key, each in value.attributes if before.get(key) != each)
+        elif value != mine or type(value) is not type(mine):
+            yield f"{name}={value!r}"

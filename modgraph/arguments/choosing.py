@@ -1,0 +1,76 @@
+"""The ways to build a model that are predicted to build it, tried in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from modgraph.arguments.candidates import Candidate, candidates
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import NOT_BUILT, ArgumentsFrom, Graph, Problem
+from modgraph.source.targets import Target
+
+Seek = Literal["none", "found", "assumed"]
+
+MAX_PREDICTED = 6
+"""Ways that are predicted, until one is predicted to build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A target as it is built, and what is predicted of it."""
+
+    target: Target
+    predicted: Graph
+    origin: ArgumentsFrom | None = None
+    """Where its arguments were found; None where none were looked for, or none found."""
+
+
+def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek) -> Iterator[Way]:
+    """At least one: the target itself, or where it needs arguments those that were found and are predicted to build it.
+
+    Args:
+        seek: what counts: nothing but the target's own arguments, those found in source, or these and where there are
+            none those that the names of parameters suggest.
+
+    Raises:
+        TargetError: as the prediction.
+    """
+    found = candidates(target, assume=seek == "assumed") if seek != "none" else ()
+    n_built = 0
+    for candidate in found[:MAX_PREDICTED]:
+        if candidate.origin.kind == "assumed" and n_built:
+            break
+        graph = predict(candidate.target)
+        if _is_built(graph):
+            n_built += 1
+            yield _way(candidate, found, graph)
+    if not n_built:
+        yield Way(target, predict(target))
+
+
+def _way(candidate: Candidate, found: tuple[Candidate, ...], graph: Graph) -> Way:
+    return Way(candidate.target, graph, candidate.beside(found))
+
+
+def _is_built(graph: Graph) -> bool:
+    """The constructor is predicted to come to its end."""
+    return not any(
+        problem.stage == "predict" and not problem.module and problem.message.startswith(NOT_BUILT)
+        for problem in graph.problems
+    )
+
+
+def with_origin(graph: Graph, way: Way) -> Graph:
+    """The graph, with where its arguments come from; those that are assumed are a problem."""
+    if way.origin is None:
+        return graph
+    builder = GraphBuilder.of(graph)
+    builder.model = replace(graph.model, arguments_from=way.origin)
+    if way.origin.assumed:
+        names = ", ".join(way.origin.assumed)
+        are = "is" if len(way.origin.assumed) == 1 else "are"
+        message = f"nothing says what the constructor is given: {names} {are} assumed, so no size is the model's own"
+        builder.problems.insert(0, Problem(stage="predict", message=message, module=""))
+    return builder.build()

@@ -1,0 +1,44 @@
+"""The configuration files that a script opens: YAML, JSON and TOML within the project, by the path that it writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from modgraph.doors.borders import border_around
+from modgraph.doors.reading import read
+from modgraph.source.files import decode
+
+_ENDINGS = (".yaml", ".yml", ".json", ".toml")
+MAX_FILE = 200_000
+"""Bytes of one file."""
+MAX_FILES = 8
+"""Files that one script is given."""
+_MAX_UP = 4
+
+
+def data_beside(script: str) -> Callable[[str], str | None]:
+    """The text of such a file by its path: relative to the folder of the script, or to one around it in the project, as
+    nobody says where the script is started."""
+    border = border_around(os.path.dirname(script))
+    left = [MAX_FILES]
+
+    def data_of(path: str) -> str | None:
+        parts = path.removeprefix("./").split("/")
+        if not path.lower().endswith(_ENDINGS) or os.path.isabs(path) or "\0" in path:
+            return None
+        if any(part.startswith(".") for part in parts):  # "..", and what is hidden, as keys are
+            return None
+        folder = os.path.dirname(script)
+        for _ in range(_MAX_UP):
+            place = os.path.join(folder, path)
+            if border.holds(folder) and border.admits(place, _ENDINGS) and os.path.isfile(place) and left[0]:
+                left[0] -= 1
+                try:
+                    return decode(read(place, MAX_FILE))
+                except (OSError, ValueError, LookupError, SyntaxError):
+                    return None
+            folder = os.path.dirname(folder)
+        return None
+
+    return data_of

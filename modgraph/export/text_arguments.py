@@ -1,0 +1,38 @@
+"""What is said of where the constructor's arguments come from, in the summary and in pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from modgraph.graph.model import ArgumentsFrom, Graph
+
+
+def arguments_line(graph: Graph) -> str:
+    """ "arguments found in train.py:147"; "" where the target gives them, or the model needs none."""
+    found = graph.model.arguments_from
+    if found is None:
+        return ""
+    if found.kind == "assumed":
+        return f"arguments assumed: {found.text}"
+    if found.kind == "config":
+        return f"arguments are the defaults of {_place(found)}"
+    return f"arguments found in {_place(found)}"
+
+
+def arguments_rows(graph: Graph) -> Iterator[str]:
+    """The lines of the summary: where they were found and which, then other calls."""
+    found = graph.model.arguments_from
+    if found is None:
+        return
+    if found.kind == "assumed":
+        yield f"{found.text}; assumed from the names: {', '.join(found.assumed)}"
+    elif found.kind == "config":
+        yield f"{found.text}, the defaults of the class in {_place(found)}"
+    else:
+        yield f"found in {_place(found)}: {found.text}"
+    for other in found.others:
+        yield f"also called with {other.text} at {other.file}:{other.line}"
+
+
+def _place(found: ArgumentsFrom) -> str:
+    return f"{found.file}:{found.line}" if found.line is not None else str(found.file)

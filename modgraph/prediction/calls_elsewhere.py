@@ -1,0 +1,154 @@
+"""The arguments with which a file of the project calls a class: the file is interpreted up to there, and nothing of it
+is executed.
+
+What runs where the file is imported comes first, then what runs where it is the script, then the functions in which the
+calls stand, with parameters that nobody says unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from modgraph.errors import ModgraphError
+from modgraph.prediction.answer.found_arguments import NameOf, NotPortableError, Porter
+from modgraph.prediction.code import functions
+from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.frames import ClassCalledError, Frame
+from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
+from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject
+from modgraph.prediction.domain.values import ClassValue, Unknown, Value
+from modgraph.prediction.entry import interpreter, load_target
+from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.own_calls import run_script_part
+from modgraph.source import nodes
+from modgraph.source.modules import SourceModule, finder_for
+from modgraph.source.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedCall:
+    """A call of the class, with arguments that travel (`answer/found_arguments.py`)."""
+
+    positional: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...]
+    file: str
+    """Relative to the directory from which its module is imported."""
+    line: int
+
+
+_ENDINGS = (ModgraphError, Raised, LimitError, RecursionError, MemoryError)
+"""How a file ends that does not come to the call."""
+
+
+class CallsElsewhere:
+    """Interprets one file for calls of one class.
+
+    Args:
+        script: the file, as a target.
+        wanted: the file of the class, and its qualified name in it.
+        name_of: where what the file names is imported from in the process of the model.
+        most: calls that are wanted.
+        data_of: the text of a data file that it opens, by the path as it is written there.
+    """
+
+    def __init__(
+        self,
+        script: Target,
+        wanted: tuple[Path, str],
+        name_of: NameOf,
+        most: int,
+        data_of: Callable[[str], str | None],
+    ) -> None:
+        self._data_of = data_of
+        self._script = script
+        self._wanted = wanted
+        self._name_of = name_of
+        self._most = most
+        self.found: list[ReachedCall] = []
+        self.work = 0
+        """Units that it took."""
+
+    def look(self, scopes: Sequence[str], *, in_script: bool) -> None:
+        """Fills `found`, with as many calls as asked for at most.
+
+        Args:
+            scopes: qualified names of functions in which calls stand.
+            in_script: what runs where the file is the script may lead to a call.
+        """
+        machine = interpreter(self._script.search_path, self._script.home)
+        if self._script.root is not None:
+            machine.use(finder_for([str(self._script.root), *self._script.search_path], self._script.home))
+        machine.data_of = self._data_of
+        machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
+        try:
+            with_deep_stack(lambda: self._look(machine, scopes, in_script))
+        finally:
+            self.work = machine.work
+            machine.forget()
+
+    def _look(self, machine: Interpreter, scopes: Sequence[str], in_script: bool) -> None:
+        sources: list[SourceModule] = []
+        with machine.at_most(MAX_ELSEWHERE_WORK):
+            self._tried(machine, lambda: sources.append(load_target(machine, self._script)))
+            if not sources:
+                return
+            if in_script and len(self.found) < self._most:
+                self._tried(machine, lambda: run_script_part(machine, sources[0]))
+            for scope in scopes:
+                if len(self.found) < self._most:
+                    self._tried(machine, lambda scope=scope: _run_function(machine, sources[0], scope))  # type: ignore[misc]
+
+    def _tried(self, machine: Interpreter, step: Callable[[], object]) -> None:
+        """One way into the file; however it ends, the next one begins anew."""
+        with contextlib.suppress(ClassCalledError, *_ENDINGS):
+            step()
+        machine.start_anew()
+
+    def _called(self, machine: Interpreter, cls: ClassValue, arguments: Arguments) -> None:
+        if not self._is_wanted(machine, cls) or arguments.open is not None or arguments.where is None:
+            return
+        porter = Porter(machine, self._name_of)
+        try:
+            positional = tuple(porter.value(each) for each in arguments.positional)
+            keywords = tuple((name, porter.value(each)) for name, each in arguments.keywords.items())
+        except (NotPortableError, TypeError):  # no hash, of what is found in a set
+            return
+        if positional or keywords:
+            self.found.append(ReachedCall(positional, keywords, arguments.where.file, arguments.where.line))
+            raise ClassCalledError(arguments, machine.state)
+
+    def _is_wanted(self, machine: Interpreter, cls: ClassValue) -> bool:
+        file, name = self._wanted
+        if not cls.name.endswith(name):
+            return False
+        item = machine.state.read(cls.address)
+        definition = item.definition if isinstance(item, ClassObject) else None
+        if definition is None or definition.qualname != name:
+            return False
+        source = machine.finder.source(definition.module)
+        return source is not None and source.path.resolve() == file
+
+
+def _run_function(machine: Interpreter, source: SourceModule, name: str) -> None:
+    """Interprets a function or method by itself, its decorators aside."""
+    parsed = source.definition(name)
+    node = parsed.statements[0]
+    if not isinstance(node, nodes.FunctionDef):
+        return
+    frame = Frame(source.name, parsed, machine.allocate(EnvironmentObject()), statement=node)
+    function = functions.define_undecorated(machine, frame, node)
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    for parameter in function.definition.parameters:
+        if parameter.default is None and parameter.kind in ("positional", "normal", "keyword"):
+            why = Unknown(f"nobody says what {parameter.name} is")
+            if parameter.kind == "keyword":
+                keywords[parameter.name] = why
+            else:
+                positional.append(why)
+    machine.invoke(function, Arguments("", tuple(positional), keywords, frame.location()))

@@ -1,0 +1,445 @@
+"""The arguments of a class that is named without any: where they are found, in which order, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import modgraph
+from modgraph.arguments import calls_in_project, candidates
+from modgraph.export import render
+from modgraph.export.text import summary
+from modgraph.graph.model import ArgumentsFrom
+from modgraph.graph.serial import schema
+from modgraph.source.targets import Built, parse_target
+from tests.arguments import projects
+
+
+def named(folder: Path, project: str) -> str:
+    projects.write(folder, projects.PROJECTS[project])
+    return str(folder / projects.MODEL_FILES[project])
+
+
+def of(folder: Path, files: dict[str, str], target: str = "net.py", **options: bool) -> modgraph.Graph:
+    """The static graph of a target in a project of these files."""
+    projects.write(folder, files)
+    return modgraph.analyze(str(folder / target), static=True, **options)
+
+
+def found_in(folder: Path, files: dict[str, str], target: str = "net.py:Net") -> ArgumentsFrom | None:
+    """Where the arguments of a class of a project are found that count first; nothing is predicted of the model."""
+    projects.write(folder, files)
+    found = candidates(parse_target(str(folder / target)), assume=False)
+    return found[0].beside(found) if found else None
+
+
+def weights(graph: modgraph.Graph) -> list[tuple[int | str | None, ...] | None]:
+    return [held.shape for node in graph.modules for held in node.parameters if held.name == "weight"]
+
+
+NET = """
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, depth, width=8):
+            super().__init__()
+            self.layers = nn.Sequential(*[nn.Linear(width, width) for _ in range(depth)])
+
+        def forward(self, x):
+            return self.layers(x)
+    """
+
+
+@pytest.mark.parametrize(
+    ("project", "kind", "file", "shapes"),
+    [
+        ("mingpt", "call", "train.py", [(50, 24), *[(24,), (24, 24)] * 3, (50, 24)]),
+        ("nanogpt", "config", "model.py", [(64, 16), (16, 16), (16, 16)]),
+        ("unet", "call", "train.py", [(8, 3, 3, 3), (2, 8, 1, 1)]),
+        ("vit", "call", "tests/test_vit.py", [(24, 3, 8, 8), *[(24, 24)] * 3, (7, 24)]),
+        ("yaml", "call", "train.py", [(20, 12), (3, 20)]),
+        ("gan", "call", "dcgan.py", [(16, 20), (1, 16)]),
+        ("annotated", "config", "pkg/config.py", [(48, 24), (48, 24)]),
+        ("conflict", "call", "main.py", [(6, 6)] * 4),
+        ("plain", "assumed", None, [(64, 3, 3, 3), (10, 64)]),
+    ],
+)
+def test_they_are_found_in_the_project_and_nothing_is_executed(tmp_path, project, kind, file, shapes):
+    graph = modgraph.analyze(named(tmp_path, project), static=True)
+    found = graph.model.arguments_from
+    assert (found.kind, found.file) == (kind, file)
+    assert weights(graph) == shapes
+    assert graph.complete == (kind != "assumed")
+    assert not list(tmp_path.rglob("MARKER"))
+
+
+@pytest.mark.parametrize("project", ["mingpt", "yaml", "gan", "annotated"])
+def test_the_live_model_is_built_with_them(tmp_path, project):
+    graph = modgraph.analyze(named(tmp_path, project))
+    assert graph.complete
+    assert all(node.predicted and node.observed for node in graph.modules)
+    assert graph.model.arguments_from is not None
+    assert not list(tmp_path.rglob("MARKER"))
+
+
+def test_the_line_of_the_call_is_said(tmp_path):
+    files = {"net.py": NET, "run.py": "from net import Net\n\n\nnet = Net(3)\n"}
+    graph = of(tmp_path, files)
+    text = summary(graph)
+    assert graph.model.arguments_from.line == 4
+    assert graph.model.target == "net.py:Net(3)"
+    assert "\narguments   found in run.py:4: depth=3\n" in text
+    assert "arguments found in run.py:4" in render(graph, "dot")
+
+
+def test_others_are_named_with_what_differs(tmp_path):
+    graph = modgraph.analyze(named(tmp_path, "conflict"), static=True)
+    (other,) = graph.model.arguments_from.others
+    assert (other.text, other.file, other.line) == ("depth=12", "examples/demo.py", 3)
+    assert "also called with depth=12 at examples/demo.py:3" in summary(graph)
+
+
+def test_the_same_arguments_written_otherwise_are_no_others(tmp_path):
+    calls = {"a.py": "from net import Net\nNet(3, 8)\n", "b.py": "from net import Net\nNet(width=8, depth=3)\n"}
+    assert found_in(tmp_path, {"net.py": NET, **calls}).others == ()
+
+
+@pytest.mark.parametrize(
+    ("extra", "expected"),
+    [
+        ({}, ("call", "net.py")),
+        ({"config": True}, ("config", "net.py")),
+    ],
+)
+def test_a_configuration_class_comes_before_calls_and_the_own_file_before_others(tmp_path, extra, expected):
+    config = """
+        class NetConfig:
+            depth = 2
+            width = 4
+        """
+    model = """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.layers = nn.ModuleList([nn.Linear(config.width, 2) for _ in range(config.depth)])
+
+        def demo():
+            from types import SimpleNamespace
+            config = SimpleNamespace(depth=1, width=3)
+            return Net(config).eval()
+        """
+    text = textwrap.dedent(config if extra else "") + textwrap.dedent(model)
+    other = "from types import SimpleNamespace\nfrom net import Net\nNet(SimpleNamespace(depth=5, width=5))\n"
+    found = found_in(tmp_path, {"net.py": text, "train.py": other})
+    assert (found.kind, found.file) == expected
+    assert found.others[-1].file == "train.py"
+
+
+def test_the_nearest_file_comes_first(tmp_path):
+    call = "from models.net import Net\nNet({})\n"
+    files = {
+        "models/__init__.py": "",
+        "models/net.py": NET,
+        "models/demo.py": call.format(3),
+        "train.py": call.format(5),
+        "z/deep/a.py": call.format(7),
+    }
+    found = found_in(tmp_path, files, "models/net.py:Net")
+    assert [found.file, *(other.file for other in found.others)] == ["models/demo.py", "train.py", "z/deep/a.py"]
+
+
+def test_arguments_with_which_the_constructor_is_predicted_to_raise_are_passed_over(tmp_path):
+    model = NET.replace("super().__init__()", "super().__init__()\n            assert depth > 2", 1)
+    calls = {"a.py": "from net import Net\nNet(1)\n", "b.py": "from net import Net\nNet(3)\n"}
+    found = of(tmp_path, {"net.py": model, **calls}).model.arguments_from
+    assert found.file == "b.py"
+
+
+def test_arguments_with_which_the_live_constructor_raises_are_passed_over(tmp_path):
+    model = NET.replace(
+        "super().__init__()",
+        "super().__init__()\n            if depth < int(os.environ.get('LEAST', '3')): raise ValueError",
+        1,
+    )
+    model = model.replace("from torch", "import os\n    from torch", 1)
+    calls = {"a.py": "from net import Net\nNet(1)\n", "b.py": "from net import Net\nNet(3)\n"}
+    projects.write(tmp_path, {"net.py": model, **calls})
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    assert graph.traced
+    assert graph.model.arguments_from.file == "b.py"
+
+
+def test_a_configuration_class_of_a_script_is_not_imported(tmp_path):
+    train = """
+        from net import Net
+
+        class Config:
+            width = 6
+
+            def __init__(self):
+                self.depth = 2
+
+        if True:
+            open("MARKER", "w").write("executed")
+        net = Net(Config())
+        """
+    model = """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.layers = nn.Sequential(*[nn.Linear(config.width, config.width) for _ in range(config.depth)])
+
+            def forward(self, x):
+                return self.layers(x)
+        """
+    projects.write(tmp_path, {"net.py": model, "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    assert graph.traced
+    assert weights(graph) == [(6, 6), (6, 6)]
+    assert all(node.predicted and node.observed for node in graph.modules)
+    assert not list(tmp_path.rglob("MARKER"))
+
+
+def test_a_configuration_class_with_methods_of_a_script_is_no_argument(tmp_path):
+    train = """
+        from net import Net
+
+        class Config:
+            def __init__(self):
+                self.depth = 2
+
+            def width(self):
+                return 4
+
+        print("trains")
+        net = Net(Config())
+        """
+    model = NET.replace("depth,", "config,").replace("range(depth)", "range(config.depth)")
+    assert found_in(tmp_path, {"net.py": model, "train.py": train}) is None
+
+
+def test_an_attribute_that_is_not_known_is_refused_where_the_model_reads_it(tmp_path):
+    model = """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, args):
+                super().__init__()
+                self.layer = nn.Linear(args.width, {})
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    train = """
+        import argparse
+        import os
+        from net import Net
+
+        args = argparse.Namespace(width=4)
+        args.where = os.environ.get("PLACE")
+        net = Net(args)
+        """
+    projects.write(tmp_path, {"net.py": model.format(3), "train.py": train})
+    assert modgraph.analyze(str(tmp_path / "net.py")).complete
+    projects.write(tmp_path, {"net.py": model.format("3 if hasattr(args, 'where') else 5"), "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    assert not graph.traced
+    assert "the value of 'where' is not known where the arguments were found" in graph.problems[-1].message
+
+
+def test_a_module_that_is_an_argument_is_built_as_the_call_builds_it(tmp_path):
+    model = """
+        from torch import nn
+
+        class Part(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+            def forward(self, x):
+                return self.layer(x)
+
+        class Whole(nn.Module):
+            def __init__(self, part, act=nn.ReLU):
+                super().__init__()
+                self.part = part
+                self.act = act()
+
+            def forward(self, x):
+                return self.act(self.part(x))
+        """
+    train = "from torch import nn\nfrom net import Part, Whole\nwhole = Whole(Part(5), act=nn.GELU)\n"
+    projects.write(tmp_path, {"net.py": model, "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py:Whole"))
+    assert graph.complete
+    assert [node.class_name.rpartition(".")[2] for node in graph.modules] == ["Whole", "Part", "Linear", "GELU"]
+    assert all(node.predicted and node.observed for node in graph.modules)
+
+
+def test_nothing_is_looked_for_beyond_the_border_of_the_project(tmp_path):
+    projects.write(tmp_path, {"outside.py": "from net import Net\nNet(3)\n"})
+    inner = projects.write(tmp_path / "repository", {"net.py": NET})
+    (inner / "link.py").symlink_to(tmp_path / "outside.py")
+    assert candidates(parse_target(str(inner / "net.py:Net")), assume=False) == ()
+
+
+def test_assumed_values_are_marked_and_can_be_switched_off(tmp_path):
+    target = named(tmp_path, "plain")
+    assumed = modgraph.analyze(target, static=True)
+    assert assumed.model.arguments_from.assumed == ("in_channels", "hidden_size", "num_classes")
+    assert "assumed" in assumed.problems[0].message
+    assert "arguments assumed: in_channels=3" in render(assumed, "dot")
+    for graph in (modgraph.analyze(target, static=True, assume=False), modgraph.predict(target)):
+        assert graph.model.arguments_from is None
+        assert weights(graph) == [(None, None, 3, 3), (None, None)]
+    assert weights(modgraph.predict(target, assume=True)) == [(64, 3, 3, 3), (10, 64)]
+
+
+def test_a_parameter_whose_name_says_nothing_leaves_all_open(tmp_path):
+    graph = of(tmp_path, {"net.py": NET.replace("depth,", "depth, frobnication,")})
+    assert graph.model.arguments_from is None
+    assert not graph.complete
+
+
+def test_arguments_that_are_given_are_taken(tmp_path):
+    files = {"net.py": NET, "run.py": "from net import Net\nNet(3)\n"}
+    assert len(weights(of(tmp_path, files, "net.py:Net(1)"))) == 1
+    graph = modgraph.predict(str(tmp_path / "net.py:Net"), kwargs={"depth": 2})
+    assert (len(weights(graph)), graph.model.arguments_from) == (2, None)
+    assert len(weights(modgraph.predict(str(tmp_path / "net.py:Net")))) == 3
+
+
+def test_a_class_of_the_same_name_elsewhere_is_another(tmp_path):
+    other = "class Net:\n    def __init__(self, depth): pass\nnet = Net(9)\n"
+    assert found_in(tmp_path, {"net.py": NET, "other.py": other}) is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from net import Net as Model\nmodel = Model(3)\n",
+        "import net\nmodel = net.Net(depth=3)\n",
+        "from net import Net\ndef build(args):\n    return Net(3)\n",
+        "from net import Net\nimport pytest\n@pytest.mark.slow\ndef test_it(tmp_path):\n    Net(3)\n",
+        "from unittest import TestCase\nfrom net import Net\nclass T(TestCase):\n    def test(self):\n        Net(3)\n",
+        "from net import Net\ndef make(n): return Net(n)\ndef main(): return make(3)\n",
+        "from net import Net\nif __name__ == '__main__':\n    for _ in range(2):\n        Net(3)\n",
+        "import json\nfrom net import Net\nNet(**json.load(open('conf.json')))\n",
+    ],
+)
+def test_ways_to_call(tmp_path, call):
+    found = found_in(tmp_path, {"net.py": NET, "call.py": call, "conf.json": '{"depth": 3}'})
+    assert (found.text, found.file) == ("depth=3", "call.py")
+
+
+def test_of_devices_the_one_is_taken_on_which_the_model_is_built(tmp_path):
+    call = """
+        import torch
+        from net import Net
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        net = Net(3, device)
+        """
+    projects.write(tmp_path, {"net.py": NET, "call.py": call})
+    (found,) = candidates(parse_target(str(tmp_path / "net.py:Net")), assume=False)
+    assert found.arguments["width"] == Built("torch.device", ("cpu",))
+
+
+# ---- hostile projects ------------------------------------------------------------------------------------------------
+
+
+def test_a_huge_file_is_not_parsed(tmp_path, monkeypatch):
+    files = {"net.py": NET, "huge.py": "from net import Net\nNet(3)\n" + "x = 1\n" * 60_000}
+    assert found_in(tmp_path, files) is None
+    monkeypatch.setattr(calls_in_project, "MAX_TEXT", 10**6)
+    assert found_in(tmp_path, files).file == "huge.py"
+
+
+def test_of_a_thousand_calls_a_few_are_taken(tmp_path):
+    lines = "".join(f"def f{n}(): return Net({n + 1})\n" for n in range(1_000))
+    files = {f"run{n}.py": "from net import Net\n" + lines for n in range(5)}
+    projects.write(tmp_path, {"net.py": NET, **files})
+    found = candidates(parse_target(str(tmp_path / "net.py:Net")), assume=False)
+    assert 1 <= len(found) <= calls_in_project.MAX_CALLS
+    assert len(found[0].beside(found).others) <= 3
+
+
+def test_files_that_import_each_other_and_do_not_end(tmp_path):
+    files = {
+        "net.py": NET,
+        "a.py": "import b\nfrom net import Net\ndef f(): return f()\nwhile True:\n    Net(f())\n",
+        "b.py": "import a\nfrom net import Net\nnet = Net(2)\n",
+    }
+    assert found_in(tmp_path, files).file == "b.py"
+
+
+def test_files_are_bounded_in_number(tmp_path, monkeypatch):
+    projects.write(tmp_path, {"net.py": NET, **{f"f{n:02}.py": "pass\n" for n in range(20)}})
+    projects.write(tmp_path, {"z/call.py": "from net import Net\nNet(3)\n"})
+    monkeypatch.setattr(calls_in_project, "MAX_FILES", 10)
+    assert candidates(parse_target(str(tmp_path / "net.py:Net")), assume=False) == ()
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "modgraph", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_model_that_nothing_can_build_is_predicted_and_written(tmp_path):
+    projects.write(tmp_path, projects.PROJECTS["lost"])
+    done = run(tmp_path, "analyze", "net.py")
+    document = json.loads((tmp_path / "modgraph-out/Net.json").read_text())
+    assert done.returncode == 1
+    assert [each["message"] for each in document["problems"]] == [
+        "'rest' may have further children: argument 'spec' is not given: Net(spec)"
+    ]
+    assert [each["path"] for each in document["modules"]] == ["", "first", "rest", "rest.?"]
+
+
+def test_no_assume_leaves_the_prediction(tmp_path):
+    projects.write(tmp_path, projects.PROJECTS["plain"])
+    done = run(tmp_path, "analyze", "net.py", "--no-assume", "--format", "json")
+    document = json.loads((tmp_path / "modgraph-out/Classifier.json").read_text())
+    assert done.returncode == 1
+    assert "arguments_from" not in document["model"]
+    assert "argument 'hidden_size' is not given" in " ".join(done.stdout.split())
+
+
+def test_assumed_arguments_run_with_status_1_and_a_help_that_works(tmp_path):
+    folder = projects.write(tmp_path / "a folder", projects.PROJECTS["plain"])
+    done = run(tmp_path, "analyze", "a folder/net.py", "--format", "json", "-o", "out")
+    document = json.loads((tmp_path / "out/Classifier.json").read_text())
+    jsonschema.Draft202012Validator(schema()).validate(document)
+    assert done.returncode == 1
+    assert document["calls"]
+    assert document["model"]["arguments_from"]["kind"] == "assumed"
+    hint = done.stderr.partition("give the arguments, ")[2].partition(", or write a function")[0]
+    words = shlex.split(hint)
+    assert words[:2] == ["modgraph", "analyze"]
+    typed = run(tmp_path, *words[1:], "--static", "--format", "json")
+    assert typed.returncode == 0, typed.stderr
+    (folder / "net.py").write_text((folder / "net.py").read_text() + "\ndef build():\n    return Classifier(3, 8, 2)\n")
+    words = shlex.split(done.stderr.partition("and name that: ")[2].splitlines()[0])
+    assert run(tmp_path, *words[1:], "--static", "--format", "json").returncode == 0
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    graph = modgraph.analyze(named(tmp_path, "conflict"), static=True)
+    text = graph.to_json()
+    jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
+    (tmp_path / "graph.json").write_text(text)
+    assert modgraph.load(tmp_path / "graph.json").model == graph.model
