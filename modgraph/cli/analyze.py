@@ -33,7 +33,7 @@ from modgraph.errors import (
     TargetError,
     UnknownNameError,
 )
-from modgraph.graph.model import CheckpointComparison, Graph
+from modgraph.graph.model import CheckpointComparison, Graph, Problem
 from modgraph.names import last_name
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
 
@@ -355,8 +355,7 @@ def _report(graph: Graph, where: Destination, arguments: argparse.Namespace, con
         _say_why_not_ok(graph, console)
         return
     for problem in graph.problems:
-        place = f"{problem.module}: " if problem.module else ""
-        console.warning(f"{problem.stage}: {place}{problem.message}", problem.file, problem.line)
+        console.warning(f"{problem.stage}: {_said(problem)}", problem.file, problem.line)
     if graph.checkpoint is not None and not graph.checkpoint.fits:
         console.warning(_difference(graph.checkpoint))
 
@@ -367,9 +366,13 @@ def _say_why_not_ok(graph: Graph, console: Console) -> None:
         console.reason(_difference(graph.checkpoint))
     if graph.problems:
         first, others = graph.problems[0], len(graph.problems) - 1
-        place = f"{first.module}: " if first.module else ""
         beside = f" ({others:,} more {'problem' if others == 1 else 'problems'})" if others else ""
-        console.reason(f"{graph.model.name}: {first.stage}: {place}{first.message}{beside}", first.file, first.line)
+        console.reason(f"{graph.model.name}: {first.stage}: {_said(first)}{beside}", first.file, first.line)
+
+
+def _said(problem: Problem) -> str:
+    """In one line: a cause of which several places depend is of no one module."""
+    return f"{problem.module}: {problem.message}" if problem.module and not problem.places else problem.headline
 
 
 def _difference(found: CheckpointComparison) -> str:

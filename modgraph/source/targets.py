@@ -31,7 +31,7 @@ class Ref:
         return self.name
 
 
-NOT_GIVEN = "is not given:"
+NOT_GIVEN = "not given:"
 """What a prediction says of an argument that a target leaves out, behind the argument and before the signature."""
 
 SCRIPT = "__main__"
