@@ -248,9 +248,16 @@ def _warning_on(console: Console) -> Iterator[None]:
         yield
 
 
+_MAX_BESIDE = 8
+"""Models beside those that are taken that are named."""
+
+
 def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> None:
     from modgraph.source.targets import SCRIPT
 
+    if target.beside:
+        others = ", ".join(target.beside[:_MAX_BESIDE]) + (", ..." if len(target.beside) > _MAX_BESIDE else "")
+        console.note(f"note: also in {target.place}: {others}; to see one, name it: {target.place}:{target.beside[0]}")
     if target.note:
         console.note(f"note: {target.note}")
     if target.caller is not None and static:

@@ -66,6 +66,8 @@ class Target:
     caller: str | None = None
     """The part of its file that calls the class with arguments which only the prediction finds out: the name of a
     function that needs none, or SCRIPT."""
+    beside: tuple[str, ...] = ()
+    """Other models of its file, which it was found not to be about; told once, by the first of those that are taken."""
     doubtful: bool = False
     """The text of its file does not say whether it is an `nn.Module`."""
 
