@@ -83,6 +83,10 @@ class UnknownNameError(TargetError):
     """The file or module is there, and has nothing of that name."""
 
 
+class ArgumentsError(TargetError):
+    """It is there, and cannot be called with the arguments that were given, or without any."""
+
+
 class InputError(ModgraphError):
     """An input of the model does not fit: names the input, and what `forward` accepts."""
 

@@ -25,6 +25,7 @@ from modgraph.cli.output import (
     write_interrupted,
 )
 from modgraph.errors import (
+    ArgumentsError,
     CheckWarning,
     ConfigError,
     ExitStatus,
@@ -308,7 +309,10 @@ def _tell_left_out(left_out: Sequence[tuple[Target, TargetError]], console: Cons
             console.note(f"note: {target.text} is left out: {error.message}{when}")
         else:
             console.error(error)
-    return ExitStatus.FAILED if left_out and not beside else ExitStatus.OK
+    if left_out and not beside:
+        return ExitStatus.FAILED
+    lacking = any(isinstance(error, ArgumentsError) for _, error in left_out)
+    return ExitStatus.PARTIAL if lacking else ExitStatus.OK
 
 
 def _specs(arguments: argparse.Namespace) -> tuple[InputSpec, ...]:

@@ -7,6 +7,7 @@ that everything an index or a path names exists.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -243,6 +244,10 @@ MAY_HIDE = "may hold further modules in"
 """In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
 
 
+_FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")
+"""A reason that completes a sentence, where no sentence is in front of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPlace:
     """One of the places that the cause of a problem leaves open."""
@@ -271,7 +276,11 @@ class Problem:
     @property
     def headline(self) -> str:
         """The message, with the number of places that depend on it."""
-        return f"{self.message}; {len(self.places):,} places depend on it" if self.places else self.message
+        if not self.places:
+            return self.message
+        outside = _FOUND_WHEN_RUN.fullmatch(self.message)
+        cause = self.message if outside is None else f"what {outside[1]} gives is known only when it runs"
+        return f"{cause}; {len(self.places):,} places depend on it"
 
     @property
     def apart(self) -> tuple[Problem, ...]:

@@ -42,9 +42,7 @@ def set_aside(file: ModelFile, roots: Mapping[str, ast.expr | None]) -> dict[str
     aside: dict[str, None] = {}
     for test in (_is_layer_of_torch, _is_loss, _is_handed):
         _take(aside, left, [name for name in left if test(file, name, left[name])])
-    making = [name for name in left if left[name] is not None or _makes_something(file, name)]
-    if making:
-        _take(aside, left, [name for name in left if name not in making])
+    _take(aside, left, [name for name in left if left[name] is None and _is_function(file, name)])
     _take(aside, left, _small_beside(file, left))
     return aside
 
@@ -131,13 +129,14 @@ def _calls_constructor(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
 
 
-def _makes_something(file: ModelFile, name: str) -> bool:
-    """It may have a layer, parameter or child of its own, or of a base that is not in the file."""
+def _is_function(file: ModelFile, name: str) -> bool:
+    """It has a `forward` and nothing else: no layer, parameter or child of its own, or of a base that is not in the
+    file."""
+    if file.forward(name) is None:
+        return False
     lineage = _with_bases(file, name)
     bases = {base for each in lineage for base in file.bases_of(each)} - set(lineage)
-    if not bases <= _PLAIN_BASES:
-        return True
-    return any(_is_making(file, call) for each in lineage for call in _calls(file, each))
+    return bases <= _PLAIN_BASES and not any(_is_making(file, call) for each in lineage for call in _calls(file, each))
 
 
 def _is_making(file: ModelFile, call: ast.Call) -> bool:
@@ -180,14 +179,14 @@ def _calls(file: ModelFile, name: str) -> list[ast.Call]:
 def _small_beside(file: ModelFile, left: Mapping[str, ast.expr | None]) -> list[str]:
     """Classes of one or two layers that nothing in the file makes, beside a model of many that is made of others."""
     sizes = {name: _size(file, name) for name in left if left[name] is None}
-    composed = [name for name in sizes if file.uses(name) & set(file.module_classes) - {name}]
+    composed = [name for name in sizes if (file.reach(name) & set(file.module_classes)) - {name}]
     largest = max((sizes[name] for name in composed), default=0)
     return [
         name
         for name, size in sizes.items()
         if name not in composed
         and size <= _MOST_LAYERS_OF_A_PART
-        and size * _TIMES_LARGER <= largest
+        and max(size, 1) * _TIMES_LARGER <= largest
         and not file.is_made_outside(name)
         and not _is_name_of_file(file, name)
     ]

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.errors import ModgraphError, TargetError, TraceError, UnknownNameError
+from modgraph.errors import ArgumentsError, ModgraphError, TargetError, TraceError, UnknownNameError
 from modgraph.graph.model import ModelInfo
 from modgraph.names import last_name
 from modgraph.options import TraceOptions
@@ -250,7 +250,7 @@ def check_signature(
     except TypeError as error:
         shown = _signature_text(signature)
         name, place = target.name, target.place
-        raise TargetError(
+        raise ArgumentsError(
             f"{name}{shown} in {place} cannot be called like that: {error}",
             file=_file_of(target),
             hint=_how_to_call(signature, args, kwargs, target),

@@ -39,7 +39,6 @@ def told_once(found: Iterable[Told]) -> list[Problem]:
 
 
 _ARGUMENT = re.compile(rf"argument ('\w+') is ({NOT_GIVEN} .*)", re.DOTALL)
-_FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")
 
 
 def _kind(cause: str) -> str:
@@ -55,8 +54,7 @@ def _said(causes: Sequence[str]) -> str:
         names = [argument[1] for argument in arguments]
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
         return f"arguments {', '.join(names[:_MAX_NAMED])}{more} are {arguments[0][2]}"
-    when_run = _FOUND_WHEN_RUN.fullmatch(causes[0])
-    return causes[0] if when_run is None else f"what {when_run[1]} gives is known only when it runs"
+    return causes[0]
 
 
 def _joined(found: Sequence[Told]) -> Problem:

@@ -417,7 +417,7 @@ def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], r
             machine.expose([Address(index) for index in parted], Unknown(reason, where))
         if not changed:
             return "normal"
-    limit = f"a loop of unknown count that takes more than {MAX_WIDENINGS} turns to settle"
+    limit = "a loop runs a number of times that is not known, and not all that it changes is known"
     root, place = root_of(reason)
     machine.problem(Reached(f"{limit}: {reason}", root, place))
     return "normal"
