@@ -6,6 +6,7 @@ import pytest
 
 from modgraph.errors import GraphError
 from modgraph.export.html import page_data
+from modgraph.export.picture import PictureOptions
 from modgraph.export.text import summary
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, ModuleNode, OpenPlace, Problem
@@ -14,7 +15,6 @@ from modgraph.graph.repeats import remarks_by_module
 from modgraph.graph.serial import from_json, to_json
 from modgraph.graph.state_dict import state_dict_of
 from modgraph.graph.wrappers import seen_through
-from modgraph.options import PictureOptions
 
 PATHS = ("", "a", "b", "c", "d", "e", "f")
 
