@@ -54,8 +54,8 @@ class _Uses:
     """What is done with what it is given, shared by all attributes that are given it."""
     read: set[str] = field(default_factory=set)
     """Names below it that are read, and are numbers, texts or flags by what is done with them."""
-    stores: list[bool] = field(default_factory=list)
-    """For each statement that assigns it: whether it is given a constant."""
+    stores: list[Stored] = field(default_factory=list)
+    """What each statement that assigns it gives it."""
     is_attribute: bool = False
     """It is one of the attributes, and not what these are given."""
     rebound: bool = False
@@ -68,6 +68,9 @@ class _Uses:
 
 
 Uses: TypeAlias = "Mapping[str, _Uses]"
+Stored = Literal["number", "constant", "computed", "multiplied", "other"]
+"""What a statement assigns: a number; another constant; what arithmetic or a test gives, which is no module and no
+parameter; a product, as `*` gives a Sequential of one too; anything."""
 _ANY = "*"
 """In place of a name that is computed, behind the text with which it begins."""
 
@@ -92,8 +95,17 @@ def kinds(found: Sequence[Uses]) -> dict[str, Known]:
             if "other" in verdicts or (computed and any(each.startswith(computed) for each in together)):
                 kind = "unknown"
             known.update(dict.fromkeys(together, kind))
+    known.update((name, "object") for name in known if known[name] == "unknown" and _is_computed(name, found))
     known.update((name, "number") for name in known if _is_certain(name, found))
     return known
+
+
+def _is_computed(name: str, found: Sequence[Uses]) -> bool:
+    """All that the classes assign it are constants, and what arithmetic gives."""
+    stores = {each for uses in found if name in uses for each in uses[name].stores}
+    if "other" in stores or ("multiplied" in stores and "number" not in stores):
+        return False
+    return bool(stores & {"computed", "multiplied"})
 
 
 def _is_certain(name: str, found: Sequence[Uses]) -> bool:
@@ -103,7 +115,11 @@ def _is_certain(name: str, found: Sequence[Uses]) -> bool:
     if len(stores) == 1 and any("certain" in uses.verdicts for uses in here):
         return True
     sources = [each for uses in here for each in uses.sources if not each.aliases]
-    return bool(sources) and len(sources) + sum(stores) == len(stores) and all(each.is_certain for each in sources)
+    return (
+        bool(sources)
+        and len(sources) + sum(each in ("number", "constant") for each in stores) == len(stores)
+        and all(each.is_certain for each in sources)
+    )
 
 
 def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict], set[str]]:
@@ -203,7 +219,7 @@ class _Method:
     def _stored(self, target: ast.Attribute, uses: _Uses) -> set[Verdict]:
         statement = self.parents[target]
         value = getattr(statement, "value", None)
-        uses.stores.append(isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(value, ast.Constant))
+        uses.stores.append(_stored(statement))
         if isinstance(statement, ast.AugAssign):
             return {"arithmetic" if _is_arithmetic(statement.op) else "neutral"}
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
@@ -376,6 +392,21 @@ def _alternatives(value: ast.expr) -> Iterator[ast.expr]:
         yield from _alternatives(part)
     if not parts:
         yield value
+
+
+def _stored(statement: ast.AST) -> Stored:
+    if isinstance(statement, ast.AugAssign):
+        if isinstance(statement.op, ast.Mult):
+            return "multiplied"
+        return "computed" if _is_arithmetic(statement.op) or _is_number(statement.value) else "other"
+    value = getattr(statement, "value", None)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
+        return "other"
+    if isinstance(value, ast.Constant):
+        return "number" if _is_number(value) else "constant"
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        return "multiplied"
+    return "computed" if _makes_number(value) else "other"
 
 
 def _makes_number(value: ast.expr) -> bool:

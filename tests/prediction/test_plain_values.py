@@ -111,3 +111,31 @@ def test_an_assignment_elsewhere_decides_nothing(predict_source: Callable[..., G
                 self.part = part
         """)
     assert "part" in {node.path for node in graph.modules}
+
+
+def test_what_arithmetic_gives_is_no_child(predict_source: Callable[..., Graph]) -> None:
+    graph = predict_source("""
+        class Net(nn.Module):
+            def __init__(self, block):
+                super().__init__()
+                self.planes = 4
+                self.rest = 4 - block.size
+                self.one = self.make(block, 8)
+            def make(self, block, planes):
+                made = block(self.planes, self.rest)
+                self.planes = planes * block.expansion
+                return made
+        """)
+    assert [node.path for node in graph.modules] == ["", "one"]
+
+
+def test_a_product_may_be_a_module(predict_source: Callable[..., Graph]) -> None:
+    graph = predict_source("""
+        class Net(nn.Module):
+            def __init__(self, part, n):
+                super().__init__()
+                self.parts = part * n
+            def forward(self, x):
+                return self.parts(x)
+        """)
+    assert "parts" in {node.path for node in graph.modules}
