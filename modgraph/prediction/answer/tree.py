@@ -485,7 +485,8 @@ class _Tree:
         where = self._of_the_user(why.where, module)
         root, place = root_of(why.reason)
         place = place or why.where
-        cause = worded(self.prediction.machine, root, place)
+        # What is told by itself is whole; what a place depends on is told as the line where it comes from.
+        cause = root if message == root else worded(self.prediction.machine, root, place)
         if message.endswith(root):
             message = f"{message.removesuffix(root)}{cause}"
         problem = Problem(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 _OURS = re.compile(
-    r"(is|are) not (modelled|interpreted|followed)$|^[\w.]+ of something not known$|^it may be a (module|parameter)$"
-    r"|^internal error "
+    r"(?<!which )(is|are) not (modelled|interpreted|followed)$|^[\w.]+ of something not known$"
+    r"|^it may be a (module|parameter)$"
 )
 """Reasons that say what the interpretation lacks."""
 _MAX_TEXT = 70
