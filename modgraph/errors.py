@@ -83,7 +83,11 @@ class UnknownNameError(TargetError):
     """The file or module is there, and has nothing of that name."""
 
 
-class MissingArgumentsError(TargetError):
+class ArgumentsError(TargetError):
+    """It is there, and cannot be called with the arguments that were given, or without any."""
+
+
+class MissingArgumentsError(ArgumentsError):
     """What was named without arguments needs some, and nothing says which."""
 
 

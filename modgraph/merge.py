@@ -104,7 +104,7 @@ class _UnknownPlaces:
         self._open: set[str] = set()
         self._unknown_class: set[str] = set()
         self._known: set[str] = set()
-        self._in_doubt = {problem.module for problem in predicted.problems}
+        self._in_doubt = {problem.module for problem in predicted.open_places}
         for node in predicted.modules:
             if is_open_place(node.path):
                 self._open.add(node.path[:-1].rstrip("."))

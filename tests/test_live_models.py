@@ -167,7 +167,7 @@ def test_what_was_changed_after_construction_is_told(models, change, said):
     )
     change(model)
     graph = modgraph.analyze(model, torch.ones(1, 4))
-    assert any(problem.message.startswith(said) for problem in graph.problems)
+    assert any(problem.message.startswith(said) for problem in graph.open_places)
 
 
 PLAIN = [

@@ -94,7 +94,7 @@ def _state(graph: Graph, *, static: bool) -> tuple[str, str | None]:
     from modgraph.graph.index import GraphIndex
 
     problems = sorted(graph.problems, key=lambda problem: problem.stage != "trace")
-    reason = problems[0].message if problems else None
+    reason = problems[0].headline if problems else None
     if not static and not (graph.traced and GraphIndex(graph).run_finished):
         return "failed", reason or "the model did not run"
     return ("complete" if graph.complete else "partial"), reason
@@ -106,7 +106,7 @@ def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
         "parameters": graph.model.parameters,
         "modules": len(graph.modules),
         "calls": len(graph.calls) if graph.traced else None,
-        "problems": [problem.message for problem in graph.problems],
+        "problems": [problem.headline for problem in graph.problems],
         "findings": [
             {"code": each.code, "message": each.message, "file": each.file, "line": each.line}
             for each in graph.findings

@@ -88,7 +88,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
 def _require_something(graph: Graph, side: str) -> None:
     root = graph.modules[0]
     if root.class_is_open and all(node.class_is_open for node in graph.modules):
-        reason = f": {graph.problems[0].message}" if graph.problems else ""
+        reason = f": {graph.problems[0].headline}" if graph.problems else ""
         raise GraphError(
             f"nothing is known of the {side} model {graph.model.target or graph.model.name}{reason}",
             hint="compare graphs of real runs: modgraph diff --run, or two files that `modgraph analyze` wrote",

@@ -16,7 +16,7 @@ class Openness:
         self._said: dict[str, list[str]] = {}
         self.whole = ""
         self._hiding: dict[str, str] = {}
-        for problem in tree.graph.problems:
+        for problem in tree.graph.open_places:
             if problem.stage != "predict" or tree.graph.traced:
                 continue
             if problem.module is None:

@@ -27,6 +27,7 @@ from modgraph.cli.output import (
 )
 from modgraph.doors.printing import place, printable
 from modgraph.errors import (
+    ArgumentsError,
     CheckWarning,
     ConfigError,
     ExitStatus,
@@ -36,7 +37,7 @@ from modgraph.errors import (
     TargetError,
     UnknownNameError,
 )
-from modgraph.graph.model import CheckpointComparison, Graph
+from modgraph.graph.model import CheckpointComparison, Graph, Problem
 from modgraph.names import last_name
 from modgraph.options import IMPORT_SECONDS, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.kinds import SHORT
@@ -232,6 +233,7 @@ class _Work:
         from modgraph.api import analyze_target, with_checkpoint
 
         arguments, console = self.arguments, self.console
+        _say_what_is_beside(target, console)
         if target.doubtful and not arguments.static:
             what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
             console.note(f"note: {target.name}: {what}")
@@ -278,6 +280,17 @@ def _warning_on(console: Console) -> Iterator[None]:
 
         warnings.showwarning = tell  # type: ignore[assignment]
         yield
+
+
+_MAX_BESIDE = 8
+"""Models beside those that are taken that are named."""
+
+
+def _say_what_is_beside(target: Target, console: Console) -> None:
+    """Other models of the file, which it was found not to be about."""
+    if target.beside:
+        others = ", ".join(target.beside[:_MAX_BESIDE]) + (", ..." if len(target.beside) > _MAX_BESIDE else "")
+        console.note(f"note: also in {target.place}: {others}; to see one, name it: {target.typed(target.beside[0])}")
 
 
 def _say_what_was_taken(target: Target, graph: Graph, console: Console, *, static: bool) -> None:
@@ -341,7 +354,10 @@ def _tell_left_out(left_out: Sequence[tuple[Target, TargetError]], console: Cons
             console.note(f"note: {target.text} is left out: {error.message}{when}")
         else:
             console.error(error)
-    return ExitStatus.FAILED if left_out and not beside else ExitStatus.OK
+    if left_out and not beside:
+        return ExitStatus.FAILED
+    lacking = any(isinstance(error, ArgumentsError) for _, error in left_out)
+    return ExitStatus.PARTIAL if lacking else ExitStatus.OK
 
 
 def _specs(arguments: argparse.Namespace) -> tuple[InputSpec, ...]:
@@ -395,8 +411,7 @@ def report(graph: Graph, where: Destination, arguments: argparse.Namespace, cons
     if console.one_terminal:
         return
     for problem in graph.problems:
-        place = f"{problem.module}: " if problem.module else ""
-        console.warning(f"{problem.stage}: {place}{problem.message}", problem.file, problem.line)
+        console.warning(f"{problem.stage}: {_said(problem)}", problem.file, problem.line)
     if graph.checkpoint is not None and not graph.checkpoint.fits:
         console.warning(_difference(graph.checkpoint))
 
@@ -412,10 +427,14 @@ def _report_quietly(graph: Graph, where: Destination, console: Console) -> None:
         else:
             console.result(f"{place(finding.file, finding.line)}: {text}")
     for problem in graph.problems:
-        held = f"{problem.module}: " if problem.module else ""
-        console.reason(f"{graph.model.name}: {problem.stage}: {held}{problem.message}", problem.file, problem.line)
+        console.reason(f"{graph.model.name}: {problem.stage}: {_said(problem)}", problem.file, problem.line)
     if graph.checkpoint is not None and not graph.checkpoint.fits:
         console.reason(_difference(graph.checkpoint))
+
+
+def _said(problem: Problem) -> str:
+    """In one line: a cause of which several places depend is of no one module."""
+    return f"{problem.module}: {problem.message}" if problem.module and not problem.places else problem.headline
 
 
 def _difference(found: CheckpointComparison) -> str:

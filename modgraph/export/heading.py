@@ -98,7 +98,7 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         notes.append(" · ".join(shown))
     if graph.problems:
         number = len(graph.problems)
-        text = graph.problems[0].message
+        text = graph.problems[0].headline
         notes.append(f"partial: {cut_end(text, 90)}" + (f" · and {number - 1} more" if number > 1 else ""))
     if graph.checkpoint is not None:
         notes.append(cut_end(checkpoint_headline(graph.checkpoint), 120))

@@ -18,7 +18,7 @@ from modgraph.export.page_modules import module_details
 from modgraph.export.picture import PictureOptions
 from modgraph.export.style import KINDS, RAMP, STATES
 from modgraph.graph.focus import module_at
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, OpenPlace, Problem
 
 VIEWER = Path(__file__).parent / "viewer"
 DAGRE = "vendor/dagre.min.js"
@@ -103,16 +103,19 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         {"code": each.code, "message": each.message, "at": f"{each.file}:{each.line}", "module": each.module}
         for each in graph.findings
     ]
-    data["problems"] = [
-        {
-            "stage": each.stage,
-            "message": cut_end(each.message, 2000),
-            "at": f"{each.file}:{each.line}" if each.file and each.line else each.file,
-            "module": each.module,
-        }
-        for each in graph.problems
-    ]
+    data["problems"] = [_problem(each) for each in graph.problems]
     return data
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    def said(each: Problem | OpenPlace) -> dict[str, Any]:
+        at = f"{each.file}:{each.line}" if each.file and each.line else each.file
+        return {"message": cut_end(each.message, 2000), "at": at, "module": each.module}
+
+    found = {"stage": problem.stage, **said(problem)}
+    if problem.places:
+        found["places"] = [said(each) for each in problem.places]
+    return found
 
 
 def data_text(data: dict[str, Any]) -> str:

@@ -229,7 +229,7 @@ def _model_facts(graph: Graph, left_out: int) -> dict[str, str]:
         facts["modgraph.aliases"] = json_text(aliases)
     if graph.problems:
         facts["modgraph.problems"] = json_text(
-            [without_paths(f"{problem.stage}: {problem.message}") for problem in graph.problems]
+            [without_paths(f"{problem.stage}: {problem.headline}") for problem in graph.problems]
         )
     return {name: utf8(fact) for name, fact in facts.items() if fact is not None}
 

@@ -46,8 +46,9 @@ class _ModuleWriter:
             if states:
                 module["states"] = states
             modules.append(module)
-        _point_at(modules, self.numbers, "findings", [finding.module for finding in self.graph.findings])
-        _point_at(modules, self.numbers, "problems", [problem.module for problem in self.graph.problems])
+        _point_at(modules, self.numbers, "findings", [[finding.module] for finding in self.graph.findings])
+        problems = [[each.module for each in problem.apart] for problem in self.graph.problems]
+        _point_at(modules, self.numbers, "problems", problems)
         return {"modules": modules, "facts": [json.loads(text) for text in self.facts]}
 
     def _module(self, node: ModuleNode) -> dict[str, Any]:
@@ -119,10 +120,14 @@ class _ModuleWriter:
         return self.facts.setdefault(json.dumps(value), len(self.facts))
 
 
-def _point_at(modules: list[dict[str, Any]], numbers: Mapping[str, int], key: str, paths: list[str | None]) -> None:
-    for number, path in enumerate(paths):
-        if path is not None and path in numbers:
-            modules[numbers[path]].setdefault(key, []).append(number)
+def _point_at(
+    modules: list[dict[str, Any]], numbers: Mapping[str, int], key: str, remarks: list[list[str | None]]
+) -> None:
+    """Each module has the numbers of the remarks that are of it; a remark is given by the paths that it is of."""
+    for number, paths in enumerate(remarks):
+        for path in dict.fromkeys(paths):
+            if path is not None and path in numbers:
+                modules[numbers[path]].setdefault(key, []).append(number)
 
 
 def _by_module(graph: Graph) -> dict[str, list[BackwardRecord]]:

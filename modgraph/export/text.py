@@ -19,7 +19,7 @@ from modgraph.export.text_tree import ModuleTree, Row
 from modgraph.export.text_values import gradient_text, nonfinite_text
 from modgraph.graph.counts import Count
 from modgraph.graph.index import parents_of
-from modgraph.graph.model import Finding, Graph, ModelInput, TensorInfo
+from modgraph.graph.model import Finding, Graph, ModelInput, Problem, TensorInfo
 from modgraph.graph.paths import is_open_place, parameter_path
 
 MAX_LINES = 40
@@ -207,7 +207,24 @@ def _findings(graph: Graph, width: int, pen: Pen) -> list[str]:
 def _problems(graph: Graph, width: int, pen: Pen) -> list[str]:
     lines = [pen.paint(_plural(len(graph.problems), "problem"), "bold yellow")] if graph.problems else []
     for problem in graph.problems:
-        lines += _remark([problem.stage], problem.file, problem.line, problem.module, problem.message, width, pen)
+        # The cause is where its line is, and not of the module that holds all that depends on it.
+        module = None if problem.places else problem.module
+        lines += _remark([problem.stage], problem.file, problem.line, module, problem.headline, width, pen)
+        lines += _places(problem, width, pen)
+    return lines
+
+
+def _places(problem: Problem, width: int, pen: Pen) -> list[str]:
+    """The first places that depend on the cause of a problem, one for each line of source."""
+    first = {(each.file, each.line): each for each in reversed(problem.places)}
+    shown = [each for each in problem.places if first[each.file, each.line] is each][:MOST_PLACES]
+    lines = []
+    for each in shown:
+        where = f"line {each.line}" if each.file == problem.file else f"{each.file}:{each.line}"
+        place = f"{where if each.line is not None else each.file}: " if each.file else ""
+        lines += _wrapped(f"{place}{each.message}", "    ", width, pen)
+    if len(problem.places) > len(shown):
+        lines += _wrapped(f"and {len(problem.places) - len(shown):,} more", "    ", width, pen)
     return lines
 
 
@@ -218,8 +235,14 @@ def _remark(
         words = [*words, file if line is None else f"{file}:{line}"]
     if module:
         words = [*words, module]
-    text = pen.plain(f"{' '.join(words)}: {' '.join(message.split())}")
-    return textwrap.wrap(text, max(width, 40), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return _wrapped(f"{' '.join(words)}: {message}", "  ", width, pen)
+
+
+def _wrapped(text: str, indent: str, width: int, pen: Pen) -> list[str]:
+    text = pen.plain(" ".join(text.split()))
+    return textwrap.wrap(
+        text, max(width, 40), initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )
 
 
 def _entry(label: str, text: str, width: int, pen: Pen) -> list[str]:

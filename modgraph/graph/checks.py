@@ -196,7 +196,8 @@ def _check_call_of(what: str, call: int | None, n_calls: int) -> None:
 def _check_remarks(problems: Iterable[Problem], findings: Iterable[Finding], paths: set[str]) -> None:
     for problem in problems:
         require(problem.stage in get_args(Stage), f"there is no stage {problem.stage!r} for a problem to be of")
-    for what, remarks in (("problem", problems), ("finding", findings)):
+    places = [place for problem in problems for place in problem.places]
+    for what, remarks in (("problem", problems), ("place", places), ("finding", findings)):
         for remark in remarks:
             known = remark.module is None or remark.module in paths
             require(known, f"a {what} names module {remark.module!r}, which does not exist")

@@ -24,6 +24,7 @@ from modgraph.graph.model import (
     ModelInfo,
     ModelInput,
     ModuleNode,
+    OpenPlace,
     Operation,
     OtherArguments,
     ParameterInfo,
@@ -75,7 +76,8 @@ KEYS: dict[Any, str] = {
     (Edge, "tensor"): "shape dtype name? device? statistics? sharding?",
     Gap: "kind call source",
     BackwardRecord: "module grad_inputs grad_outputs call?",
-    Problem: "stage message module file line",
+    Problem: "stage message module file line places?",
+    OpenPlace: "message module file line",
     # Without what is about the text of the file alone: the fix, and further places in it.
     Finding: "code message file line module name? severity? column? end_line? end_column? class:class_name? attribute?",
     CheckpointComparison: "file entry prefix fits matching missing* unexpected* mismatched tied* undecided* "

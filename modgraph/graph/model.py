@@ -7,6 +7,7 @@ that everything an index or a path names exists.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,16 +256,57 @@ MAY_HIDE = "may hold further modules in"
 """In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
 
 
+_FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")
+"""A reason that completes a sentence, where no sentence is in front of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPlace:
+    """One of the places that the cause of a problem leaves open."""
+
+    message: str
+    """What is not known there, and how that comes of the cause."""
+    module: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Something that this graph leaves open, and why. Any problem makes the graph partial."""
 
     stage: Stage
     message: str
+    """What is not known, and why; where several places are left open for one cause, the cause."""
     module: str | None = None
     """The smallest module whose content is left open; None where it is the whole model."""
     file: str | None = None
     line: int | None = None
+    places: tuple[OpenPlace, ...] = ()
+    """Each of the places that the cause leaves open, where these are several."""
+
+    @property
+    def headline(self) -> str:
+        """The message, with the number of places that depend on it."""
+        if not self.places:
+            return self.message
+        outside = _FOUND_WHEN_RUN.fullmatch(self.message)
+        cause = self.message if outside is None else f"what {outside[1]} gives is known only when it runs"
+        return f"{cause}; {len(self.places):,} places depend on it"
+
+    @property
+    def apart(self) -> tuple[Problem, ...]:
+        """A problem for each place that is left open, with the cause in its message: itself where it is of one."""
+        return tuple(
+            Problem(
+                stage=self.stage,
+                message=f"{each.message}: {self.message}",
+                module=each.module,
+                file=each.file,
+                line=each.line,
+            )
+            for each in self.places
+        ) or (self,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,6 +480,11 @@ class Graph:
         from modgraph.graph.no_gradient import without_gradient
 
         return without_gradient(self)
+
+    @property
+    def open_places(self) -> tuple[Problem, ...]:
+        """The problems, with one for each place that is left open: those that share a cause are one in `problems`."""
+        return tuple(each for problem in self.problems for each in problem.apart)
 
     @property
     def predicted(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 
 def is_open_place(path: str) -> bool:
@@ -31,3 +31,18 @@ def relative_path(path: str, start: str) -> tuple[int, str]:
     while shared < min(len(own), len(other)) and own[shared] == other[shared]:
         shared += 1
     return (len(own) - shared, ".".join(other[shared:]))
+
+
+def common_path(paths: Sequence[str]) -> str:
+    """The innermost module that holds all of these, or is one of them: "layers" of "layers.0.fc" and "layers.1"."""
+    ends = {path: _ends(path) for path in paths}
+    shared = min(ends.values(), key=len, default=[])
+    for place in reversed(shared):
+        if all(place in others for others in ends.values()):
+            return place
+    return ""
+
+
+def _ends(path: str) -> list[str]:
+    """The path, and those of all around it, outermost first."""
+    return [path[:place] for place, character in enumerate(path) if character in ".["] + [path]

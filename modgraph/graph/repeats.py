@@ -292,7 +292,7 @@ def remarks_by_module(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:
     for finding in graph.findings:
         if finding.module is not None:
             found.setdefault(finding.module, []).append(("finding", finding.code))
-    for problem in graph.problems:
+    for problem in graph.open_places:
         if problem.module is not None:
             found.setdefault(problem.module, []).append((problem.stage, problem.message))
     return {path: tuple(sorted(remarks)) for path, remarks in found.items()}

@@ -73,7 +73,7 @@ def state_dict_of(graph: Graph) -> StateDict:
     hidden: set[str] = set()
     own: set[str] = set()
     own_prefixes: list[str] = []
-    foretold = [each.module for each in graph.problems if each.stage == "predict" and MAY_HIDE not in each.message]
+    foretold = [each.module for each in graph.open_places if each.stage == "predict" and MAY_HIDE not in each.message]
     for node in graph.modules:
         parent = index.parents[node.path]
         if not node.registered or parent in hidden or node.observed is False:

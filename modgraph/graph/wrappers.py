@@ -21,6 +21,7 @@ from modgraph.graph.model import (
     ModelInfo,
     ModuleNode,
     ParameterInfo,
+    Problem,
     TensorInfo,
 )
 from modgraph.names import last_name
@@ -49,13 +50,18 @@ def seen_through(graph: Graph) -> Graph:
     builder.backward = [_backward(one, paths, calls) for one in graph.backward if one.call not in calls.inside]
     builder.parameter_gradients = [_gradient(one, paths) for one in graph.parameter_gradients]
     builder.findings = [replace(one, module=paths.module(one.module)) for one in graph.findings]
-    builder.problems = [replace(one, module=paths.module(one.module)) for one in graph.problems]
+    builder.problems = [_problem(one, paths) for one in graph.problems]
     builder.checkpoint = graph.checkpoint
     builder.verification = None if graph.verification is None else _verification(graph.verification, calls)
     builder.profile = None if graph.profile is None else _profile(graph.profile, calls)
     builder.stored = graph.stored
     builder.rank_differences = [replace(one, module=paths.module(one.module) or "") for one in graph.rank_differences]
     return builder.build()
+
+
+def _problem(problem: Problem, paths: _Paths) -> Problem:
+    places = tuple(replace(each, module=paths.module(each.module)) for each in problem.places)
+    return replace(problem, module=paths.module(problem.module), places=places)
 
 
 class _Paths:

@@ -300,7 +300,7 @@ def not_given(
         required = parameter.kind in ("normal", "keyword") and parameter.default is None
         if required and place >= given and parameter.name not in keywords:
             found[parameter.name] = Unknown(
-                f"argument {parameter.name!r} {NOT_GIVEN} {_signature(function, init, skip)}",
+                f"argument {parameter.name!r} is {NOT_GIVEN} {_signature(function, init, skip)}",
                 _place(init),
                 inert=parameter.is_plain,
             )

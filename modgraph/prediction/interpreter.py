@@ -393,6 +393,6 @@ class Interpreter(Machine):
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:
         self.told += 1
-        trouble = Trouble(reason, where or self.where, address)
+        trouble = Trouble(reason, where or place_outside_torch(self.frames) or self.where, address)
         if trouble not in self.state.problems:
             self.state.problems.append(trouble)

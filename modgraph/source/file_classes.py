@@ -36,7 +36,7 @@ class FileClasses:
     @cached_property
     def _derived_from(self) -> frozenset[str]:
         """Bases of classes of the file."""
-        return frozenset(base for name in self.classes for base in self._bases(name))
+        return frozenset(base for name in self.classes for base in self.bases_of(name))
 
     def _lineage(self, name: str) -> set[str]:
         """A class and its bases in the file."""
@@ -46,7 +46,7 @@ class FileClasses:
             one = pending.pop()
             if one in self.classes and one not in found:
                 found.add(one)
-                bases = self._bases(one)
+                bases = self.bases_of(one)
                 self._looks.spend(1 + len(bases))
                 pending.extend(bases)
         return found
@@ -86,7 +86,7 @@ class FileClasses:
     def _read_attributes(self) -> dict[FunctionNode, list[str]]:
         return {}
 
-    def _bases(self, name: str) -> list[str]:
+    def bases_of(self, name: str) -> list[str]:
         """Bases of a class as written; of the file's own classes by their qualified names."""
         if name not in self._bases_of:
             outer = name.rpartition(".")[0]
@@ -103,7 +103,7 @@ class FileClasses:
             return frozenset()
         key = (name, depth)
         if key not in self._missing:
-            bases = self._bases(name)
+            bases = self.bases_of(name)
             of_bases = [self._unwritten(base, depth - 1) for base in bases]
             self._looks.spend(1 + len(node.body) + sum(map(len, of_bases)))
             missing = set().union(*of_bases)
@@ -123,7 +123,7 @@ class FileClasses:
             return False
         key = (name, depth)
         if key not in self._abc:
-            bases = self._bases(name)
+            bases = self.bases_of(name)
             self._looks.spend(1 + len(bases))
             metaclasses = [ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg == "metaclass"]
             named = any(last_name(written) in ("ABC", "ABCMeta") for written in bases + metaclasses)
@@ -150,7 +150,7 @@ class FileClasses:
             return self._own_methods[name][method]
         key = (name, method, depth)
         if key not in self._methods:
-            bases = self._bases(name)
+            bases = self.bases_of(name)
             self._looks.spend(1 + len(bases))
             inherited = (self.method_of(base, method, depth - 1) for base in bases)
             self._methods[key] = next((found for found in inherited if found is not None), None)

@@ -44,6 +44,7 @@ class ModelFile(FileClasses):
         self.functions = {s.name: s for s in self.statements if isinstance(s, FunctionNode)}
         self.tree = tree
         self._built: dict[tuple[str, int], frozenset[str]] = {}
+        self._calls_in: dict[str, list[ast.Call]] = {}
         self._returned: dict[str, list[ast.Call]] = {}
         self._gives_module: dict[tuple[str, int], bool] = {}
 
@@ -172,7 +173,7 @@ class ModelFile(FileClasses):
 
     def open_instances(self) -> dict[str, ast.expr]:
         """Module-level names that hold what a call gives of which the text says nothing: `MODELS[kind](8)`."""
-        return self._held(self._may_make_module)
+        return self._held(self.may_make_module)
 
     def _held(self, test: Callable[[ast.expr], bool]) -> dict[str, ast.expr]:
         found: dict[str, ast.expr] = {}
@@ -232,7 +233,7 @@ class ModelFile(FileClasses):
                     found[source.file] = None
         return list(found)
 
-    def _may_make_module(self, node: ast.expr) -> bool:
+    def may_make_module(self, node: ast.expr) -> bool:
         """Whether an expression is a call that may give a module, for all that can be found."""
         if not isinstance(node, ast.Call):
             return False
@@ -329,6 +330,18 @@ class ModelFile(FileClasses):
     @cached_property
     def _calls(self) -> dict[str, list[Written]]:
         return written_calls(self.tree, self.module)
+
+    def is_made_outside(self, name: str) -> bool:
+        """A call of the class stands outside of all classes: in a function, or in the script."""
+        return name in self._calls or self.caller_of(name) is not None
+
+    def calls_in(self, name: str) -> list[ast.Call]:
+        """The calls that stand in a class."""
+        if name not in self._calls_in:
+            walked = list(ast.walk(self.classes[name]))
+            self._looks.spend(len(walked) // 10)
+            self._calls_in[name] = [node for node in walked if isinstance(node, ast.Call)]
+        return self._calls_in[name]
 
     def caller_of(self, name: str) -> str | None:
         """What of the file comes to a call of the class when it is run: its script part, or a function that needs no

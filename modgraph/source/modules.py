@@ -475,6 +475,10 @@ class ModuleFinder:
         """Where it looks, and what it may find there: finders of the same place find the same."""
         return (*self.roots, "", *self.fallback, "", *self._territory.project.folders)
 
+    def module_of(self, file: str) -> SourceModule | None:
+        """A module that was found before, by its file as messages show it."""
+        return next((one for one in self._found.values() if isinstance(one, SourceModule) and one.file == file), None)
+
     def share(self, known: Shared) -> None:
         """Keeps what it finds among what others on the same search path have found."""
         self._modules, self._listed, self.imports = known.modules, known.listed, known.imports

@@ -4,6 +4,9 @@
 An attribute is plain where one use at least is of that kind, and no use is one that a module could be meant for: a call
 of it, an attribute of it, an argument of a function that is not known. `1 + self.width`, in a method other than the
 constructor, says less: a parameter may be added too.
+
+A use that every run of a constructor comes to (`nn.Linear(width, 2)`, not below an `if`) decides alone: what else is
+done with the value does not matter, as the constructor would raise with a module.
 """
 
 from __future__ import annotations
@@ -13,54 +16,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from modgraph.names import last_name
+from modgraph.source.plain_functions import OF_MODULES, OF_NUMBERS, OF_TEXTS, Verdict, dotted_text, of_function
 from modgraph.source.quiet import python_tree
 
-Verdict = Literal["number", "arithmetic", "neutral", "other"]
-"""What a use says: a number, text or flag; a number or tensor; nothing; it may be anything."""
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 
 _ALWAYS_NUMBERS = (ast.FloorDiv, ast.Mod)
-_LAYERS = frozenset(
-    [
-        f"{kind}{rank}d"
-        for kind in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm", "Dropout")
-        for rank in (1, 2, 3)
-    ]
-    + [f"{kind}Pool{rank}d" for kind in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax") for rank in (1, 2, 3)]
-    + [
-        "Linear",
-        "Bilinear",
-        "Embedding",
-        "EmbeddingBag",
-        "LayerNorm",
-        "RMSNorm",
-        "GroupNorm",
-        "Dropout",
-        "AlphaDropout",
-    ]
-    + ["MultiheadAttention", "LSTM", "GRU", "LSTMCell", "GRUCell", "Softmax", "LeakyReLU", "PixelShuffle", "Flatten"]
+_SHOWING = frozenset(["__repr__", "__str__"])
+_EQUALITY = frozenset(["__eq__", "__ne__"])
+_ALWAYS_EVALUATED = (
+    ast.Expr,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.Call,
+    ast.keyword,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Tuple,
+    ast.List,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Slice,
+    ast.Starred,
 )
-"""Of torch, those whose arguments are numbers, texts and flags."""
-_OF_NUMBERS = frozenset(["range", "int", "float", "round", "divmod", "math"])
-_MAKING = frozenset(["zeros", "ones", "empty", "rand", "randn", "arange", "linspace", "full", "eye", "randint"])
-_NOT_TELLING = frozenset(["print", "str", "repr", "bool", "min", "max", "abs"])
-"""Functions that are given numbers, and tensors or anything at all, and keep nothing of it."""
-_RESHAPING = (
-    "view",
-    "reshape",
-    "expand",
-    "repeat",
-    "transpose",
-    "permute",
-    "flatten",
-    "unflatten",
-    "unsqueeze",
-    "squeeze",
-)
-_OF_TENSORS = frozenset([*_RESHAPING, "chunk", "split", "sum", "mean", "softmax", "size", "format", "join"])
-_TAKING_MODULES = frozenset(["compile", "save", "vmap"])
-_OF_TEXTS = frozenset(["lower", "upper", "startswith", "endswith", "strip", "replace", "format", "split", "title"])
+"""Nodes that evaluate all that stands in them."""
 
 
 @dataclass(slots=True)
@@ -72,31 +52,84 @@ class _Uses:
     """Other attributes that are given the same."""
     sources: list[_Uses] = field(default_factory=list)
     """What is done with what it is given, shared by all attributes that are given it."""
+    read: set[str] = field(default_factory=set)
+    """Names below it that are read, and are numbers, texts or flags by what is done with them."""
+    stores: list[Stored] = field(default_factory=list)
+    """What each statement that assigns it gives it."""
+    is_attribute: bool = False
+    """It is one of the attributes, and not what these are given."""
+    rebound: bool = False
+    """Of what is given: it is another thing elsewhere in the method."""
+
+    @property
+    def is_certain(self) -> bool:
+        """It is a number, text or flag, whatever else is done with it."""
+        return "certain" in self.verdicts and not self.rebound
 
 
 Uses: TypeAlias = "Mapping[str, _Uses]"
+Stored = Literal["number", "constant", "computed", "multiplied", "other"]
+"""What a statement assigns: a number; another constant; what arithmetic or a test gives, which is no module and no
+parameter; a product, as `*` gives a Sequential of one too; anything."""
 _ANY = "*"
-"""In place of a name that is computed."""
+"""In place of a name that is computed, behind the text with which it begins."""
 
 
-Known = Literal["number", "no module", "unknown"]
+Known = Literal["number", "no module", "object", "unknown"]
+"""What an attribute is: a number, text or flag; that or a tensor; an object of which others are read, and that is no
+module; it may be anything."""
+_READ_OF_AN_OBJECT = 2
+"""Numbers, texts and flags that are read of an object which nobody calls: options, not a module."""
 
 
 def kinds(found: Sequence[Uses]) -> dict[str, Known]:
     """What attributes are by all that classes do with them, of which one is derived from the other."""
     known: dict[str, Known] = {}
-    computed = any(_ANY in uses for uses in found)
+    computed = tuple(each.removesuffix(_ANY) for uses in found for each in uses if each.endswith(_ANY))
     for name in (each for uses in found for each in uses):
         if name not in known:
-            together, verdicts = _together(name, found)
+            together, verdicts, read = _together(name, found)
             kind: Known = "number" if "number" in verdicts else "no module" if "arithmetic" in verdicts else "unknown"
-            known.update(dict.fromkeys(together, "unknown" if computed or "other" in verdicts else kind))
+            if kind == "unknown" and len(read) >= _READ_OF_AN_OBJECT:
+                kind = "object"
+            if "other" in verdicts or (computed and any(each.startswith(computed) for each in together)):
+                kind = "unknown"
+            known.update(dict.fromkeys(together, kind))
+    known.update((name, "object") for name in known if known[name] == "unknown" and _is_computed(name, found))
+    known.update((name, "number") for name in known if _is_certain(name, found))
     return known
 
 
-def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict]]:
-    """The attributes that are the same as this one, and what all uses of them say."""
-    names, verdicts, seen = {name}, set[Verdict](), set[int]()
+def _is_computed(name: str, found: Sequence[Uses]) -> bool:
+    """All that the classes assign it are constants, and what arithmetic gives."""
+    stores = {each for uses in found if name in uses for each in uses[name].stores}
+    if "other" in stores or ("multiplied" in stores and "number" not in stores):
+        return False
+    return bool(stores & {"computed", "multiplied"})
+
+
+def _is_certain(name: str, found: Sequence[Uses]) -> bool:
+    """All that it is given are numbers, texts and flags, as the constructors that give them come to such a use."""
+    here = [uses[name] for uses in found if name in uses]
+    stores = [each for uses in here for each in uses.stores]
+    if len(stores) == 1 and any("certain" in uses.verdicts for uses in here):
+        return True
+    sources = [each for uses in here for each in uses.sources if not each.aliases]
+    return (
+        bool(sources)
+        and len(sources) + sum(each in ("number", "constant") for each in stores) == len(stores)
+        and all(each.is_certain for each in sources)
+    )
+
+
+def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict], set[str]]:
+    """The attributes that are the same as this one, what all uses of them say, and what is read of them.
+
+    That a constructor hands on what it was given says nothing where the attribute itself is used as a number: the veto
+    of what is given to others is for the attribute.
+    """
+    names, verdicts, read, seen = {name}, set[Verdict](), set[str](), set[int]()
+    own = set[Verdict]()
     pending = [uses[name] for uses in found if name in uses]
     while pending:
         each = pending.pop()
@@ -104,12 +137,16 @@ def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict]]
             continue
         seen.add(id(each))
         verdicts |= each.verdicts
+        own |= each.verdicts if each.is_attribute else set()
+        read |= each.read
         pending += each.sources
         for alias in each.aliases:
             if alias not in names:
                 names.add(alias)
                 pending += [uses[alias] for uses in found if alias in uses]
-    return names, verdicts
+    if "passed" in own or ("passed" in verdicts and not own & {"number", "certain"} and not read):
+        verdicts.add("other")
+    return names, verdicts, read
 
 
 def uses_in(text: str) -> Mapping[str, _Uses]:
@@ -143,9 +180,13 @@ class _Method:
         """What is read, by its dotted text."""
         self.by_name: dict[str, list[ast.Name | ast.arg]] = {}
         """What is stored, and parameters of functions inside."""
+        self.stored: dict[str, int] = {}
+        """How often attributes are stored, by their dotted text."""
         for node in self.nodes:
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-                self.by_text.setdefault(_dotted(node), []).append(node)
+                self.by_text.setdefault(dotted_text(node), []).append(node)
+            elif isinstance(node, ast.Attribute):
+                self.stored[dotted_text(node)] = self.stored.get(dotted_text(node), 0) + 1
             elif isinstance(node, ast.Name):
                 self.by_name.setdefault(node.id, []).append(node)
             elif isinstance(node, ast.arg) and self.parents.get(node) is not function.args:
@@ -157,7 +198,7 @@ class _Method:
                 self._read_by_name(node)
             if not isinstance(node, ast.Attribute) or not _is_name(node.value, self.receiver):
                 continue
-            uses = self.found.setdefault(node.attr, _Uses())
+            uses = self.found.setdefault(node.attr, _Uses(is_attribute=True))
             if isinstance(node.ctx, ast.Load):
                 uses.verdicts.add(self._verdict(node, uses))
             elif isinstance(node.ctx, ast.Store):
@@ -170,19 +211,23 @@ class _Method:
         if node.func.id in ("getattr", "setattr", "delattr", "vars"):
             name = node.args[1] if len(node.args) > 1 else None
             known = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else _ANY
-            self.found.setdefault(known, _Uses()).verdicts.add("other")
+            first = name.values[0] if isinstance(name, ast.JoinedStr) and name.values else None
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                known = f"{first.value}{_ANY}"
+            self.found.setdefault(known, _Uses(is_attribute=True)).verdicts.add("other")
 
     def _stored(self, target: ast.Attribute, uses: _Uses) -> set[Verdict]:
         statement = self.parents[target]
+        value = getattr(statement, "value", None)
+        uses.stores.append(_stored(statement))
         if isinstance(statement, ast.AugAssign):
             return {"arithmetic" if _is_arithmetic(statement.op) else "neutral"}
-        value = getattr(statement, "value", None)
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
             return {"neutral"}
         self._note_aliases(statement, uses)
         if _makes_number(value):
             return {"arithmetic"}
-        text = _dotted(value)
+        text = dotted_text(value)
         if text:
             uses.sources.append(self._given(text))
         return {"neutral"}
@@ -203,6 +248,8 @@ class _Method:
             uses.verdicts.update([self._verdict(node, uses) for node in self.by_text.get(text, ())])
             for node in self.by_name.get(text.partition(".")[0], ()):  # else another thing of that name
                 uses.verdicts.add(self._rebound(node) if isinstance(node, ast.Name) else "other")
+                uses.rebound = True
+            uses.rebound = uses.rebound or bool(self.stored.get(text))
         return self.given[text]
 
     def _rebound(self, target: ast.Name) -> Verdict:
@@ -220,31 +267,74 @@ class _Method:
 
     def _verdict(self, node: ast.expr, uses: _Uses) -> Verdict:
         """What a use says of the value."""
+        said = self._said(node, uses)
+        return "certain" if said == "number" and self._is_come_to(node) else said
+
+    def _is_come_to(self, node: ast.AST) -> bool:
+        """Each run of the constructor that comes to its end evaluates it."""
+        if self.function.name != "__init__" or self.function.decorator_list:
+            return False
+        while node is not self.function:
+            node, inner = self.parents[node], node
+            if not isinstance(node, _ALWAYS_EVALUATED) and node is not self.function:
+                return False
+        # What stands behind a `return` is not come to.
+        return not any(isinstance(each, (ast.Return, ast.Yield)) for each in self.nodes) and inner in self.function.body
+
+    def _said(self, node: ast.expr, uses: _Uses) -> Verdict:
         around = self.parents[node]
         if isinstance(around, ast.BinOp):
             return self._of_arithmetic(around, node)
+        if isinstance(around, ast.AugAssign):
+            return "arithmetic" if _is_arithmetic(around.op) else "neutral"
         if isinstance(around, ast.UnaryOp):
-            return "neutral" if isinstance(around.op, ast.Not) else self._computed
+            return self._truth if isinstance(around.op, ast.Not) else self._computed
         if isinstance(around, ast.Compare):
-            return self._of_comparison(around)
+            return self._of_comparison(around, node)
         if isinstance(around, ast.BoolOp) or (isinstance(around, ast.IfExp) and node is not around.test):
-            return self._verdict(around, uses)
-        if isinstance(around, (ast.IfExp, ast.If, ast.While, ast.Assert, ast.FormattedValue, ast.Expr)):
+            return self._said(around, uses)
+        if isinstance(around, ast.FormattedValue):
+            return "neutral" if self.function.name in _SHOWING else "number"
+        if isinstance(around, (ast.IfExp, ast.If, ast.While, ast.Assert)):
+            return self._truth if node is around.test else "neutral"
+        if isinstance(around, ast.Expr):
             return "neutral"
         if isinstance(around, ast.Slice):
             return "number"
         if isinstance(around, ast.Subscript):
-            return "neutral" if node is around.slice else "other"
+            return self._computed if node is around.slice else "other"
+        if isinstance(around, ast.Tuple) and self._is_index(around):
+            return "arithmetic"
         if isinstance(around, (ast.Assign, ast.AnnAssign)):
             alone = self._note_aliases(around, uses)
             renewed = isinstance(around, ast.Assign) and isinstance(around.targets[0], ast.Name)
             return "neutral" if alone or (renewed and isinstance(node, (ast.BoolOp, ast.IfExp))) else "other"
         if isinstance(around, ast.Attribute):
-            call = self.parents[around]
-            return (
-                "number" if around.attr in _OF_TEXTS and isinstance(call, ast.Call) and call.func is around else "other"
-            )
+            return self._of_read(around, uses)
         return self._of_argument(node, around)
+
+    @property
+    def _truth(self) -> Verdict:
+        """What a test of the truth says: it is a flag, where nothing else is done with it."""
+        return "number"
+
+    def _of_read(self, node: ast.Attribute, uses: _Uses) -> Verdict:
+        """Of the object of which an attribute is read."""
+        call = self.parents[node]
+        if isinstance(call, ast.Call) and call.func is node:
+            return "number" if node.attr in OF_TEXTS else "other"
+        if node.attr in OF_MODULES or not isinstance(node.ctx, ast.Load):
+            return "other"
+        inside = _Uses()
+        said = self._said(node, inside)
+        if said == "number":
+            uses.read.add(dotted_text(node) or node.attr)
+        uses.read |= inside.read
+        return "other" if said == "other" and isinstance(call, ast.Attribute) else "neutral"
+
+    def _is_index(self, node: ast.expr) -> bool:
+        around = self.parents[node]
+        return isinstance(around, ast.Subscript) and node is around.slice
 
     def _of_arithmetic(self, around: ast.BinOp, node: ast.expr) -> Verdict:
         """In a constructor sizes are computed; elsewhere tensors, so that it may be a parameter."""
@@ -254,45 +344,41 @@ class _Method:
         if isinstance(around.op, _ALWAYS_NUMBERS):
             return "number"
         with_number = any(_is_number(each) for each in (around.left, around.right))
-        in_constructor = self.function.name == "__init__" and not isinstance(around.op, ast.Add)
-        return self._computed if with_number or in_constructor else "neutral"
+        if with_number or (self.function.name == "__init__" and not isinstance(around.op, ast.Add)):
+            return self._computed
+        return "arithmetic" if _is_arithmetic(around.op) or isinstance(around.op, ast.MatMult) else "neutral"
 
     @property
     def _computed(self) -> Verdict:
         """What a computation says of what it is made with."""
         return "number" if self.function.name == "__init__" else "arithmetic"
 
-    def _of_comparison(self, around: ast.Compare) -> Verdict:
+    def _of_comparison(self, around: ast.Compare, node: ast.expr) -> Verdict:
+        others = [each for each in (around.left, *around.comparators) if each is not node]
         ordered = all(isinstance(each, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for each in around.ops)
-        with_number = any(_is_number(each) for each in (around.left, *around.comparators))
-        return self._computed if ordered and (with_number or self.function.name == "__init__") else "neutral"
+        equal = all(isinstance(each, (ast.Eq, ast.NotEq)) for each in around.ops)
+        among = node is around.left and all(isinstance(each, (ast.In, ast.NotIn)) for each in around.ops)
+        if (equal and all(map(_is_told, others))) or (among and all(map(_are_told, others))):
+            return "number" if self.function.name not in _EQUALITY else "neutral"
+        if equal:
+            return "arithmetic" if self.function.name not in _EQUALITY else "neutral"
+        if ordered:
+            with_number = any(map(_is_number, others))
+            return self._computed if with_number or self.function.name == "__init__" else "arithmetic"
+        return "neutral"
 
     def _of_argument(self, node: ast.expr, around: ast.AST) -> Verdict:
         """Of an argument of a call, also within a tuple or list of sizes."""
-        if isinstance(around, (ast.Tuple, ast.List)):
+        if isinstance(around, (ast.Tuple, ast.List, ast.Starred)):
             inner = self.parents[around]
-            return self._of_argument(around, inner) if isinstance(inner, (ast.Call, ast.keyword)) else "other"
+            return self._of_argument(around, inner) if isinstance(inner, (ast.Call, ast.keyword)) else "passed"
+        keyword = around.arg if isinstance(around, ast.keyword) else None
         if isinstance(around, ast.keyword):
             around = self.parents[around]
         if not isinstance(around, ast.Call) or around.func is node:
             return "other"
-        return _of_function(around.func)
-
-
-def _of_function(function: ast.expr) -> Verdict:
-    text = _dotted(function)
-    root, _, rest = text.partition(".")
-    last = last_name(rest)
-    if text in (f"nn.{last}", f"torch.nn.{last}") and last in _LAYERS:
-        return "number"
-    if root in _OF_NUMBERS or (text == f"torch.{last}" and last in _MAKING):
-        return "number"
-    if text in _NOT_TELLING or text in (f"F.{last}", f"torch.nn.functional.{last}"):
-        return "neutral"
-    if text == f"torch.{last}":
-        return "other" if last in _TAKING_MODULES else "neutral"
-    is_method = isinstance(function, ast.Attribute) and function.attr in _OF_TENSORS
-    return "neutral" if is_method else "other"
+        is_first = bool(around.args) and around.args[0] is node
+        return of_function(around.func, keyword, is_first=is_first)
 
 
 def _alternatives(value: ast.expr) -> Iterator[ast.expr]:
@@ -308,13 +394,28 @@ def _alternatives(value: ast.expr) -> Iterator[ast.expr]:
         yield value
 
 
+def _stored(statement: ast.AST) -> Stored:
+    if isinstance(statement, ast.AugAssign):
+        if isinstance(statement.op, ast.Mult):
+            return "multiplied"
+        return "computed" if _is_arithmetic(statement.op) or _is_number(statement.value) else "other"
+    value = getattr(statement, "value", None)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is None:
+        return "other"
+    if isinstance(value, ast.Constant):
+        return "number" if _is_number(value) else "constant"
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        return "multiplied"
+    return "computed" if _makes_number(value) else "other"
+
+
 def _makes_number(value: ast.expr) -> bool:
     """What it gives is a number, text or truth, or a tensor that is no parameter."""
     if isinstance(value, ast.BinOp):
         added = _is_number(value.left) or _is_number(value.right)
         return _is_arithmetic(value.op) or added or isinstance(value.left, ast.JoinedStr)
     if isinstance(value, ast.Call):
-        return _dotted(value.func).partition(".")[0] in _OF_NUMBERS | {"len", "str", "bool", "min", "max"}
+        return dotted_text(value.func).partition(".")[0] in OF_NUMBERS | {"len", "str", "bool", "min", "max"}
     if isinstance(value, ast.UnaryOp):
         return True
     return isinstance(value, (ast.Compare, ast.JoinedStr))
@@ -325,17 +426,18 @@ def _is_arithmetic(operator: ast.operator) -> bool:
     return isinstance(operator, (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow))
 
 
+def _is_told(node: ast.expr) -> bool:
+    """A number or text that is written there."""
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float, str)
+
+
+def _are_told(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Tuple, ast.List, ast.Set)) and all(map(_is_told, node.elts))
+
+
 def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b.c`; empty for anything else."""
-    if isinstance(node, ast.Attribute):
-        owner = _dotted(node.value)
-        return f"{owner}.{node.attr}" if owner else ""
-    return node.id if isinstance(node, ast.Name) else ""

@@ -16,6 +16,7 @@ from dataclasses import replace
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.source.bases import BaseResolver
 from modgraph.source.integers import parse
+from modgraph.source.main_models import set_aside
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.syntax import callable_bare
@@ -47,7 +48,8 @@ def find_roots(target: Target) -> tuple[Target, ...]:
         TargetError: it does not exist, does not parse, or has no model in it.
     """
     finder = finder_for(target.search_path, target.home)
-    return roots_in(model_file(target, finder, BaseResolver(finder)), target, finder)
+    file = model_file(target, finder, BaseResolver(finder))
+    return roots_in(file, target, finder, main_only=True)
 
 
 def model_file(target: Target, finder: ModuleFinder, resolver: BaseResolver) -> ModelFile:
@@ -62,14 +64,23 @@ def model_file(target: Target, finder: ModuleFinder, resolver: BaseResolver) -> 
     return ModelFile(tree, module, resolver)
 
 
-def roots_in(file: ModelFile, target: Target, finder: ModuleFinder) -> tuple[Target, ...]:
-    """`find_roots` of a file that is parsed already."""
+def roots_in(file: ModelFile, target: Target, finder: ModuleFinder, *, main_only: bool = False) -> tuple[Target, ...]:
+    """`find_roots` of a file that is parsed already.
+
+    Args:
+        main_only: losses, and what else the file is not about, are left out where a model stands beside them; the
+            first root names them.
+    """
     instances = file.instances()
     stood_for = file.built_by(instances)
-    roots = [_buildable(target, name, file) for name in file.root_classes() if name not in stood_for]
+    classes = [name for name in file.root_classes() if name not in stood_for]
+    whole = file.whole(instances)
+    every = {**dict.fromkeys(classes), **{name: instances[name] for name in whole}}
+    aside = set_aside(file, every) if main_only else {}
+    roots = [_buildable(target, name, file) for name in classes if name not in aside]
     as_arguments = {value for root in roots for value in references_in((root.arguments, root.keywords))}
     roots = [root for root in roots if f"{root.module}.{root.name}" not in as_arguments]
-    roots += [target.named(name) for name in file.whole(instances)]
+    roots += [target.named(name) for name in whole if name not in aside]
     if not roots:
         roots = [target.named(name) for name, function in file.functions.items() if callable_bare(function)
                  and file.returns_module(function)]  # fmt: skip
@@ -79,7 +90,8 @@ def roots_in(file: ModelFile, target: Target, finder: ModuleFinder) -> tuple[Tar
         raise TargetError(
             f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder, target)
         )
-    return tuple(replace(root, discovered=True) for root in roots)
+    roots = [replace(root, discovered=True) for root in roots]
+    return (replace(roots[0], beside=tuple(aside)), *roots[1:])
 
 
 def as_its_file_builds_it(target: Target) -> Target:

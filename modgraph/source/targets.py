@@ -64,7 +64,7 @@ class Unsaid:
         return "..."
 
 
-NOT_GIVEN = "is not given:"
+NOT_GIVEN = "not given:"
 """What a prediction says of an argument that a target leaves out, behind the argument and before the signature."""
 
 NONE_KNOWN = "needs arguments, and none are known"
@@ -105,6 +105,8 @@ class Target:
     function that needs none, or SCRIPT."""
     code: str | None = None
     """The source of its module, where that is not what `file` holds: lines that build what a configuration says."""
+    beside: tuple[str, ...] = ()
+    """Other models of its file, which it was found not to be about; told once, by the first of those that are taken."""
     doubtful: bool = False
     """The text of its file does not say whether it is an `nn.Module`."""
     line: int | None = None

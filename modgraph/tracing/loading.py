@@ -21,7 +21,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from modgraph.errors import MissingArgumentsError, ModgraphError, TargetError, TraceError, UnknownNameError
+from modgraph.errors import (
+    ArgumentsError,
+    MissingArgumentsError,
+    ModgraphError,
+    TargetError,
+    TraceError,
+    UnknownNameError,
+)
 from modgraph.graph.model import ModelInfo
 from modgraph.names import last_name
 from modgraph.options import TraceOptions
@@ -221,7 +228,7 @@ def check_signature(
         shown = _signature_text(signature)
         name, place = target.name, target.place
         wants = not (target.called or args or kwargs)
-        kind = MissingArgumentsError if wants else TargetError
+        kind = MissingArgumentsError if wants else ArgumentsError
         refused = NONE_KNOWN if wants else "cannot be called like that"
         raise kind(
             f"{name}{shown} in {place} {refused}: {error}",

@@ -205,7 +205,7 @@ def faults_of(
 def unsound(graph: Graph, whole: Graph) -> Iterator[str]:
     """Claims of a graph that the unlimited one does not make, and what it leaves out as if it were not there."""
     known = {node.path: node for node in whole.modules}
-    told = {problem.module for problem in graph.problems}
+    told = {problem.module for problem in graph.open_places}
     everything = None in told or "" in told
     paths = {node.path for node in graph.modules}
     if graph.complete and graph.modules != whole.modules:
@@ -239,7 +239,7 @@ def _is_held(path: str, nodes: dict[str, ModuleNode]) -> bool:
 
 
 def _is_told(path: str, graph: Graph) -> bool:
-    return any(problem.module in (path, path.rpartition(".")[0]) for problem in graph.problems)
+    return any(problem.module in (path, path.rpartition(".")[0]) for problem in graph.open_places)
 
 
 def _is_open(path: str, nodes: dict[str, ModuleNode]) -> bool:

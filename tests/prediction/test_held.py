@@ -100,13 +100,13 @@ def test_an_attribute_that_the_class_of_an_object_computes_with_is_no_module(
 @pytest.mark.parametrize("body", PLAIN.values(), ids=PLAIN.keys())
 def test_nothing_is_told_of_what_holds_no_module(body: str, predict_source: Callable[..., Graph]) -> None:
     graph = predict_source(CLASS + "".join(f"        {line}\n" for line in body.splitlines()))
-    assert not [each for each in graph.problems if "may hold" in each.message]
+    assert not [each for each in graph.open_places if "may hold" in each.message]
     assert not [each for each in graph.modules if not each.registered]
 
 
 def test_the_problem_stands_at_the_holder_with_place_and_line(predict_source: Callable[..., Graph]) -> None:
     body = "        self.a = nn.Sequential()\n        if flag:\n            self.a.extra = [nn.ReLU()]\n"
     graph = predict_source(CLASS + body)
-    (problem,) = (each for each in graph.problems if "may hold" in each.message)
+    (problem,) = (each for each in graph.open_places if "may hold" in each.message)
     assert (problem.module, problem.line) == ("a", 8)
     assert problem.message.startswith("'a' may hold further modules in 'extra': depends on `flag`")

@@ -274,7 +274,7 @@ def test_unknown_count_is_one_wildcard(predict_source: Callable[..., Graph], bod
     graph = predict_source(UNKNOWN_COUNT.format(body=body))
     assert _paths(graph)[:2] == ["", "a"]
     assert _paths(graph)[-2:] == ["a.?", "last"]
-    assert [problem.module for problem in graph.problems] == ["a"]
+    assert [problem.module for problem in graph.open_places] == ["a"]
 
 
 def test_what_stands_first_in_an_open_list_is_kept(predict_source: Callable[..., Graph]) -> None:

@@ -64,7 +64,7 @@ del self.x
     )
     assert _rows(graph) == [("a", "Linear"), ("?", None), ("b", "Linear")]
     assert graph.modules[-1].parameters[0].shape == (3, 4)
-    assert [problem.module for problem in graph.problems] == [""]
+    assert [problem.module for problem in graph.open_places] == [""]
 
 
 @pytest.mark.parametrize("name", ['f"u{k}"', 'f"{k}2"', 'f"u{k}2"', '"u2" + k'])
@@ -93,7 +93,7 @@ def test_further_names_widen_what_may_be_there(predict_source: Callable[..., Gra
     graph = predict_source(
         _net(f'setattr(self, f"u{{k}}", nn.Tanh())\n{further}\nif hasattr(self, "v1"):\n    self.maybe = nn.ReLU()')
     )
-    assert any(problem.message.startswith("the model may have a child 'maybe'") for problem in graph.problems)
+    assert any(problem.message.startswith("the model may have a child 'maybe'") for problem in graph.open_places)
 
 
 @pytest.mark.parametrize("other", ['"v1"', "k.name", "None"])
@@ -174,7 +174,7 @@ def test_a_key_leads_to_what_it_may_be(predict_source: Callable[..., Graph]) -> 
 def test_a_deleted_name_takes_no_other_with_it(predict_source: Callable[..., Graph]) -> None:
     graph = predict_source(_net('self.u1 = nn.ReLU()\ndelattr(self, f"u{k}")'))
     assert _rows(graph) == [("a", "Linear"), ("x", "ReLU"), ("u1", None)]
-    assert [problem.message.partition(":")[0] for problem in graph.problems] == ["the model may have a child 'u1'"]
+    assert [problem.message.partition(":")[0] for problem in graph.open_places] == ["the model may have a child 'u1'"]
 
 
 def test_keys_of_a_module_dict(predict_source: Callable[..., Graph]) -> None:

@@ -98,7 +98,7 @@ def test_what_it_cannot_be_stays(predict_source: Callable[..., Graph]) -> None:
         EITHER + "z = nn.Sequential(nn.Linear(2, 3))\na.append(nn.ELU())\nself.z = z" + KEPT, " " * 8
     )
     graph = predict_source(source)
-    assert not [each for each in graph.problems if each.module == "z"]
+    assert not [each for each in graph.open_places if each.module == "z"]
     assert [node.class_name for node in graph.modules if node.path == "z.0"] == ["torch.nn.modules.linear.Linear"]
 
 
@@ -115,7 +115,7 @@ def _allowed(graph: Graph, model: Any) -> None:
     """Every module is claimed with its class and shapes, or stands at a place of which more or others may be there."""
     claimed = {node.path: node for node in graph.modules}
     open_ = {path.removesuffix("?").removesuffix(".") for path, node in claimed.items() if node.class_name is None}
-    told = {each.module for each in graph.problems}
+    told = {each.module for each in graph.open_places}
     real = dict(model.named_modules(remove_duplicate=False))
     for path, module in real.items():
         if any(path == place or path.startswith(f"{place}.") or not place for place in open_):

@@ -525,7 +525,7 @@ def test_unknown_size_is_null_in_the_shape(predict_source: Predict) -> None:
         """)
     (fc,) = graph.modules[1:]
     assert [(p.name, p.shape) for p in fc.parameters] == [("weight", (10, None)), ("bias", (10,))]
-    assert [(problem.module, problem.stage) for problem in graph.problems] == [("fc", "predict")]
+    assert [(problem.module, problem.stage) for problem in graph.open_places] == [("fc", "predict")]
 
 
 def test_parametrisation_is_not_known_without_torch(predict_source: Predict) -> None:

@@ -552,7 +552,9 @@ def test_a_class_that_may_build_itself_is_cut_at_once(predict_source: Callable[.
         """
     )
     assert [node.path for node in graph.modules] == ["", "one", "two", "three"]
-    assert all("is not given" in problem.message for problem in graph.problems)
+    (problem,) = graph.problems
+    assert problem.message == "arguments 'one', 'two', 'three' are not given: Net(one, two, three)"
+    assert [place.module for place in problem.places] == ["one", "two", "three"]
 
 
 COMPILED = {

@@ -117,7 +117,7 @@ class Net(nn.Module):
         {_HOOK if where == "constructor" else "pass"}
         self.a = nn.ReLU()
 """)
-    assert [problem.module for problem in graph.problems] == [None]
+    assert [problem.module for problem in graph.open_places] == [None]
     assert "hook" in graph.problems[0].message
 
 

@@ -482,7 +482,7 @@ def _contradictions(graph: Graph, model: Any) -> list[Any]:
     nodes = {node.path: node for node in graph.modules if node.registered}
     claimed = {path: node for path, node in nodes.items() if node.class_name is not None}
     open_ = [path.removesuffix("?") if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
-    told = {problem.module for problem in graph.problems}
+    told = {problem.module for problem in graph.open_places}
     found: list[Any] = [("invented", path) for path in claimed if path not in real]
     if None not in told:
         found += [("missing", path) for path in real if path not in nodes and not path.startswith(tuple(open_))]

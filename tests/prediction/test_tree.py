@@ -240,7 +240,7 @@ def test_a_tensor_of_unknown_shape_has_the_line_that_registers_it(predict_source
                 self.register_buffer("m", torch.zeros(N))
         """
     )
-    lines = {problem.module: problem.line for problem in graph.problems}
+    lines = {problem.module: problem.line for problem in graph.open_places}
     places = {node.path: node.source.line for node in graph.modules if node.source is not None}
     assert lines["part"] < places["part"]  # in its own class, not where it is called
     assert lines["fc"] == places["fc"]  # torch's own code says nothing to the reader

@@ -232,11 +232,12 @@ def test_the_reason_why_a_shape_is_not_known_is_given(predict_source: Predict) -
         "n = random.randint(1, 5)\nself.a = nn.Linear(n, 3)\nself.p = nn.Parameter(torch.zeros(2, n))\n"
         "self.register_buffer('x', torch.zeros(n))\nself.register_buffer('y', torch.ones(n))"
     )
-    messages = [problem.message for problem in predict_source("import random\n" + net(body)).problems]
-    assert sorted(messages) == [
-        "the shape of parameter 'p' of the model is not known: depends on random.randint",
-        "the shape of parameter 'weight' of 'a' is not known: depends on random.randint",
-        "the shapes of buffers 'x', 'y' of the model are not known: depends on random.randint",
+    (problem,) = predict_source("import random\n" + net(body)).problems
+    assert problem.headline == "what random.randint gives is known only when it runs; 3 places depend on it"
+    assert sorted(place.message for place in problem.places) == [
+        "the shape of parameter 'p' of the model is not known",
+        "the shape of parameter 'weight' of 'a' is not known",
+        "the shapes of buffers 'x', 'y' of the model are not known",
     ]
 
 

@@ -124,9 +124,9 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     nodes = {node.path: node for node in graph.modules if node.registered and not node.path.startswith(beside)}
     claimed = {path: node for path, node in nodes.items() if node.class_name is not None}
     above = [path[:-1] if path.endswith("?") else f"{path}." for path in nodes if path not in claimed]
-    told = {problem.module for problem in graph.problems}
-    one_of_some = {problem.module for problem in graph.problems if " is one of " in problem.message}
-    yield from (("told", each.message) for each in graph.problems if _is_refuted(each, real))
+    told = {problem.module for problem in graph.open_places}
+    one_of_some = {problem.module for problem in graph.open_places if " is one of " in problem.message}
+    yield from (("told", each.message) for each in graph.open_places if _is_refuted(each, real))
     yield from (("invented", path) for path in claimed if path not in real and not _may_be_absent(path, graph))
     yield from (
         ("missing", path)
@@ -176,7 +176,7 @@ def _is_refuted(problem: Problem, real: dict[str, Any]) -> bool:
 def _may_be_absent(path: str, graph: Graph) -> bool:
     """A problem of the module above says that the child is there on some paths only."""
     parent, _, name = path.rpartition(".")
-    return any(each.module == parent and f"may have a child {name!r}: " in each.message for each in graph.problems)
+    return any(each.module == parent and f"may have a child {name!r}: " in each.message for each in graph.open_places)
 
 
 def _tensors(node: ModuleNode, module: Any, told: set[str | None]) -> Iterator[tuple[Any, ...]]:

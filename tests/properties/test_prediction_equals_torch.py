@@ -108,7 +108,7 @@ def check(text: str, folder: Path) -> None:
     except RecursionError:
         assume(False)
     graph = predicted(text, folder, with_torch=len(text) % 2 == 0)  # from torch's source, or from what is bundled
-    messages = [problem.message for problem in graph.problems]
+    messages = [problem.message for problem in graph.open_places]
     if truth is None:
         kinds = [f"raises {cls.__name__}" for cls in type(real).__mro__[:-3]]  # UnboundLocalError is a NameError
         assert any(kind in message for kind in kinds for message in messages), (real, messages)
@@ -140,7 +140,7 @@ def _may_be_absent(path: str, graph: Graph) -> bool:
     """A problem of the module above says that the child is there on some paths only."""
     above, _, name = path.rpartition(".")
     told = f"may have a child {name!r}: "
-    return any(problem.module == above and told in problem.message for problem in graph.problems)
+    return any(problem.module == above and told in problem.message for problem in graph.open_places)
 
 
 def sound(text: str, folder: Path) -> None:
@@ -157,7 +157,7 @@ def sound(text: str, folder: Path) -> None:
         real = there[path][2]
         assert name == there[path][1], path
         assert alias == real or (alias is None and real is not None and _is_open(real, graph)), path
-        told = any(p.module == path for p in graph.problems)
+        told = any(p.module == path for p in graph.open_places)
         for ours, theirs in ((parameters, there[path][3]), (buffers, there[path][4])):
             _compare_tensors(ours, theirs, told)
     placed = [path for path in claims if path in there and not _may_be_absent(path, graph)]  # these have no place yet
@@ -183,7 +183,7 @@ def justified(text: str, folder: Path) -> None:
     graph = predicted(text, folder, with_torch=len(text) % 2 == 0)
     settled = [row for row in claimed(graph) if not row[0].startswith(("u", "?")) and row[0]]
     assert settled == [row for row in truth if not row[0].startswith("u") and row[0]]
-    assert all(not problem.module or problem.module.startswith("u") for problem in graph.problems)
+    assert all(not problem.module or problem.module.startswith("u") for problem in graph.open_places)
 
 
 _often = settings(

@@ -32,8 +32,10 @@ from modgraph.prediction.answer.argument_literals import (
     defaults_of,
     unknown_arguments,
 )
+from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.answer.hidden_modules import HeldModules
 from modgraph.prediction.answer.totals import Totals
+from modgraph.prediction.answer.wording import worded
 from modgraph.prediction.domain.endings import attempt, is_ending, reason_of
 from modgraph.prediction.domain.limits import MAX_NODES, MAX_PATH_TEXT, MAX_TENSOR_SIZE, MAX_TREE_WORK
 from modgraph.prediction.domain.objects import ClassObject, ModuleObject, TensorObject
@@ -41,6 +43,7 @@ from modgraph.prediction.domain.points_to import objects_of
 from modgraph.prediction.domain.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 from modgraph.prediction.knowledge.torch.state_dicts import extra_state_of, saves_its_own
 from modgraph.prediction.paths.joining import description
+from modgraph.source.reached import root_of, telling
 
 if TYPE_CHECKING:
     from modgraph.prediction.entry import Prediction
@@ -112,7 +115,7 @@ def _graph(prediction: Prediction, target: Target, name: str) -> Graph:
     )
     builder = GraphBuilder(info)
     builder.modules.extend(tree.nodes)
-    builder.problems.extend(tree.problems)
+    builder.problems.extend(told_once(tree.found))
     return builder.build()
 
 
@@ -140,7 +143,7 @@ class _Tree:
 
     prediction: Prediction
     nodes: list[ModuleNode] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    found: list[Told] = field(default_factory=list)
     first_paths: dict[Address, str] = field(default_factory=dict)
     registered: list[Address] = field(default_factory=list)
     """Modules of the registered tree, each once: what the totals count."""
@@ -150,6 +153,8 @@ class _Tree:
         self.held = HeldModules(self.prediction.machine)
         self.tensor_paths: dict[Address, str] = {}
         self.taken: set[str] = set()
+        self.places: dict[str, SourceLocation | None] = {}
+        """By path of a module: where it is made, outside of torch."""
         self.known_arguments: Known = {}
         self.known_defaults: Defaults = {}
         self.unregistered: set[str] = set()
@@ -302,6 +307,7 @@ class _Tree:
             extra_state=extra or (),
         )
         self.nodes.append(node)
+        self.places[entry.path] = node.source
         if first is not None:
             return
         if name is None and isinstance(module.cls, Unknown):
@@ -446,6 +452,7 @@ class _Tree:
         """One problem for all tensors of a store whose shapes are not known for the same reason."""
         found: dict[str, list[str]] = {}
         places: dict[str, SourceLocation | None] = {}
+        causes: dict[str, str] = {}
         for name, value in store.items():
             tensor = self._found(value)
             if tensor is not None and not tensor.lazy and (tensor.shape is None or None in tensor.shape):
@@ -453,17 +460,19 @@ class _Tree:
                 reason = f": {why.reason}" if why is not None else ""
                 found.setdefault(reason, []).append(repr(name))
                 places.setdefault(reason, tensor.where or module.where)
+                causes.setdefault(reason, "" if why is None else telling(why.reason, why.reason, where=why.where))
         for reason, names in found.items():
             which = f"shape of {kind} {names[0]}" if len(names) == 1 else f"shapes of {kind}s {', '.join(names)}"
             message = f"the {which} of {_shown(node.path)} {'is' if len(names) == 1 else 'are'} not known{reason}"
-            self._problem(message, node.path, Unknown(message, places[reason]))
+            self._problem(message, node.path, Unknown(causes[reason], places[reason]))
 
     # ---- problems --------------------------------------------------------------------------------------------------
 
     def add_troubles(self) -> None:
         """What the interpretation itself recorded, where it concerns a module of the tree or all of it."""
-        told = {(problem.message.rpartition(": ")[2], problem.line) for problem in self.problems}
-        endings = {ending for problem in self.problems for ending in _endings(problem.message)}
+        problems = [each.problem for each in self.found]
+        told = {(problem.message.rpartition(": ")[2], problem.line) for problem in problems}
+        endings = {ending for problem in problems for ending in _endings(problem.message)}
         for trouble in self.state.problems:
             path = self.first_paths.get(trouble.address) if trouble.address is not None else None
             if trouble.address is not None and path is None:
@@ -474,7 +483,13 @@ class _Tree:
                 self._problem(trouble.reason, path, Unknown(trouble.reason, trouble.where))
 
     def _problem(self, message: str, module: str | None, why: Unknown | Choice) -> None:
-        where: SourceLocation | None = why.where
+        where = self._of_the_user(why.where, module)
+        root, place = root_of(why.reason)
+        place = place or why.where
+        # What is told by itself is whole; what a place depends on is told as the line where it comes from.
+        cause = root if message == root else worded(self.prediction.machine, root, place)
+        if message.endswith(root):
+            message = f"{message.removesuffix(root)}{cause}"
         problem = Problem(
             stage="predict",
             message=str(message),
@@ -484,7 +499,14 @@ class _Tree:
         )
         if problem not in self.told:
             self.told.add(problem)
-            self.problems.append(problem)
+            self.found.append(Told(problem, cause, _place_for_all(place)))
+
+    def _of_the_user(self, where: SourceLocation | None, module: str | None) -> SourceLocation | None:
+        """A place in torch's own source is told as that where the user makes the module in which it is."""
+        if where is None or _place_for_all(where) is not None or module is None:
+            return where
+        around = (self.places.get(module[:end]) for end in range(len(module), -1, -1))
+        return next((each for each in around if each is not None), where)
 
 
 def _is_above(path: str, first: str) -> bool:

@@ -21,7 +21,7 @@ from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
 from modgraph.source import nodes
-from modgraph.source.reached import Reached
+from modgraph.source.reached import Reached, root_of
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -417,5 +417,7 @@ def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], r
             machine.expose([Address(index) for index in parted], Unknown(reason, where))
         if not changed:
             return "normal"
-    machine.problem(Reached(f"a loop of unknown count that takes more than {MAX_WIDENINGS} turns to settle"))
+    limit = "a loop runs a number of times that is not known, and not all that it changes is known"
+    root, place = root_of(reason)
+    machine.problem(Reached(f"{limit}: {reason}", root, place))
     return "normal"

@@ -26,4 +26,5 @@ def reason_of_test(machine: Machine, node: nodes.Expression, value: Value) -> st
     because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
     if because.startswith("depends on `"):
         return because
-    return telling(f"depends on `{source_of(node)}`: {because}", because)
+    place = value.where if isinstance(value, (Unknown, Choice)) else None
+    return telling(f"depends on `{source_of(node)}`: {because}", because, where=place)

@@ -35,6 +35,8 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import persistence, plain_attributes
+from modgraph.source.plain_uses import Known
+from modgraph.source.reached import telling
 
 Kind = Literal["module", "parameter", "buffer", "tensor", "none", "plain", "unknown"]
 """What torch asks of a value; "buffer" is one made by nn.Buffer, "unknown" may be any of them."""
@@ -137,18 +139,20 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
             raise machine.raises("AttributeError", f"property '{name}' has no setter")
         machine.call(held.setter, (address, value))
         return
-    by_uses = "number"
+    by_uses: Known = "number"
     if kind == "unknown" and module.initialised:
         if not _is_size_of_a_layer(machine, name):
             by_uses = plain_attributes.kind_by_uses(machine, module.cls, name)
         if by_uses == "number" and isinstance(value, Unknown):
             value = points_to.plain(value)
-    if by_uses == "number":
+    if by_uses in ("number", "object"):
         module.attributes[name] = value
         return
     module.attributes.pop(name, None)
     store, what = (module.modules, "module") if by_uses == "unknown" else (module.parameters, "parameter")
-    store[name] = replace(machine.unknown(f"it may be a {what}", value), optional=True, where=machine.where)
+    why = machine.unknown(f"it may be a {what}", value)
+    reason = telling(why.reason, why.reason, where=why.where)
+    store[name] = replace(why, reason=reason, optional=True, where=machine.where)
 
 
 def _is_size_of_a_layer(machine: Machine, name: str) -> bool:

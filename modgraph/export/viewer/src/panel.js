@@ -73,7 +73,17 @@ function modelDetails() {
 function problemNote(problem) {
   const at = [problem.stage, problem.at].filter(Boolean).join(" · ");
   const where = problem.module ? link(problem.module) : null;
-  return tag("p", { class: "note problem" }, problem.message, tag("span", { class: "at" }, at), where);
+  return tag("div", { class: "note problem" }, problem.message, tag("span", { class: "at" }, at), where,
+    ...openPlaces(problem.places || []));
+}
+
+/** What depends on the cause of a problem: the first places, the others on a click. */
+function openPlaces(places) {
+  const shown = places.slice(0, 300).map((each) => tag("p", { class: "place" }, each.message,
+    tag("span", { class: "at" }, each.at || ""), each.module ? link(each.module) : null));
+  if (shown.length === 0) return [];
+  const summary = tag("summary", {}, `${number(places.length)} places depend on it`);
+  return [tag("details", {}, summary, ...shown)];
 }
 
 function findingNote(finding) {
