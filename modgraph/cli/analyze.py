@@ -256,7 +256,7 @@ def _say_what_is_taken(target: Target, console: Console, *, static: bool) -> Non
     if target.caller is not None and static:
         caller = "the script itself" if target.caller == SCRIPT else f"{target.caller}()"
         console.note(f"note: {target.name} needs arguments: taking those with which {caller} calls it")
-    if target.doubtful and not static:
+    if target.doubtful and not static and not target.note:
         what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
         console.note(f"note: {target.name}: {what}")
 

@@ -55,6 +55,8 @@ class Machine(Budget):
         """Classes whose metaclasses are running."""
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
+        self.taken: Value | None = None
+        """What is asked for: a class, which may be taken for a module where nothing is known of a base."""
         self.awaited: ClassValue | None = None
         """A call of this class ends the interpretation; see `own_calls.py`."""
         self.on_yield: Callable[[Value], None] | None = None
