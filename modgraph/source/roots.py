@@ -195,9 +195,10 @@ def _what_is_there(file: ModelFile, finder: ModuleFinder) -> str:
     lost = file.lost_base()
     if lost is not None and lost[1].of != lost[0]:
         name, base_class = lost
+        place = f"{base_class.file}:{base_class.line}"
         return (
-            f"nothing is known of {base_class.base}, a base of class {base_class.of} ({base_class.file}:{base_class.line}), and {name} is"
-            f" derived from that: if it is installed beside modgraph and is an nn.Module, name the class:"
+            f"nothing is known of {base_class.base}, a base of class {base_class.of} ({place}), and {name} is derived"
+            " from that: if it is installed beside modgraph and is an nn.Module, name the class:"
             f" {file.module.file}:{name}"
         )
     if (unknown := file.unknown_base()) is not None:
