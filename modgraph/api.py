@@ -91,7 +91,7 @@ def analyze(
     )
     if static:
         asked = options.changed(reading=against is not None)
-        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args != (), kwargs=kwargs)
+        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args is not None, kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
