@@ -43,7 +43,7 @@ _MAX_MESSAGE = 2000
 
 def analyze(
     model: torch.nn.Module | str | os.PathLike[str],
-    args: Any = (),
+    args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
     *,
     inputs: Sequence[str] = (),
@@ -65,8 +65,8 @@ def analyze(
     Args:
         model: a live module, which is run in this process; or a target such as "model.py:Net" (or the path of a file),
             which is built and run in a process of its own.
-        args: positional arguments of `forward`, for a live model; a lone tensor is taken as a tuple of one. Without
-            `args` and `kwargs`, inputs are inferred.
+        args: positional arguments of `forward`, for a live model; a lone tensor is taken as a tuple of one, and `()` is
+            none at all. Where both `args` and `kwargs` are left out, inputs are inferred.
         kwargs: keyword arguments of `forward`.
         inputs: the same for a target, as on the command line: `["1x3x224x224", "mask=1x128:bool"]`.
         static: predict only; nothing is executed.
@@ -104,7 +104,7 @@ def analyze(
     )
     if static:
         asked = options.changed(reading=against is not None)
-        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args != (), kwargs=kwargs)
+        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args is not None, kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
@@ -166,7 +166,7 @@ def predict(
 
 def trace(
     model: torch.nn.Module,
-    args: Any = (),
+    args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
     *,
     device: Device = "cpu",
@@ -181,8 +181,8 @@ def trace(
 
     Args:
         model: a live module, run in this process.
-        args: positional arguments of `forward`; a lone tensor is taken as a tuple of one. Without `args` and `kwargs`,
-            inputs are inferred.
+        args: positional arguments of `forward`; a lone tensor is taken as a tuple of one, and `()` is none at all.
+            Where both `args` and `kwargs` are left out, inputs are inferred.
         kwargs: keyword arguments of `forward`.
         verify: run the recorded graph again from its own edges, and compare what every step gives with what the run
             gave: `graph.verification` says what came of it.
@@ -504,7 +504,7 @@ def analyze_text(
     exporting: Exporting | None = None,
     assume: bool = True,
 ) -> Graph:
-    if args != () or kwargs:
+    if args is not None or kwargs:
         raise InputError(
             "a target is run in a process of its own, which tensors of this one do not reach",
             hint='give the inputs as text, inputs=["1x3x224x224"], or analyze a live model',

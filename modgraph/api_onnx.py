@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def export_onnx(
     model: torch.nn.Module | str | os.PathLike[str],
     file: str | os.PathLike[str],
-    args: Any = (),
+    args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
     *,
     inputs: Sequence[str] = (),

@@ -35,8 +35,8 @@ def trace_live(
     """The graph of one run of `model`, which is left as it was.
 
     Args:
-        args: positional arguments of `forward`: a tuple or list of them, or the only one. Without any argument,
-            `example_inputs` beside the model's class are taken, else inputs are inferred.
+        args: positional arguments of `forward`: a tuple or list of them, or the only one. Where it is None and there
+            are no keyword arguments, `example_inputs` beside the model's class are taken, else inputs are inferred.
         kwargs: keyword arguments of `forward`.
 
     Raises:
@@ -72,7 +72,7 @@ def _run(
 ) -> Graph:
     given, named = _as_tuple(args), dict(kwargs or {})
     warning = None
-    if given or named:
+    if args is not None or named:
         signature = ForwardSignature.of(model)
         signature.require(given, named, model)
         given, named = fake.arguments_to_fake(given, named, mode)
@@ -98,7 +98,9 @@ def _run(
 
 
 def _as_tuple(args: Any) -> tuple[Any, ...]:
-    """A lone tensor, and whatever else is no tuple or list of arguments, is a tuple of one."""
+    """A lone tensor, and whatever else is no tuple or list of arguments, is a tuple of one; None stands for none."""
+    if args is None:
+        return ()
     if isinstance(args, tuple | list):
         return tuple(args)
     return (args,)

@@ -234,7 +234,7 @@ class _Work:
 
         arguments, console = self.arguments, self.console
         _say_what_is_beside(target, console)
-        if target.doubtful and not arguments.static:
+        if target.doubtful and not arguments.static and not target.note:
             what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
             console.note(f"note: {target.name}: {what}")
         with _warning_on(console), exporting_to(self.where, stem, self.onnx) as exporting:

@@ -65,7 +65,7 @@ _SIZED = (
     "image_size", "img_size", "input_resolution", "image_resolution", "img_resolution", "resolution", "sample_size",
     "input_size", "im_size", "input_shape",
 )  # fmt: skip
-_CHANNELS = ("num_channels", "in_channels", "in_chans", "in_ch", "n_channels", "img_channels", "image_channels")
+CHANNELS = ("num_channels", "in_channels", "in_chans", "in_ch", "n_channels", "img_channels", "image_channels")
 
 
 def name_class(name: str) -> str | None:
@@ -247,7 +247,7 @@ class Guesser:
         layer = next((layer for layer in self.layers if layer.wish.ndim == 4), None)
         if layer is not None:
             return self.for_layer(layer)
-        channels = self.stated(_CHANNELS) or 3
+        channels = self.stated(CHANNELS) or 3
         return TensorSpec((self.batch, channels, self.side(), self.side()), self.dtype) if self._is_vision() else None
 
     def _is_vision(self) -> bool:
@@ -293,7 +293,7 @@ class Guesser:
     def shape(self, ndim: int, sizes: Mapping[int, int] | None = None) -> tuple[int, ...]:
         """The usual shape of this many dimensions, with some sizes given."""
         sizes = sizes or {}
-        channels = self.stated(_CHANNELS) or 3
+        channels = self.stated(CHANNELS) or 3
         lead = STEPS if self.graph else self.batch
         usual = {
             0: [],

@@ -91,6 +91,21 @@ class Failure:
     """Arguments that are no tensors."""
 
 
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Tensors that were joined, and the layer that received what came of it."""
+
+    pieces: tuple[tuple[Place | None, int], ...]
+    """The input that a piece is, if it is one nearly as it was, and its size along the dimension."""
+    wanted: int
+    layer: str
+
+    @property
+    def size(self) -> int:
+        """Of all pieces together."""
+        return sum(size for _, size in self.pieces)
+
+
 @dataclass(slots=True)
 class Outcome:
     """What one run showed."""
@@ -102,6 +117,8 @@ class Outcome:
     progress: int = 0
     """Functions that ended without an error; a view of an input gets nobody anywhere."""
     uses: dict[Place, Use] = field(default_factory=dict)
+    joins: list[Join] = field(default_factory=list)
+    """In the order in which layers received them."""
     failures: list[Failure] = field(default_factory=list)
     """Innermost first: the function, then the layers around it."""
     looked: tuple[str, Place] | None = None
@@ -144,6 +161,7 @@ _ELEMENTWISE = {
     "sin", "cos", "normalize", "dropout", "masked_fill",
 }  # fmt: skip
 JOINS = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
+_CONCATENATIONS = frozenset({"cat", "concat", "concatenate"})
 _DIRECT = _MOVES | _CASTS | _VIEWS | _ELEMENTWISE
 _INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0}
 
@@ -160,6 +178,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         self.batch = batch
         self._origins: dict[int, Origin] = {}
         self._kept: list[torch.Tensor] = []
+        self._pieces: dict[int, tuple[int, tuple[tuple[Place | None, int], ...]]] = {}
+        """Of joined tensors: the dimension, counted from the front, and what they were joined of."""
         self._failed: BaseException | None = None
         self._read_whole: set[Place] = set()
 
@@ -182,6 +202,9 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
                 error, name, None, tensors, [v for v in _leaves((args, kwargs)) if not isinstance(v, torch.Tensor)]
             )
             raise
+        if name in _CONCATENATIONS:
+            with torch._C.DisableTorchFunction():
+                self._note_pieces(args, kwargs or {}, result)
         if name not in _SHAPE_READS:
             self.outcome.progress += name not in _VIEWS | _MOVES | _CASTS
             self._spread(name, tensors, args, result)
@@ -190,6 +213,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
     def called(self, layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Notes the layer as the first to receive an input, if it cares about what it receives."""
         self.outcome.called.add(self.names.get(id(layer), ""))
+        if self._pieces and args and isinstance(args[0], torch.Tensor):
+            self._note_join(layer, args[0])
         for seen in self._seen_arguments(args, kwargs):
             if seen.origin is None or not seen.origin.direct or len(seen.origin.places) != 1:
                 continue
@@ -291,6 +316,29 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
                 (floating if tensor.dtype.is_floating_point else whole).update(origin.places)
         if floating - whole:
             self.outcome.promoted.update(whole - floating)
+
+    def _note_pieces(self, args: Any, kwargs: Any, result: Any) -> None:
+        """`cat([x, c], 1)`: which inputs the pieces are."""
+        given = args[0] if args else kwargs.get("tensors")
+        dim = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+        if not isinstance(given, list | tuple) or type(dim) is not int or not isinstance(result, torch.Tensor):
+            return
+        pieces: list[tuple[Place | None, int]] = []
+        for each in given:
+            if not isinstance(each, torch.Tensor) or each.dim() != result.dim():
+                return
+            origin = self._origins.get(id(each))
+            is_input = origin is not None and origin.direct and len(origin.places) == 1
+            pieces.append((next(iter(origin.places)) if origin and is_input else None, int(each.shape[dim])))
+        self._kept.append(result)
+        self._pieces[id(result)] = (dim % result.dim(), tuple(pieces))
+
+    def _note_join(self, layer: nn.Module, tensor: torch.Tensor) -> None:
+        dim, pieces = self._pieces.get(id(tensor), (0, ()))
+        wish = wish_of(layer, 0) if pieces else None
+        for place, wanted in wish.sizes.items() if wish is not None else ():
+            if place % tensor.dim() == dim:
+                self.outcome.joins.append(Join(pieces, wanted, self.names.get(id(layer), "")))
 
     def _bound(self, place: Place, bound: int) -> None:
         self.outcome.bounds[place] = min(bound, self.outcome.bounds.get(place, bound))

@@ -6,15 +6,23 @@ import ast
 import linecache
 import re
 import traceback
+from collections import Counter
+from collections.abc import Sequence
 from types import FrameType
 
+from torch import nn
+
+from modgraph.inputs.probe import Failure
 from modgraph.source.quiet import python_tree
-from modgraph.tracing.failures import describe, raised_by_user, said
+from modgraph.tracing.failures import describe, raised_by_user, said, user_line
 
 _UNCONDITIONAL = 3
 """Equal exceptions of a `raise` that nothing decides about, after which no other input is tried."""
 _CONDITIONAL = 20
 """The same under a condition, which another input may meet."""
+
+_OF_NO_INPUT = 3
+"""Equal exceptions that come from no input, whatever others came between, after which no other one is tried."""
 
 Refusal = tuple[str, str, int]
 """What was raised, and the file and line that raised it."""
@@ -27,9 +35,16 @@ class Refusals:
         self._last: Refusal | None = None
         self._count = 0
         self._enough = _CONDITIONAL
+        self._of_no_input: Counter[Refusal] = Counter()
 
-    def add(self, error: BaseException | None) -> None:
-        """Take in how one run ended."""
+    def add(self, error: BaseException | None, failures: Sequence[Failure] = ()) -> None:
+        """Take in how one run ended.
+
+        Args:
+            failures: what the exception left, innermost first.
+        """
+        if error is not None and comes_from_no_input(error, failures):
+            self._of_no_input[_place_of(error)] += 1
         refusal = _refusal(error)
         if refusal is None or error is None:
             self._last, self._count = None, 0
@@ -42,7 +57,30 @@ class Refusals:
     @property
     def final(self) -> bool:
         """The user's own code has said the same so often that it says so of every input."""
-        return self._count >= self._enough
+        return self._count >= self._enough or self.of_no_input
+
+    @property
+    def of_no_input(self) -> bool:
+        """So often it was the same exception, which comes from no input."""
+        return max(self._of_no_input.values(), default=0) >= _OF_NO_INPUT
+
+
+def comes_from_no_input(error: BaseException, failures: Sequence[Failure]) -> bool:
+    """A file that is not there, a name or attribute of a module that does not exist, a function of torch that got
+    nothing of an input: `torch.zeros(4, device=-1)`, `.cuda()` of a new tensor."""
+    if isinstance(error, OSError | ImportError):
+        return True
+    if isinstance(error, NameError):
+        return not isinstance(error, UnboundLocalError)
+    if isinstance(error, AttributeError):
+        return isinstance(error.obj, nn.Module)
+    function = failures[0] if failures and failures[0].layer is None else None
+    return function is not None and not any(seen.origin is not None for seen in function.seen)
+
+
+def _place_of(error: BaseException) -> Refusal:
+    file, line = user_line(error)
+    return describe(error), file or "", line or 0
 
 
 _OF_FORM = re.compile(r"values to unpack|cannot unpack|tuple index out of range")

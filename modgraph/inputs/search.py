@@ -18,13 +18,14 @@ from modgraph.inputs.docs import documented
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
 from modgraph.inputs.guesses import Guesser, name_class
+from modgraph.inputs.joins import fitting_parts, usual_parts
 from modgraph.inputs.levels import longer_lists, one_for_each
 from modgraph.inputs.probe import Attempt, EndlessRunError, Outcome, Prober
-from modgraph.inputs.refusal import Refusals, is_refusal
+from modgraph.inputs.refusal import Refusals, comes_from_no_input, is_refusal
 from modgraph.inputs.repair import repairs, wishes
 from modgraph.inputs.sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
 from modgraph.inputs.sizes import waveforms
-from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec
+from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
 from modgraph.tracing.failures import describe, user_line
 
 MAX_TRIES = 60
@@ -52,6 +53,10 @@ class Found:
     accepted: bool
     own_error: bool = False
     """No run got anywhere, and always for the same reason that has nothing to do with the inputs' form."""
+
+
+_MAX_REASON = 160
+"""Characters of an error that a note quotes."""
 
 
 class _SpentError(Exception):
@@ -88,7 +93,17 @@ class Search:
         """
         try:
             light = self._lightly(first) if self.prober.is_light else None
-            return self._find(first) if light is None else self._accepted(light)
+            if light is not None:
+                return self._accepted(light)
+            found = self._find(first)
+            if not self._refusals.of_no_input or self.prober.real or not self.prober.can_be_real:
+                return found
+            # It may be that tensors without values are refused there, and others are not.
+            self.prober.be_real()
+            self._refusals = Refusals()
+            self.visited.clear()
+            self.attempts.clear()
+            return self._find(first)
         except _SpentError:
             error = self.attempts[-1].outcome.error
             if isinstance(error, EndlessRunError):
@@ -165,7 +180,7 @@ class Search:
             candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
-        self._refusals.add(outcome.error)
+        self._refusals.add(outcome.error, outcome.failures)
         if isinstance(outcome.error, EndlessRunError):
             raise _SpentError
         return made
@@ -189,6 +204,7 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        yield from fitting_parts(attempt, self.guesser)
         yield from _columns_beyond(attempt)
         yield from grid_repairs(attempt, self.guesser)
         yield from documented(attempt.candidate, self.guesser)
@@ -214,7 +230,23 @@ class Search:
         with contextlib.suppress(_SpentError):
             found.extend(self._preferred(attempt))
         better = found[-1]
-        return Found(better.candidate, better.outcome, self.prober.tries, accepted=True)
+        candidate = self._with_note(better.candidate)
+        return Found(candidate, better.outcome, self.prober.tries, accepted=True)
+
+    def _with_note(self, candidate: Candidate) -> Candidate:
+        """The candidate that ran; where images of the usual size did not, its rules say so, and why."""
+        tensors, notes = candidate.tensors(), list(candidate.rules)
+        for place, spec in tensors.items():
+            for attempt in self.attempts:
+                tried = attempt.candidate.tensors().get(place)
+                error = attempt.outcome.error
+                if error is None or tried is None or not _is_of_another_side(spec, tried):
+                    continue
+                sides = "x".join(str(size) for size in dict.fromkeys(tried.shape[2:]))
+                why = describe(error).splitlines()[0][:_MAX_REASON]
+                notes.append(f"{place_name(place)}: ran at {spec_text(spec)}; {sides} failed: {why}")
+                break
+        return Candidate(candidate.entries, tuple(notes))
 
     def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
         """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
@@ -224,6 +256,13 @@ class Search:
                 if longer.outcome.error is None and longer.outcome.called > attempt.outcome.called:
                     yield longer
                     return
+        for candidate in usual_parts(attempt, self.guesser):
+            if candidate.entries not in self.visited and elements(candidate) <= MAX_ELEMENTS:
+                outcome = self.run(candidate)
+                if outcome.error is None:
+                    attempt = Attempt(candidate, outcome)
+                    yield attempt
+                    break
         for candidate in (*documented(attempt.candidate, self.guesser), *wishes(attempt, self.guesser)):
             if candidate.entries not in self.visited:
                 outcome = self.run(candidate)
@@ -270,6 +309,9 @@ class Search:
             found = max(stopped, key=lambda attempt: attempt.outcome.progress)
             return Found(found.candidate, found.outcome, self.prober.tries, accepted=True)
         best = max(self.attempts, key=lambda attempt: attempt.outcome.progress)
+        stopper = best.outcome.error
+        if stopper is not None and comes_from_no_input(stopper, best.outcome.failures):
+            return Found(best.candidate, best.outcome, self.prober.tries, accepted=False, own_error=True)
         if best.outcome.progress == self.attempts[0].outcome.progress:
             best = self.attempts[0]
         first = self.attempts[0].outcome.error
@@ -282,6 +324,12 @@ class Search:
 
 class _Sides:
     """A place in the order of repairs: here the side is searched."""
+
+
+def _is_of_another_side(spec: TensorSpec, tried: TensorSpec) -> bool:
+    """Images or volumes of another size, and else alike."""
+    alike = len(spec.shape) >= 4 and len(tried.shape) == len(spec.shape) and spec.shape[1] == tried.shape[1]
+    return alike and not spec.integral and spec.shape[2:] != tried.shape[2:]
 
 
 def elements(candidate: Candidate) -> int:

@@ -149,7 +149,9 @@ def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> N
 def _predict(machine: Interpreter, target: Target, text: str | SourceModule | None) -> Prediction:
     def predict() -> Prediction:
         source = load_target(machine, target, text)
-        found = _called(machine, source, find_name(machine, source, target.name), target)
+        value = find_name(machine, source, target.name)
+        machine.taken = value
+        found = _called(machine, source, value, target)
         attempt(
             machine, lambda: namespace_stores.tell_run(machine, source), lambda why: _leave_untold(machine, source, why)
         )

@@ -29,7 +29,7 @@ from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, DictObject, InstanceObject, SetObject
 from modgraph.prediction.domain.state import Base, State, Trouble
-from modgraph.prediction.domain.values import Address, Choice, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
 from modgraph.prediction.knowledge.tensors import devices
 from modgraph.prediction.paths import given_up, guards, havoc, partial_texts, several
@@ -48,6 +48,7 @@ from modgraph.prediction.python import (
     operators,
     text,
 )
+from modgraph.prediction.python.bounds import is_long_range
 from modgraph.source.modules import ModuleFinder
 
 
@@ -144,7 +145,8 @@ class Interpreter(Machine):
     def iterate(self, value: Value) -> list[Value] | Unknown:
         if type(value) is Unknown and value.is_doubtful:
             self.may_fail()
-        weigh(self.state, (value,))
+        if type(value) is not Constant or not is_long_range(value.value):  # nobody walks through that
+            weigh(self.state, (value,))
         return iteration.iterate(self, value)
 
     def binary(self, operator: str, left: Value, right: Value) -> Value:

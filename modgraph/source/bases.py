@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from modgraph.errors import TargetError
 from modgraph.source.dotted_names import dotted
@@ -20,6 +21,18 @@ _MAX_STEPS = 64
 
 MAX_STARS_FOLLOWED = 1_000_000
 """Star imports looked through for names, all together; a file of as many names as stars takes their product."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostBase:
+    """A base class of which nothing can be found."""
+
+    base: str
+    """As it is written."""
+    of: str
+    """The class whose base it is."""
+    file: str
+    line: int
 
 
 class BaseResolver:
@@ -69,6 +82,30 @@ class BaseResolver:
                 if not hasattr(builtins, base) and not self._meanings(module, base, _MAX_STEPS, qualname):
                     unknown[base] = None
         return list(unknown)
+
+    def lost_base(self, module: SourceModule, name: str) -> LostBase | None:
+        """The base of a class, or of one that it is derived from in any file, of which nothing can be found: it leaves
+        open whether the class is an `nn.Module`. None where that is known."""
+        seen: set[tuple[str, str]] = set()
+        waiting = [(module, name, "")]
+        while waiting:
+            for home, qualname in self._meanings(*waiting[0][:2], _MAX_STEPS, waiting.pop(0)[2]):
+                definition = home.index.definitions.get(qualname)
+                if (home.name, qualname) in seen or definition is None or definition.kind != "class":
+                    continue
+                seen.add((home.name, qualname))
+                for base in map(_plain, definition.bases):
+                    if self._meanings(home, base, _MAX_STEPS, qualname):
+                        waiting.append((home, base, qualname))
+                    elif self._is_module(home, base, _MAX_STEPS, qualname) is None:
+                        return LostBase(base, qualname, home.file, definition.line)
+        return None
+
+    def reaches_torch(self, module: SourceModule) -> bool:
+        """A module imports torch, or one of the modules that it imports and that are found does."""
+        homes = {module.absolute(each.module, each.level) for each in module.index.imports}
+        others = (self._finder.readable(home) for home in sorted(homes))
+        return imports_torch(module) or any(other is not None and imports_torch(other) for other in others)
 
     def _is_module(self, module: SourceModule, name: str, steps: int, inside: str = "") -> bool | None:
         """None where it is not known."""

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from modgraph.names import last_name
-from modgraph.source.bases import BaseResolver, pairs
+from modgraph.source.bases import BaseResolver, LostBase, pairs
 from modgraph.source.call_arguments import Arguments, Written, calls_at_lines, written_calls
 from modgraph.source.dotted_names import dotted
 from modgraph.source.file_classes import FileClasses
+from modgraph.source.module_classes import TORCH
 from modgraph.source.modules import ModuleFinder, SourceModule
 from modgraph.source.syntax import (
     FunctionNode,
@@ -70,6 +71,28 @@ class ModelFile(FileClasses):
             if bases := self._resolver.unknown_bases(self.module, name, seen):
                 return name, bases[0]
         return None
+
+    def open_classes(self) -> dict[str, LostBase]:
+        """Classes at the top that make modules, with a base of which nothing is found, so that they may be modules."""
+        lost = {name: self._resolver.lost_base(self.module, name) for name in self.classes if "." not in name}
+        found = {name: base for name, base in lost.items() if base is not None and self._makes_modules(name)}
+        bases = {base for name in found for base in self.module.index.definitions[name].bases}
+        parts = bases.union(*(self.references.get(name, set()) - {name} for name in found))
+        return {name: base for name, base in found.items() if name not in parts}
+
+    def _makes_modules(self, name: str) -> bool:
+        """Its body names torch, or a class that is an `nn.Module`."""
+        imported = self.module.index.imported
+        return any(
+            (used in imported and imported[used].module.partition(".")[0] == TORCH)
+            or self._resolver.is_module_class(self.module, used)
+            for used in sorted(names_in(self.classes[name].body))
+        )
+
+    def lost_base(self) -> tuple[str, LostBase] | None:
+        """The first class of which it is not known whether it is a module, and why."""
+        found = ((name, self._resolver.lost_base(self.module, name)) for name in self.classes)
+        return next(((name, base) for name, base in found if base is not None), None)
 
     @cached_property
     def references(self) -> dict[str, set[str]]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from modgraph.errors import MissingFileError, TargetError
-from modgraph.source.bases import BaseResolver
+from modgraph.source.bases import BaseResolver, LostBase
 from modgraph.source.integers import parse
 from modgraph.source.main_models import set_aside
 from modgraph.source.model_files import ModelFile
@@ -87,11 +87,20 @@ def roots_in(file: ModelFile, target: Target, finder: ModuleFinder, *, main_only
     if not any(file.is_buildable(root) for root in roots):
         roots += [replace(target.named(name), doubtful=True) for name in file.open_instances()]
     if not roots:
+        roots = [_possible(target, name, lost) for name, lost in file.open_classes().items()]
+    if not roots:
         raise TargetError(
             f"{target.place} has no nn.Module", file=target.place, hint=_what_is_there(file, finder, target)
         )
     roots = [replace(root, discovered=True) for root in roots]
     return (replace(roots[0], beside=tuple(aside)), *roots[1:])
+
+
+def _possible(target: Target, name: str, lost: LostBase) -> Target:
+    """A class that may be an `nn.Module`, as nothing is known of a base."""
+    of = f"{name}'s base" if lost.of == name else f"the base of {lost.of}, from which {name} is derived,"
+    note = f"{lost.base} ({lost.file}:{lost.line}), {of} could not be found; {name} is taken for an nn.Module"
+    return replace(target.named(name), doubtful=True, note=note)
 
 
 def as_its_file_builds_it(target: Target) -> Target:
@@ -205,6 +214,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _what_is_there(file: ModelFile, finder: ModuleFinder, target: Target) -> str:
+    lost = file.lost_base()
+    if lost is not None and lost[1].of != lost[0]:
+        name, base_class = lost
+        place = f"{base_class.file}:{base_class.line}"
+        return (
+            f"nothing is known of {base_class.base}, a base of class {base_class.of} ({place}), and {name} is derived"
+            " from that: if it is installed beside modgraph and is an nn.Module, name the class:"
+            f" {target.typed(name)}"
+        )
     if (unknown := file.unknown_base()) is not None:
         name, base = unknown
         first = base.partition(".")[0]

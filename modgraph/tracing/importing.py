@@ -18,6 +18,7 @@ from modgraph.source.notebooks import SUFFIX as NOTEBOOK
 from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.failures import describe, is_interruption, trace_error, user_line
+from modgraph.tracing.own_modules import told_of
 
 _loaded_here: set[str] = set()
 
@@ -54,13 +55,12 @@ def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:
             hint="it must be importable from the working directory or from where modgraph is installed",
         )
     file, line = user_line(error)
-    return TraceError(
-        f"importing {target.place} needs {missing or 'a module'}, which is not installed here",
-        cause=error,
-        file=file,
-        line=line,
-        hint=f"install {missing.partition('.')[0]} beside modgraph, or use --static, which imports nothing",
+    said, hint = told_of(missing, target.root) or (
+        "which is not installed here",
+        f"install {missing.partition('.')[0]} beside modgraph, or use --static, which imports nothing",
     )
+    message = f"importing {target.place} needs {missing or 'a module'}, {said}"
+    return TraceError(message, cause=error, file=file, line=line, hint=hint)
 
 
 class _TextLoader(importlib.machinery.SourceFileLoader):

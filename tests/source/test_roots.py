@@ -252,6 +252,61 @@ def test_a_base_that_cannot_be_found_is_named(roots):
     assert "nothing is known of Trainable, a base of class Half" in caught.value.hint
 
 
+LOST = {
+    "low": "import missing_of_tests as pl\n\nclass Low(pl.Trainable):\n    pass\n",
+    "mid": "from low import Low\nclass Mid(Low): pass\n",
+    "parts": "from torch import nn\nclass Block(nn.Module): pass\n",
+}
+
+
+def _found(folder: Path, text: str) -> list[Any]:
+    for name, other in LOST.items():
+        (folder / f"{name}.py").write_text(other)
+    (folder / "model.py").write_text(dedent(text))
+    return list(find_roots(parse_target("model.py", cwd=folder)))
+
+
+@pytest.mark.parametrize("part", ["from torch import nn", "from parts import Block"])
+def test_a_class_whose_base_is_lost_two_files_away_may_be_a_module(tmp_path: Path, part: str) -> None:
+    made = part.rpartition(" ")[2].replace("nn", "nn.Linear(1, 1)").replace("Block", "Block()")
+    (found,) = _found(
+        tmp_path,
+        f"""
+        {part}
+        from mid import Mid
+        class Base(Mid):
+            def __init__(self): self.a = {made}
+        class Net(Base):
+            def __init__(self): self.b = {made}
+        """,
+    )
+    assert (found.name, found.doubtful) == ("Net", True)
+    assert found.note == (
+        "pl.Trainable (low.py:3), the base of Low, from which Net is derived, could not be found; Net is taken for an"
+        " nn.Module"
+    )
+
+
+def test_a_class_that_makes_no_module_is_none_and_its_lost_base_is_named_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(TargetError) as caught:
+        _found(tmp_path, "from mid import Mid\nclass Net(Mid): depth = 3")
+    assert "nothing is known of pl.Trainable, a base of class Low (low.py:3), and Net is derived" in caught.value.hint
+
+
+def test_a_model_of_the_file_counts_more_than_what_may_be_one(tmp_path: Path) -> None:
+    found = _found(
+        tmp_path,
+        """
+        from torch import nn
+        from mid import Mid
+        class Run(Mid):
+            def __init__(self): self.net = nn.Linear(1, 1)
+        class Net(nn.Module): pass
+        """,
+    )
+    assert [target.name for target in found] == ["Net"]
+
+
 def test_what_is_found_is_marked_as_found(tmp_path):
     (tmp_path / "model.py").write_text("from torch import nn\nclass Net(nn.Module): pass")
     (found,) = find_roots(parse_target("model.py", cwd=tmp_path))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.definitions import FunctionDefinition
 from modgraph.prediction.domain.limits import (
+    MAX_DEFAULT_WORK,
     MAX_FOREIGN_STEPS,
     MAX_NAME_DEPTH,
     LimitError,
@@ -47,6 +48,27 @@ def evaluated(machine: Machine, module: str, name: str, evaluate: Callable[[], V
         if machine.exhausted:
             raise
         return machine.unknown(Reached(f"{name}: {limit}"))
+
+
+def of_default(machine: Machine, name: str, evaluate: Callable[[], Value]) -> Value:
+    """The default of a parameter; where it costs too much it is Unknown, as is what it was changing.
+
+    Raises:
+        LimitError: the whole prediction's budget is used up.
+    """
+    before, since = machine.state, machine.base.next_index
+    machine.state = before.fork()
+    try:
+        with machine.with_own_steps(), machine.at_most(MAX_DEFAULT_WORK):
+            return evaluate()
+    except LimitError:
+        if machine.exhausted:
+            raise
+        begun, machine.state = machine.state, before
+        why = Unknown(Reached(f"the default of {name} takes more than {MAX_DEFAULT_WORK} units of work"), machine.where)
+        machine.expose([Address(index) for index in begun.changed_since(before) if index < since], why)
+        before.globals.update(dict.fromkeys((k for k, v in begun.globals.items() if before.globals.get(k) != v), why))
+        return why
 
 
 def note_costly(machine: Machine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,7 @@ from modgraph.prediction.python import (
     tensor_classes,
 )
 from modgraph.source import nodes
-from modgraph.source.bases import imports_torch
+from modgraph.source.bases import BaseResolver, imports_torch
 from modgraph.source.module_classes import FORWARD, is_taken, of_bases, of_path
 from modgraph.source.reached import Reached, telling
 
@@ -179,7 +179,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
         machine.expose(arguments.positional[:1], arguments.positional[0])
     given = Arguments(
-        name.removeprefix("builtins."), arguments.positional, arguments.keywords, arguments.where, arguments.open
+        name.removeprefix("builtins."), *_first_in_place(name, arguments), arguments.where, arguments.open
     )
     if given.open is not None and not registry.asks_for_more(model):
         given.positional = FirstArguments(given.positional)
@@ -203,13 +203,21 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         assert arguments.open is not None
         return _with_more(machine, arguments.open, arguments)
     except Exception as error:  # a defect of one model must not take the prediction with it
-        if _miscounts(error) and not arguments.positional and arguments.open is None:
+        if _miscounts(error) and not arguments.positional and not arguments.keywords and arguments.open is None:
             raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
         # Positional arguments that every call has may be among those that are not known: `union(*sets)`.
         unsure = arguments.open if _miscounts(error) else None
         if unsure is None and machine.strict:
             raise
         return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
+
+
+def _first_in_place(name: str, arguments: Arguments) -> tuple[tuple[Value, ...], Mapping[str, Value]]:
+    """Positional and keyword arguments; of a function of torch, the tensor that it is about is the first in a row."""
+    positional, keywords = arguments.positional, arguments.keywords
+    if positional or "input" not in keywords or not name.startswith("torch."):
+        return positional, keywords
+    return (keywords["input"],), {key: value for key, value in keywords.items() if key != "input"}
 
 
 def _with_more(machine: Machine, more: Unknown, arguments: Arguments) -> Value:
@@ -425,7 +433,7 @@ def empty_instance(machine: Machine, cls: Value, arguments: Arguments) -> HeapOb
     unknown = next((base for base in order if isinstance(base, Unknown)), None)
     where = arguments.where
     answer = True if MODULE in names else of_bases(map(_may_be_a_modules, order))
-    if is_taken(answer, answer is None and _has_forward(machine, cls)):
+    if is_taken(answer, answer is None and (_is_taken_for_one(machine, cls) or _has_forward(machine, cls))):
         return ModuleObject(cls, where=where)
     if "builtins.dict" in names:
         return DictObject(cls=cls)
@@ -447,6 +455,15 @@ def _may_be_a_modules(base: Value) -> bool | None:
     if not isinstance(base, Unknown) or registry.is_of_python(base):
         return False
     return of_path(base.library)
+
+
+def _is_taken_for_one(machine: Machine, cls: Value) -> bool:
+    """It is asked for as a model, in a file from which torch is reached."""
+    if cls != machine.taken or not isinstance(cls, ClassValue):
+        return False
+    definition = class_object(machine, cls).definition
+    source = machine.finder.source(definition.module) if definition is not None else None
+    return source is not None and BaseResolver(machine.finder).reaches_torch(source)
 
 
 def _has_forward(machine: Machine, cls: Value) -> bool:

@@ -76,7 +76,7 @@ def _function_value(machine: Machine, frame: Frame, node: nodes.FunctionDef | no
         definition = FunctionDefinition(name, _qualname(frame, name), frame.module, frame.parsed, node, statement)
         machine.caches.functions[id(node)] = definition
     defaults = tuple(
-        (parameter.name, machine.evaluate(frame, parameter.default))
+        (parameter.name, _default(machine, frame, parameter.name, parameter.default))
         for parameter in definition.parameters
         if parameter.default is not None
     )
@@ -85,6 +85,16 @@ def _function_value(machine: Machine, frame: Frame, node: nodes.FunctionDef | no
         owner = frame.function.owner
     turn = identity.turn(machine, frame, node) if frame.loops or frame.around is not None else 0
     return FunctionValue(definition, _closure(machine, frame), defaults, owner, turn=turn)
+
+
+def _default(machine: Machine, frame: Frame, name: str, node: nodes.Expression) -> Value:
+    if not any(isinstance(each, _COSTLY) for each in nodes.walk(node)):
+        return machine.evaluate(frame, node)
+    return allowances.of_default(machine, name, lambda: machine.evaluate(frame, node))
+
+
+_COSTLY = (nodes.Call, nodes.SimpleComp, nodes.DictComp, nodes.BinaryOperation)
+"""What may take long in a default."""
 
 
 def _qualname(frame: Frame, name: str) -> str:

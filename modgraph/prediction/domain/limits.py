@@ -91,6 +91,9 @@ UNITS_OF_A_NODE = 120
 MAX_IMPORT_WORK = 10_000_000
 """Those of them that may go into what importing the target's module changes."""
 
+MAX_DEFAULT_WORK = 300_000
+"""Those of them that the default of one parameter may cost; of one that costs more, nothing else is lost."""
+
 MAX_EXECUTED_WORK = 1_500_000
 """Those of them that may go into executing the target's module, and those that it imports, from top to bottom."""
 

@@ -66,7 +66,7 @@ def either_of(why: Unknown, values: Iterable[Value]) -> Unknown:
     values = list(values)
     if why.inert and not all(map(is_plain, values)):
         why = replace(why, inert=False)
-    return with_objects(why, objects_of(values))
+    return with_objects(_of_library(why, values), objects_of(values))
 
 
 def is_plain(value: Value) -> bool:
@@ -81,7 +81,20 @@ def is_plain(value: Value) -> bool:
 def further(why: Unknown, values: Iterable[Value]) -> Unknown:
     """Why there may be items besides those that are shown, each of them one of these: plain where all of these are."""
     values = list(values)
-    return plain(why) if values and all(map(is_plain, values)) else either_of(why, values)
+    if not values or not all(map(is_plain, values)):
+        return either_of(why, values)
+    return _of_library(plain(why), values)
+
+
+def library_of(values: Iterable[Value]) -> str:
+    """A library that one of these comes from, which is not interpreted; "" where none does."""
+    found = (each.library for each in values if isinstance(each, Unknown) and each.library)
+    return next(found, "")
+
+
+def _of_library(why: Unknown, values: Iterable[Value]) -> Unknown:
+    library = "" if why.library else library_of(values)
+    return replace(why, library=library) if library else why
 
 
 def plain(why: Unknown) -> Unknown:
@@ -95,6 +108,7 @@ def read(machine: Machine, why: Unknown, values: Iterable[Value]) -> Unknown:
     values = list(values)
     if why.inert and not all(map(is_plain, values)):
         why = replace(why, inert=False)
+    why = _of_library(why, values)
     found = objects_of(values)
     if len(found) > MAX_POSSIBLE_OBJECTS:
         found = frozenset([machine.allocate(ListObject([Address(index) for index in sorted(found)])).index])

@@ -180,7 +180,9 @@ class Joiner:
         """What is each of these on some path; plain where all of them are, though an operation on it may raise."""
         of = tuple(of)
         plain = bool(of) and all(map(points_to.is_plain, of))
-        return Unknown(self.reason, self.where, plain, optional, may_be=self.objects_of(of), outside=plain)
+        found = Unknown(self.reason, self.where, plain, optional, may_be=self.objects_of(of), outside=plain)
+        found.library = points_to.library_of(of)
+        return found
 
     def objects_of(self, values: Iterable[Value]) -> frozenset[int]:
         return points_to.objects_of(values)
@@ -189,6 +191,8 @@ class Joiner:
         """`why` of what may be each of these too: see `points_to.either_of`."""
         if why.inert and not all(map(points_to.is_plain, values)):
             why = replace(why, inert=False)
+        if not why.library and (library := points_to.library_of(values)):
+            why = replace(why, library=library)
         return points_to.with_objects(why, self.objects_of(values))
 
     def value(self, mine: Value, other: Value) -> Value:

@@ -357,6 +357,8 @@ def construct(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value 
     if fields is not None:
         return named_tuples.made(machine, cls, fields, arguments)
     if classes.is_enum(machine, cls):
+        if enumerations.names_members(machine, cls, arguments):
+            return enumerations.made_of_names(machine, cls, arguments)
         return _member(machine, cls, arguments)
     if any(isinstance(base, KnownClass) and base.name == "builtins.tuple" for base in order):
         return _tuple_subclass(machine, cls, arguments)

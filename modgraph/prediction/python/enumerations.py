@@ -369,19 +369,38 @@ def number_of_flags(machine: Machine, value: EnumMember) -> int | Unknown | None
 @models(*_BASES)
 def made_by_call(arguments: Arguments, machine: Machine) -> Value:
     """A class whose members are given as text, as a sequence of names or pairs, or as a mapping."""
+    return made_of_names(machine, KnownClass(arguments.function), arguments)
+
+
+def names_members(machine: Machine, cls: ClassValue, arguments: Arguments) -> bool:
+    """The call of an Enum class with source makes a class derived from it: it has no members, and is given names."""
+    given = arguments.get(1, "names", NONE)
+    return given != NONE and not named(machine, cls)
+
+
+def made_of_names(machine: Machine, base: Value, arguments: Arguments) -> Value:
+    """`Base("Name", names)`: a class derived from an Enum class that has no members."""
     title, given = arguments.get(0, "value", NONE), arguments.get(1, "names", NONE)
-    pairs = _pairs(machine, arguments, given)
-    if not isinstance(title, Constant) or isinstance(pairs, Unknown) or set(arguments.keywords) - {"names", "module"}:
+    pairs = _pairs(machine, given)
+    if not isinstance(title, Constant) or isinstance(pairs, Unknown) or set(arguments.keywords) - _TOLD:
         return machine.unknown("the members of an Enum class are not known", title, given)
     module = machine.frames[-1].module if machine.frames else ""
-    cls = machine.make_class(f"{module}.{title.value}", (KnownClass(arguments.function),))
+    cls = machine.make_class(f"{module}.{title.value}", (base,))
+    before: list[EnumMember] = []
     for name, value in pairs:
+        value = value or _next_value(machine, cls, name, before)
         member = as_member(machine, cls, name, value)
         machine.state.change(cls.address, ClassObject).namespace[name] = member
+        before.append(own_member(member, name) or EnumMember(cls, name, value))
     return cls
 
 
-def _pairs(machine: Machine, arguments: Arguments, given: Value) -> list[tuple[str, Value]] | Unknown:
+_TOLD = {"value", "names", "module", "qualname"}
+"""Keywords of such a call that are followed, or change no member."""
+
+
+def _pairs(machine: Machine, given: Value) -> list[tuple[str, Value | None]] | Unknown:
+    """The names with their values, as far as these are given."""
     mapping = machine.state.find(given, DictObject)
     if mapping is not None and mapping.open is None:
         items: list[Value] | Unknown = [TupleValue(pair) for pair in mapping.entries.items()]
@@ -391,12 +410,10 @@ def _pairs(machine: Machine, arguments: Arguments, given: Value) -> list[tuple[s
         items = machine.iterate(given) if not isinstance(given, Constant) else machine.unknown("no names are given")
     if isinstance(items, Unknown):
         return items
-    found: list[tuple[str, Value]] = []
-    for place, item in enumerate(items):
+    found: list[tuple[str, Value | None]] = []
+    for item in items:
         name, value = item.items if isinstance(item, TupleValue) and len(item.items) == 2 else (item, None)
         if not isinstance(name, Constant) or not isinstance(name.value, str):
             return machine.unknown("a name of an Enum class is not known", name)
-        counted = 1 << place if "Flag" in arguments.function else place + 1
-        strings = arguments.function.endswith("StrEnum")
-        found.append((name.value, value or Constant(name.value.lower() if strings else counted)))
+        found.append((name.value, value))
     return found

@@ -234,6 +234,19 @@ def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
     return replace(machine.unknown(reason, *causes), inert=True)
 
 
+def data_unknown(machine: Machine, library: str, reason: str, *causes: Value) -> Unknown:
+    """What a library gives that is not a single number: a tensor, an array. No module can be behind it either."""
+    found = number_unknown(machine, reason, *causes)
+    return found if found.library else replace(found, library=library)
+
+
+def is_number(value: Value) -> bool:
+    """It is one number of Python, known or not, and no tensor or array: what is reckoned with it keeps its shape."""
+    if isinstance(value, Unknown):
+        return value.inert and not value.library
+    return isinstance(value, Constant) and isinstance(value.value, (bool, int, float, complex))
+
+
 MAY_RAISE = {
     "divmod": "ZeroDivisionError",
     "chr": "ValueError",
@@ -249,6 +262,10 @@ MAY_RAISE = {
 
 TEXT_ONLY = ("int", "float", "complex")
 """Those that raise so where they are given a text, while any number will do."""
+
+
+_SINGLE = ("math.", "int", "float", "complex", "len", "ord")
+"""How the names begin of functions that give one number, whatever they are given."""
 
 
 def _is_text(value: Value) -> bool:
@@ -268,7 +285,8 @@ def folded(function: Callable[..., Any], name: str) -> Model:
             failure = "ValueError" if name in TEXT_ONLY else MAY_RAISE.get(name)
             if failure is not None and (name not in TEXT_ONLY or any(map(_is_text, arguments.positional))):
                 machine.may_refuse(failure)
-            return number_unknown(machine, f"{name} of something not known", *arguments.positional)
+            found = number_unknown(machine, f"{name} of something not known", *arguments.positional)
+            return replace(found, library="") if name.startswith(_SINGLE) else found
         given = [found[0] for found in values if found is not None]
         named = {key: found[0] for key, found in keywords.items() if found is not None}
         refusal = too_much(name, [*given, *named.values()])

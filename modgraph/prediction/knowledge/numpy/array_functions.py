@@ -11,7 +11,7 @@ from modgraph.prediction.domain.values import NONE, Constant, KnownClass, KnownF
 from modgraph.prediction.knowledge.numpy.arrays import ARRAY, as_array, dtype_named, new_array
 from modgraph.prediction.knowledge.tensors.elements import Shape, broadcast
 from modgraph.prediction.knowledge.tensors.tensor_values import shape_argument, tensor_of
-from modgraph.prediction.python.plain import number_unknown
+from modgraph.prediction.python.plain import data_unknown, is_number
 
 ELEMENTWISE = frozenset(
     {
@@ -39,9 +39,9 @@ def one_by_one(machine: Machine, name: str, arguments: Arguments) -> Value | Non
         return None
     shape: Shape | None = ()
     for value, found in zip(operands, arrays, strict=True):
-        is_number = isinstance(value, Constant) or (isinstance(value, Unknown) and value.inert)
+        own = found.shape if found is not None else () if is_number(value) else None
         try:
-            shape = broadcast(shape, found.shape if found is not None else () if is_number else None)
+            shape = broadcast(shape, own)
         except ValueError:
             return None
     doubles = all(found is None or found.dtype == "float64" for found in arrays)
@@ -67,7 +67,7 @@ def _arrays(machine: Machine, values: list[Value]) -> list[Value] | None:
 def joined(arguments: Arguments, machine: Machine) -> Value:
     """Arrays behind each other, or beside each other in a new dimension."""
     name = last_name(arguments.function)
-    unknown = number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
+    unknown = data_unknown(machine, "numpy", f"numpy.{name} of something not known", *arguments.positional)
     axis = arguments.get(2 if name == "append" else 1, "axis", NONE if name == "append" else Constant(0))
     if name == "append":
         given: list[Value] | Unknown = list(arguments.positional[:2])
@@ -111,7 +111,7 @@ def as_torch_does(arguments: Arguments, machine: Machine) -> Value:
     arrays = _arrays(machine, list(rows))
     keywords = {"indexing": arguments.keywords.get("indexing", Constant("xy"))} if name == "meshgrid" else {}
     if arrays is None or set(arguments.keywords) - {"indexing"} or arguments.open is not None:
-        return number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
+        return data_unknown(machine, "numpy", f"numpy.{name} of something not known", *arguments.positional)
     given = (*arguments.positional[: len(arguments.positional) - len(rows)], *arrays)
     result = machine.call(KnownFunction(f"torch.{name}"), given, keywords)
     if isinstance(result, TupleValue):
@@ -119,7 +119,7 @@ def as_torch_does(arguments: Arguments, machine: Machine) -> Value:
     kinds = {tensor.dtype for tensor in (tensor_of(machine, each) for each in arrays) if tensor is not None}
     tensor = tensor_of(machine, result)
     if tensor is None:
-        return number_unknown(machine, f"numpy.{name} of something not known")
+        return data_unknown(machine, "numpy", f"numpy.{name} of something not known")
     kind = tensor.dtype if len(kinds) == 1 else "float64" if kinds <= {"float64", "int64", "float32"} else None
     return as_array(machine, new_array(machine, tensor.shape, kind))
 
@@ -129,7 +129,7 @@ def triangle(arguments: Arguments, machine: Machine) -> Value:
     """One half of a matrix, the rest zero."""
     matrix = tensor_of(machine, arguments.get(0, "m", NONE))
     if matrix is None or matrix.shape is None or len(matrix.shape) < 2:
-        return number_unknown(machine, f"{arguments.function} of something not known", *arguments.positional)
+        return data_unknown(machine, "numpy", f"{arguments.function} of something not known", *arguments.positional)
     return new_array(machine, matrix.shape, matrix.dtype)
 
 

@@ -18,7 +18,7 @@ from modgraph.prediction.knowledge.tensors import making, tensor_indexing, tenso
 from modgraph.prediction.knowledge.tensors.elements import count
 from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import made, shape_argument, tensor_of
-from modgraph.prediction.python.plain import number_unknown, plain
+from modgraph.prediction.python.plain import data_unknown, number_unknown, plain
 
 ARRAY = "numpy.ndarray"
 _CLASS = KnownClass(ARRAY)
@@ -117,7 +117,7 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
             share(machine, made_of, arguments.positional[0])
             return made_of
         if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
-            return number_unknown(machine, f"ndarray.{name} with these arguments is not interpreted")
+            return data_unknown(machine, "numpy", f"ndarray.{name} with these arguments is not interpreted")
         given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
         result = known(given, machine)
         if name == "__iter__":

@@ -14,14 +14,22 @@ from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, constant, known_class, models
-from modgraph.prediction.domain.values import NONE, Constant, Dtype, KnownFunction, TupleValue, Value
+from modgraph.prediction.domain.values import NONE, Constant, Dtype, KnownFunction, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.numpy.array_functions import ELEMENTWISE, one_by_one
 from modgraph.prediction.knowledge.numpy.arrays import as_array, dtype_named
 from modgraph.prediction.knowledge.numpy.double_numbers import double, float64, single_kind
 from modgraph.prediction.knowledge.tensors.elements import power, single
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
 from modgraph.prediction.python.bounds import too_much, work
-from modgraph.prediction.python.plain import TOO_MANY, Looking, lifted, number_unknown, plain
+from modgraph.prediction.python.plain import (
+    TOO_MANY,
+    Looking,
+    data_unknown,
+    is_number,
+    lifted,
+    number_unknown,
+    plain,
+)
 
 for _name in ("float32", "float16", "int64", "int32", "uint8", "bool_", "integer"):
     known_class(f"numpy.{_name}")
@@ -245,6 +253,10 @@ def _kept_kind(machine: Machine, name: str, arguments: Arguments, numbers: list[
     return number_unknown(machine, "the dtype of an array is not known")
 
 
+def _data_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
+    return data_unknown(machine, "numpy", reason, *causes)
+
+
 def _folded(name: str, function: Callable[..., Any]) -> Model:
     """The function where every argument is known; unknown with options it is not modelled for (`axis`, `dtype`)."""
 
@@ -256,7 +268,8 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
             if looking.is_over:
                 return number_unknown(machine, TOO_MANY)
             found = one_by_one(machine, name, arguments) if name in ELEMENTWISE else None
-            return found or number_unknown(machine, f"numpy.{name} of something not known", *arguments.positional)
+            make = number_unknown if all(map(is_number, arguments.positional)) else _data_unknown
+            return found or make(machine, f"numpy.{name} of something not known", *arguments.positional)
         given = [found[0] for found in values if found is not None]
         machine.makes(work(f"numpy.{name}", given))
         try:
@@ -264,7 +277,7 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
                 _fitting(number)
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-            return number_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
+            return _data_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
         if isinstance(result, tuple):
             return TupleValue(tuple(_array(machine, part) for part in result))
         wanted = arguments.keywords.get("dtype", NONE)
@@ -308,7 +321,8 @@ def rounded(arguments: Arguments, machine: Machine) -> Value:
 
 def _random(name: str) -> Model:
     def answer(arguments: Arguments, machine: Machine) -> Value:
-        return number_unknown(machine, f"depends on numpy.random.{name}")
+        is_one = name == "randint" and len(arguments.positional) < 3 and "size" not in arguments.keywords
+        return (number_unknown if is_one else _data_unknown)(machine, f"depends on numpy.random.{name}")
 
     return answer
 

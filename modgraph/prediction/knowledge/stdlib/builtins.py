@@ -171,7 +171,7 @@ def _converted(arguments: Arguments, machine: Machine, to: type, methods: tuple[
         if isinstance(found, Constant):
             return Constant(to(found.value))
         if found is not None:
-            return number_unknown(machine, f"{to.__name__} of something not known", found)
+            return replace(number_unknown(machine, f"{to.__name__} of something not known", found), library="")
     return folded(to, to.__name__)(arguments, machine)
 
 

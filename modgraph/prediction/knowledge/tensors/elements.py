@@ -34,12 +34,25 @@ def promoted(left: str | None, right: str | None) -> str | None:
     if left == right:
         return left
     if category(left) != category(right):
-        return left if category(left) > category(right) else right
+        higher, lower = (left, right) if category(left) > category(right) else (right, left)
+        return _wide_enough(higher, lower) if higher in COMPLEX and lower in FLOATS else higher
     if {left, right} == {"float16", "bfloat16"}:
         return "float32"
     if category(left) == 1 and "uint8" in (left, right):
         return "int16" if "int8" in (left, right) else left if right == "uint8" else right
     return max(left, right, key=lambda name: _RANK[name])
+
+
+_WIDTHS = {"float16": 0, "bfloat16": 1, "float32": 1, "float64": 2}
+
+
+def _wide_enough(higher: str, lower: str) -> str:
+    """Complex numbers of whose parts none is narrower than that real one."""
+    return COMPLEX[max(COMPLEX.index(higher), _WIDTHS[lower])]
+
+
+REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+"""Dtype of the parts of complex numbers."""
 
 
 def rounded(value: Number, dtype: str | None) -> Number | None:

@@ -16,7 +16,16 @@ from modgraph.prediction.domain.registry import Model, alias, known_class, model
 from modgraph.prediction.domain.values import FALSE, NONE, SIZE, Address, Constant, Dtype, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.numpy.double_numbers import float64
 from modgraph.prediction.knowledge.tensors.devices import device_of
-from modgraph.prediction.knowledge.tensors.elements import MAX_ELEMENTS, Number, Shape, count, kept, single
+from modgraph.prediction.knowledge.tensors.elements import (
+    INTEGERS,
+    MAX_ELEMENTS,
+    Number,
+    Shape,
+    broadcast,
+    count,
+    kept,
+    single,
+)
 from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_values import (
     DEFAULT_DTYPE,
@@ -31,7 +40,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
 )
 from modgraph.prediction.knowledge.torch.parameters import PARAMETER, TENSOR
 from modgraph.prediction.python.bounds import is_long_range
-from modgraph.prediction.python.plain import number_unknown, plain
+from modgraph.prediction.python.plain import is_number, number_unknown, plain
 
 alias("torch._tensor.Tensor", TENSOR)
 alias("torch.nn.Parameter", PARAMETER)
@@ -107,8 +116,15 @@ def _repeated(value: Number | None, shape: Shape | None, dtype: str | None) -> t
 
 models("torch.zeros")(_filled(0))
 models("torch.ones")(_filled(1))
-for _name in ("empty", "rand", "randn", "empty_strided"):
+for _name in ("empty", "rand", "randn"):
     models(f"torch.{_name}")(_filled(None))
+
+
+@models("torch.empty_strided")
+def empty_strided(arguments: Arguments, machine: Machine) -> Value:
+    """`empty_strided(size, stride)`."""
+    shape = _new_shape(machine, (arguments.get(0, "size", NONE),))
+    return made(machine, shape, dtype_argument(arguments, default_float(machine)), **options(machine, arguments))
 
 
 @models("torch.full")
@@ -137,10 +153,16 @@ def random_integers(arguments: Arguments, machine: Machine) -> Value:
 
 @models("torch.normal", "torch.bernoulli")
 def random_like(arguments: Arguments, machine: Machine) -> Value:
-    for value in (*arguments.positional, arguments.keywords.get("size", NONE)):
-        tensor = tensor_of(machine, value)
-        if tensor is not None:
-            return made(machine, tensor.shape, tensor.dtype)
+    given = (arguments.get(0, "mean", NONE), arguments.get(1, "std", NONE))
+    found = [tensor for tensor in (tensor_of(machine, value) for value in given) if tensor is not None]
+    if found:
+        if any(not is_number(value) and value != NONE and tensor_of(machine, value) is None for value in given):
+            return made(machine, None, found[0].dtype)
+        try:
+            shape = broadcast(found[0].shape, found[-1].shape)
+        except ValueError as error:
+            raise machine.raises("RuntimeError", str(error)) from None
+        return made(machine, shape, found[0].dtype)
     size = arguments.get(2, "size", NONE)
     refuse_truth(machine, (size,))
     return made(machine, shape_argument(machine, (size,)) if size != NONE else None, "float32")
@@ -229,8 +251,12 @@ def arange(arguments: Arguments, machine: Machine) -> Value:
     if any(bound is None for bound in bounds):
         return made(machine, (None,), dtype, **options(machine, arguments))
     numbers = [bound for bound in bounds if bound is not None]
+    if dtype in INTEGERS:
+        numbers = [int(number) for number in numbers]
     if "dtype" not in arguments.keywords or arguments.keywords["dtype"] == NONE:
         dtype = default_float(machine) if any(isinstance(number, float) for number in numbers) else "int64"
+    elif dtype is None and any(isinstance(number, float) for number in numbers):
+        return made(machine, (None,), None, **options(machine, arguments))  # of integers, the bounds are cut off first
     start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if step == 0:
         raise machine.raises("RuntimeError", "step must be nonzero")
@@ -280,7 +306,15 @@ def _between(start: float, stop: float, size: int, cut: Callable[[float], float]
 # ---- from data -------------------------------------------------------------------------------------------------------
 
 
-@models("torch.tensor", "torch.scalar_tensor")
+@models("torch.scalar_tensor")
+def scalar(arguments: Arguments, machine: Machine) -> Value:
+    """One number, a float unless it is said what else."""
+    value, dtype = arguments.get(0, "s", NONE), dtype_argument(arguments, default_float(machine))
+    number = value.value if isinstance(value, Constant) else None
+    return made(machine, (), dtype, _repeated(number, (), dtype) if dtype else None, **options(machine, arguments))
+
+
+@models("torch.tensor")
 @views("torch.as_tensor", "torch.asarray", "torch.from_numpy")
 def from_data(arguments: Arguments, machine: Machine) -> Value:
     data = arguments.get(0, "data", NONE)
@@ -291,6 +325,7 @@ def from_data(arguments: Arguments, machine: Machine) -> Value:
         return machine.call(machine.get_attribute(data, "to"), (), {**arguments.keywords, "dtype": dtype})
     shape, inferred, elements = _from_data(machine, data, given)
     known = given or (inferred if dtype == NONE else None)
+    elements = elements if known is not None else None
     return made(machine, shape, known, elements, **options(machine, arguments))
 
 

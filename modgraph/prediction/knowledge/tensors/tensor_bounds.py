@@ -10,6 +10,7 @@ from modgraph.prediction.domain.values import NONE, Constant, Value
 from modgraph.prediction.knowledge.tensors.elements import Number, category, kept
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+from modgraph.prediction.python.plain import is_number
 
 
 @models(*both("clamp", "clip", "clamp_min", "clamp_max"))
@@ -22,8 +23,8 @@ def clamp(arguments: Arguments, machine: Machine) -> Value:
     low = arguments.get(1, "min", NONE) if name != "clamp_max" else NONE
     high = arguments.get(1, "max", NONE) if name == "clamp_max" else arguments.get(2, "max", NONE)
     if not isinstance(low, Constant) or not isinstance(high, Constant):
-        is_number = all(isinstance(each, Constant) or getattr(each, "inert", False) for each in (low, high))
-        return made(machine, source.shape if is_number else None, None, requires_grad=source.requires_grad)
+        are_numbers = all(each == NONE or is_number(each) for each in (low, high))
+        return made(machine, source.shape if are_numbers else None, None, requires_grad=source.requires_grad)
     dtype = source.dtype
     if any(isinstance(each.value, float) for each in (low, high)) and dtype is not None and category(dtype) < 2:
         dtype = "float32"

@@ -112,6 +112,11 @@ def windows(arguments: Arguments, machine: Machine) -> Value:
     place = dimension(machine, arguments.get(1, "dimension", NONE), len(source.shape))
     if place is None:
         return like(machine, source, None)
-    length = source.shape[place]
+    length = source.shape[place] if source.shape else 1
+    if length is not None and size > length:
+        message = f"maximum size for tensor at dimension {place} is {length} but size is {size}"
+        raise machine.raises("RuntimeError", message)
+    if not source.shape:
+        return like(machine, source, (size,))
     count = None if length is None else (length - size) // step + 1
     return like(machine, source, (*source.shape[:place], count, *source.shape[place + 1 :], size))

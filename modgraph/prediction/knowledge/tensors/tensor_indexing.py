@@ -9,7 +9,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import NONE, TRUE, Address, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import (
     MAX_ELEMENTS,
     Number,
@@ -86,8 +86,10 @@ def triangle(arguments: Arguments, machine: Machine) -> Value:
 def places_of(arguments: Arguments, machine: Machine) -> Value:
     """The shape of what is looked for."""
     position = 0 if arguments.function.endswith("bucketize") else 1
-    tensor = tensor_of(machine, arguments.positional[position]) if len(arguments.positional) > position else None
-    return made(machine, tensor.shape if tensor is not None else None, "int64")
+    given = arguments.get(position, "input", NONE)
+    tensor, short = tensor_of(machine, given), machine.truth(arguments.named("out_int32", FALSE))
+    shape = tensor.shape if tensor is not None else () if isinstance(given, Constant) and given != NONE else None
+    return made(machine, shape, "int64" if short is False else "int32" if short else None)
 
 
 @models("torch.nn.functional.one_hot", "torch._C._nn.one_hot")

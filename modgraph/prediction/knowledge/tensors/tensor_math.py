@@ -15,9 +15,20 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
-from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, Dtype, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    Address,
+    Choice,
+    Constant,
+    Dtype,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.knowledge.tensors.elements import (
     MAX_ELEMENTS,
+    REAL_PARTS,
     Number,
     Shape,
     broadcast,
@@ -32,7 +43,7 @@ from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
 from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
 from modgraph.prediction.knowledge.torch.gradients import written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
-from modgraph.prediction.python.plain import number_unknown
+from modgraph.prediction.python.plain import data_unknown, is_number, number_unknown
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -44,6 +55,11 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "pow": power,
 }
 _BITWISE: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+_LOGICAL: dict[str, Callable[[Any, Any], Any]] = {
+    "logical_and": lambda left, right: bool(left) and bool(right),
+    "logical_or": lambda left, right: bool(left) or bool(right),
+    "logical_xor": lambda left, right: bool(left) != bool(right),
+}
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name) for name in ("lt", "le", "eq", "ne", "gt", "ge")
 }
@@ -85,9 +101,7 @@ def _operand(machine: Machine, value: Value) -> tuple[Shape | None, tuple[Number
         return tensor.shape, tensor.elements
     if isinstance(value, Constant) and isinstance(value.value, (bool, int, float)):
         return (), (value.value,)
-    if isinstance(value, Unknown) and value.inert:
-        return (), None
-    return None, None
+    return (() if is_number(value) else None), None
 
 
 def elementwise(
@@ -134,22 +148,43 @@ def _is_operand(machine: Machine, value: Value) -> bool:
 
 
 def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
-    operation = {**_ARITHMETIC, **_BITWISE, **_COMPARISONS}[name]
+    plain: Callable[[Any, Any], Any] | None = {**_ARITHMETIC, **_BITWISE, **_COMPARISONS, **_LOGICAL}[name]
 
     def apply(arguments: Arguments, machine: Machine) -> Value:
-        left, right = arguments.positional[0], arguments.get(1, "other", NONE)
+        left, right = _two(arguments)
         if not _is_operand(machine, right) or right == NONE:
             return Constant(compares and name == "ne") if compares else Constant(NotImplemented)
         if reflected:
             left, right = right, left
         dtype: str | None = "bool"
+        options = arguments.keywords.keys() - _OPERANDS or len(arguments.positional) > 2 or arguments.open is not None
+        operation = None if options or arguments.function.endswith("fmod") else plain  # Python's % has another sign
         if not compares:
             dtype = _joined_dtype(left, right, machine)
             if name == "truediv" and dtype is not None and category(dtype) < 2:
-                dtype = default_float(machine)
+                dtype = _quotient(dtype, arguments.named("rounding_mode", NONE), machine)
         return elementwise(machine, left, right, operation, dtype)
 
     return apply
+
+
+_SECOND = ("exponent", "mat2", "vec2", "vec", "tensor")
+"""Names of the second operand, which mostly is `other`."""
+_OPERANDS = {"input", "self", "other", "exponent", "out"}
+
+
+def _two(arguments: Arguments) -> tuple[Value, Value]:
+    """The operands, as `f(x, y)`, `f(x, other=y)` and `f(input=x, other=y)` give them."""
+    named = (arguments.keywords[name] for name in _SECOND if name in arguments.keywords)
+    first = arguments.get(0, "input", arguments.keywords.get("self", NONE))
+    return first, arguments.get(1, "other", next(named, NONE))
+
+
+def _quotient(dtype: str, rounding: Value, machine: Machine) -> str | None:
+    """Dtype of a quotient of whole numbers: these again, where it is rounded to one."""
+    if rounding == NONE:
+        return default_float(machine)
+    return ("int64" if dtype == "bool" else dtype) if isinstance(rounding, Constant) else None
 
 
 _FUNCTION_NAMES = {"truediv": ("div", "divide", "true_divide"), "sub": ("sub", "subtract"), "mul": ("mul", "multiply")}
@@ -163,7 +198,6 @@ def _register_binary() -> None:
                 plain_names += [f"{TENSOR}.{function}", f"torch.{function}"]
             else:
                 plain_names += [f"{TENSOR}.bitwise_{name}", f"torch.bitwise_{name}"]
-                plain_names += [f"{TENSOR}.logical_{name}", f"torch.logical_{name}"]
         if name == "mod":
             plain_names = [
                 f"{TENSOR}.__mod__",
@@ -176,6 +210,8 @@ def _register_binary() -> None:
         models(f"{TENSOR}.__r{name}__")(_arithmetic(name, True, False))
     for name in _COMPARISONS:
         models(f"{TENSOR}.__{name}__", f"{TENSOR}.{name}", f"torch.{name}")(_arithmetic(name, False, True))
+    for name in _LOGICAL:
+        models(f"{TENSOR}.{name}", f"torch.{name}")(_arithmetic(name, False, True))
 
 
 _register_binary()
@@ -218,8 +254,6 @@ _FLOAT_FUNCTIONS: dict[str, Callable[[float], float] | None] = {
     "sigmoid": lambda value: 1 / (1 + math.exp(-value)),
     "erf": math.erf,
     "erfinv": None,
-    "softmax": None,
-    "log_softmax": None,
     "deg2rad": math.radians,
     "rad2deg": math.degrees,
 }
@@ -232,30 +266,31 @@ _SAME_FUNCTIONS: dict[str, Callable[[Any], Any] | None] = {
     "round": round,
     "trunc": math.trunc,
     "relu": lambda value: max(value, 0),
-    "cumsum": None,
-    "cumprod": None,
     "tril": None,
     "triu": None,
     "nan_to_num": None,
-    "masked_fill": None,
     "scatter": None,
     "index_fill": None,
     "index_add": None,
     "renorm": None,
     "bernoulli": None,
-    "lerp": None,
 }
 
 
-def _unary(function: Callable[[Any], Any] | None, to_float: bool) -> Model:
+def _unary(name: str, function: Callable[[Any], Any] | None, to_float: bool) -> Model:
     def apply(arguments: Arguments, machine: Machine) -> Value:
-        source = tensor_of(machine, arguments.positional[0])
+        source = tensor_of(machine, arguments.get(0, "input", NONE))
         if source is None:
             return made(machine, None, None)
         is_exact = to_float and source.dtype is not None and category(source.dtype) < 2
         dtype = default_float(machine) if is_exact else source.dtype
+        if name == "abs" and dtype is not None:
+            dtype = REAL_PARTS.get(dtype, dtype)
+        elif name == "square" and dtype == "bool":
+            dtype = "int64"
         elements = None
-        if function is not None and source.elements is not None and len(arguments.positional) == 1:
+        alone = not arguments.keywords.keys() - {"input", "out"} and len(arguments.positional) <= 1
+        if function is not None and source.elements is not None and alone and arguments.open is None:
             try:
                 elements = kept([function(value) for value in source.elements], dtype)
             except (ArithmeticError, ValueError):
@@ -266,10 +301,50 @@ def _unary(function: Callable[[Any], Any] | None, to_float: bool) -> Model:
 
 
 for _name, _function in _FLOAT_FUNCTIONS.items():
-    models(f"torch.{_name}", f"{TENSOR}.{_name}")(_unary(_function, True))
+    models(f"torch.{_name}", f"{TENSOR}.{_name}")(_unary(_name, _function, True))
 for _name, _function in _SAME_FUNCTIONS.items():
     if _name != "bernoulli":
-        models(f"torch.{_name}", f"{TENSOR}.{_name}")(_unary(_function, False))
+        models(f"torch.{_name}", f"{TENSOR}.{_name}")(_unary(_name, _function, False))
+
+
+def _along(names: tuple[str, ...], otherwise: Callable[[str], str]) -> None:
+    """Functions along one dimension that keep the shape: `f(x, dim, dtype)`; `otherwise` is the dtype without one."""
+
+    def apply(arguments: Arguments, machine: Machine) -> Value:
+        source = tensor_of(machine, arguments.get(0, "input", NONE))
+        if source is None:
+            return made(machine, None, None)
+        given = arguments.get(2, "dtype", NONE)
+        kept_dtype = None if source.dtype is None else otherwise(source.dtype)
+        dtype = kept_dtype if given == NONE else given.name if isinstance(given, Dtype) else None
+        return made(machine, source.shape, dtype, requires_grad=source.requires_grad)
+
+    models(*(f"{owner}.{name}" for name in names for owner in ("torch", TENSOR)))(apply)
+
+
+_along(("cumsum", "cumprod"), lambda dtype: "int64" if category(dtype) < 2 else dtype)
+_along(("softmax", "log_softmax"), lambda dtype: dtype)
+
+
+@models("torch.masked_fill", f"{TENSOR}.masked_fill", "torch.lerp", f"{TENSOR}.lerp")
+def with_others(arguments: Arguments, machine: Machine) -> Value:
+    """Of the first tensor's dtype, and of the joint shape: `masked_fill(x, mask, value)`, `lerp(x, end, weight)`."""
+    source = tensor_of(machine, arguments.get(0, "input", NONE))
+    if source is None:
+        return made(machine, None, None)
+    fills = arguments.function.endswith("fill")
+    others = [arguments.get(1, "mask" if fills else "end", NONE)] + (
+        [] if fills else [arguments.get(2, "weight", NONE)]
+    )
+    shape, needs = source.shape, [source]
+    for other in others:
+        tensor = tensor_of(machine, other)
+        needs += [tensor] if tensor is not None else []
+        try:
+            shape = broadcast(shape, _operand(machine, other)[0])
+        except ValueError as error:
+            raise machine.raises("RuntimeError", str(error)) from None
+    return made(machine, shape, source.dtype, requires_grad=None if fills else needs_any(needs))
 
 
 @models("torch.isnan", "torch.isinf", "torch.isfinite", f"{TENSOR}.isnan", f"{TENSOR}.isinf", f"{TENSOR}.isfinite")
@@ -281,16 +356,21 @@ def verdicts(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.maximum", "torch.minimum", "torch.atan2", f"{TENSOR}.maximum", f"{TENSOR}.minimum", "torch.hypot")
 def of_two(arguments: Arguments, machine: Machine) -> Value:
     pick: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min}
-    operation = pick.get(last_name(arguments.function))
-    left, right = arguments.positional[:2]
-    return elementwise(machine, left, right, operation, _joined_dtype(left, right, machine))
+    name = last_name(arguments.function)
+    left, right = _two(arguments)
+    dtype = _joined_dtype(left, right, machine)
+    if name == "atan2" and dtype is not None and category(dtype) < 2:
+        dtype = default_float(machine)
+    return elementwise(machine, left, right, pick.get(name), dtype)
 
 
 @models("torch.where")
 def where(arguments: Arguments, machine: Machine) -> Value:
-    if len(arguments.positional) < 3:
-        return machine.unknown("what torch.where finds depends on the elements")
-    condition, left, right = arguments.positional[:3]
+    before = 0 if "condition" in arguments.keywords else 1
+    condition = arguments.get(0, "condition", NONE) if before else arguments.keywords["condition"]
+    left, right = arguments.get(before, "input", NONE), arguments.get(before + 1, "other", NONE)
+    if NONE in (left, right):
+        return data_unknown(machine, "torch.where", "what torch.where finds depends on the elements")
     branches = elementwise(machine, left, right, None, _joined_dtype(left, right, machine))
     joined = tensor_of(machine, elementwise(machine, condition, branches, None, "bool"))
     made_of = tensor_of(machine, branches)
@@ -355,59 +435,110 @@ _REDUCTIONS: dict[str, Callable[..., Any] | None] = {
     "argmax": lambda values: values.index(max(values)),
     "argmin": lambda values: values.index(min(values)),
     "median": None,
+    "nanmedian": None,
+    "mode": None,
+    "kthvalue": None,
     "count_nonzero": lambda values: sum(1 for value in values if value),
     "nansum": None,
 }
 
 
-def _reduced_dtype(name: str, dtype: str | None) -> str | None:
+def _reduced_dtype(machine: Machine, name: str, dtype: str | None) -> str | None:
     if name in ("any", "all"):
         return "bool"
     if name in ("argmax", "argmin", "count_nonzero"):
         return "int64"
-    if name in ("sum", "prod", "nansum") and dtype is not None and category(dtype) < 2:
+    if dtype is None:
+        return None
+    if name in ("sum", "prod", "nansum") and category(dtype) < 2:
         return "int64"
-    return dtype
+    if name == "logsumexp" and category(dtype) < 2:
+        return default_float(machine)
+    return REAL_PARTS.get(dtype, dtype) if name in ("std", "var", "norm") else dtype
+
+
+_PAIRS = ("max", "min", "median", "nanmedian", "mode", "kthvalue")
+"""Those that give values and indices where they are given a dimension."""
 
 
 def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
     def apply(arguments: Arguments, machine: Machine) -> Value:
-        source = tensor_of(machine, arguments.positional[0])
+        source = tensor_of(machine, arguments.get(0, "input", NONE))
         given = arguments.keywords.get("dtype", NONE)
         if source is None:
+            if name in _PAIRS:
+                return data_unknown(machine, f"torch.{name}", f"{name}() of something not known")
             return made(machine, None, None)
-        dtype = given.name if isinstance(given, Dtype) else _reduced_dtype(name, source.dtype)
-        position = 2 if name == "norm" else 1
-        dims = arguments.get(position, "dim", arguments.keywords.get("axis", NONE))
-        keep = machine.truth(arguments.get(position + 1, "keepdim", NONE)) is True
-        if name in ("max", "min") and tensor_of(machine, dims) is not None:
-            return elementwise(machine, arguments.positional[0], dims, function, dtype)
-        if dims == NONE:
+        dtype = _reduced_dtype(machine, name, source.dtype)
+        if given != NONE:
+            dtype = given.name if isinstance(given, Dtype) else None
+        dims, keep = _dims(arguments, machine, name)
+        if name in ("max", "min"):
+            other = arguments.get(1, "other", NONE)
+            if tensor_of(machine, other) is not None:
+                left = arguments.get(0, "input", NONE)
+                return elementwise(machine, left, other, function, _joined_dtype(left, other, machine))
+        paired = name in _PAIRS and dims != NONE
+        if paired and not isinstance(dims, Constant):
+            return data_unknown(machine, f"torch.{name}", "whether it is given a dimension is not known", dims)
+        if name in ("mode", "kthvalue") and dims == NONE:
+            dims, paired = Constant(-1), True
+        if dims == NONE and keep is False:
             elements = None
-            if function is not None and source.elements:
+            if function is not None and source.elements and given == NONE:
                 elements = kept([function(source.elements)], dtype)
             return made(machine, (), dtype, elements, requires_grad=source.requires_grad)
-        values = made(machine, _without(machine, source.shape, dims, keep), dtype, requires_grad=source.requires_grad)
-        if name in ("max", "min", "median") and not isinstance(dims, TupleValue):
-            return TupleValue((values, made(machine, _without(machine, source.shape, dims, keep), "int64")), PAIR)
-        return values
+        shape = _without(machine, source.shape, dims, keep)
+        values = made(machine, shape, dtype, requires_grad=source.requires_grad)
+        return TupleValue((values, made(machine, shape, "int64")), PAIR) if paired else values
 
     return apply
 
 
-def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool) -> Shape | None:
-    """The shape with these dimensions reduced to 1, or gone."""
-    if shape is None:
+_BEFORE_DIM = {"norm": 2, "kthvalue": 2}
+"""Place of `dim` among the arguments, where it is not 1."""
+
+
+def _dims(arguments: Arguments, machine: Machine, name: str) -> tuple[Value, bool | None]:
+    """The dimensions that are reduced, None for all of them, and whether they stay, with one element each."""
+    place = _BEFORE_DIM.get(name, 1)
+    dims = arguments.get(place, "dim", arguments.keywords.get("axis", NONE))
+    after = place + 1
+    if name in ("std", "var", "std_mean", "var_mean"):
+        after += 1  # `unbiased`, which may stand first, too
+        if isinstance(dims, Constant) and isinstance(dims.value, bool):
+            dims = NONE
+    keep = machine.truth(arguments.get(after, "keepdim", FALSE))
+    if name == "count_nonzero":
+        keep = False
+    return dims, keep
+
+
+def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | None) -> Shape | None:
+    """The shape with these dimensions reduced to 1, or gone; all of them where none is given."""
+    if shape is None or keep is None or isinstance(dims, (Unknown, Choice)):
         return None
-    listed = [dims] if isinstance(dims, Constant) else machine.iterate(dims)
+    listed = [] if dims == NONE else [dims] if isinstance(dims, Constant) else machine.iterate(dims)
     if isinstance(listed, Unknown):
         return None
-    places = [dimension(machine, dim, len(shape)) for dim in listed]
+    places = [dimension(machine, dim, len(shape)) for dim in listed] if listed else list(range(len(shape)))
     if any(place is None for place in places):
         return None
     if keep:
         return tuple(1 if i in places else size for i, size in enumerate(shape))
     return tuple(size for i, size in enumerate(shape) if i not in places)
+
+
+@models("torch.std_mean", "torch.var_mean", "torch.aminmax", f"{TENSOR}.aminmax")
+def two_reductions(arguments: Arguments, machine: Machine) -> Value:
+    """Two at once: `std_mean(x, dim)`, `aminmax(x)`."""
+    source, name = tensor_of(machine, arguments.get(0, "input", NONE)), last_name(arguments.function)
+    if name == "aminmax" or source is None:
+        return data_unknown(machine, f"torch.{name}", f"what {name}() gives is not modelled")
+    dims, keep = _dims(arguments, machine, name)
+    shape = _without(machine, source.shape, dims, keep)
+    dtypes = (None if source.dtype is None else REAL_PARTS.get(source.dtype, source.dtype)), source.dtype
+    return TupleValue(tuple(made(machine, shape, each, requires_grad=source.requires_grad) for each in dtypes))
 
 
 for _name, _function in _REDUCTIONS.items():
@@ -418,11 +549,11 @@ for _name, _function in _REDUCTIONS.items():
 
 
 @models(
-    *(f"{owner}.{name}" for owner in ("torch", TENSOR) for name in ("matmul", "mm", "bmm", "mv", "dot", "inner")),
+    *(f"{owner}.{name}" for owner in ("torch", TENSOR) for name in ("matmul", "mm", "bmm", "mv", "dot")),
     f"{TENSOR}.__matmul__",
 )
 def matrix_product(arguments: Arguments, machine: Machine) -> Value:
-    left, right = tensor_of(machine, arguments.positional[0]), tensor_of(machine, arguments.positional[1])
+    left, right = (tensor_of(machine, value) for value in _two(arguments))
     if left is None or right is None or left.shape is None or right.shape is None:
         return made(machine, None, promoted(left.dtype, right.dtype) if left and right else None)
     dtype, (first, second) = promoted(left.dtype, right.dtype), (left.shape, right.shape)
@@ -443,9 +574,31 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
 
 
+@models("torch.inner", f"{TENSOR}.inner")
+def inner_product(arguments: Arguments, machine: Machine) -> Value:
+    """Sums over the last dimensions of both; with a tensor without any, the product.
+
+    Raises:
+        Raised: RuntimeError, where they differ in size.
+    """
+    first, second = _two(arguments)
+    left, right = tensor_of(machine, first), tensor_of(machine, second)
+    dtype = promoted(left.dtype, right.dtype) if left is not None and right is not None else None
+    if left is None or right is None or left.shape is None or right.shape is None:
+        return made(machine, None, dtype)
+    if not left.shape or not right.shape:
+        return elementwise(machine, first, second, None, _joined_dtype(first, second, machine))
+    sizes = (left.shape[-1], right.shape[-1])
+    if None not in sizes and sizes[0] != sizes[1]:
+        raise machine.raises(
+            "RuntimeError", f"inner() the last dimension must match, but got {sizes[0]} and {sizes[1]}"
+        )
+    return made(machine, (*left.shape[:-1], *right.shape[:-1]), dtype, requires_grad=needs_any((left, right)))
+
+
 @models("torch.outer", "torch.ger", f"{TENSOR}.outer")
 def outer(arguments: Arguments, machine: Machine) -> Value:
-    left, right = tensor_of(machine, arguments.positional[0]), tensor_of(machine, arguments.positional[1])
+    left, right = (tensor_of(machine, value) for value in _two(arguments))
     if left is None or right is None or left.shape is None or right.shape is None:
         return made(machine, (None, None), None)
     dtype, elements = promoted(left.dtype, right.dtype), None

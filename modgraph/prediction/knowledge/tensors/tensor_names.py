@@ -4,60 +4,89 @@ from __future__ import annotations
 
 FUNCTIONS = """
     absolute acosh adaptive_avg_pool1d adaptive_max_pool1d addbmm addcdiv addcmul addmm addmv addr adjoint
-    affine_grid_generator alpha_dropout aminmax angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
-    argwhere as_strided as_strided_scatter asinh atanh avg_pool1d baddbmm batch_norm bilinear
+    affine_grid_generator alias_copy alpha_dropout angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+    argwhere as_strided as_strided_copy as_strided_scatter asinh atanh avg_pool1d baddbmm batch_norm bilinear
     binary_cross_entropy_with_logits bincount binomial bitwise_left_shift bitwise_not bitwise_right_shift
-     celu channel_shuffle cholesky cholesky_inverse cholesky_solve column_stack combinations
-    conj conj_physical constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d convolution copysign corrcoef cosine_embedding_loss cosine_similarity cov ctc_loss
-     cumulative_trapezoid det diag_embed diagflat diagonal_scatter digamma dist dropout dsplit dstack
-    embedding embedding_bag erfc exp2 feature_alpha_dropout feature_dropout fill fix float_power fmax fmin frac
-    frexp frombuffer gcd geqrf gradient greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d
-    group_norm hardshrink heaviside hinge_embedding_loss histc histogram hsplit i0 igamma igammac
-    index_reduce instance_norm int_repr inverse isclose isin isneginf isposinf isreal istft kl_div kthvalue
-    layer_norm lcm ldexp less less_equal lgamma logaddexp logaddexp2 logcumsumexp logdet logical_not logit
-    lu_solve lu_unpack margin_ranking_loss masked_scatter matrix_exp matrix_power max_pool1d
-    max_pool1d_with_indices max_pool2d max_pool3d mode moveaxis msort multinomial mvlgamma nanmean nanmedian
-    nanquantile negative nextafter nonzero_static not_equal orgqr ormqr pairwise_distance pdist pinverse
-    pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu promote_types put qr
-    quantile resolve_conj resolve_neg result_type rms_norm row_stack rrelu rsub scatter_add scatter_reduce
-    select_scatter selu sgn signbit sinc slogdet split_with_sizes std_mean svd take_along_dim threshold trace
-    trapezoid trapz triangular_solve triplet_margin_loss unsafe_chunk unsafe_split
-    unsafe_split_with_sizes vander var_mean vdot vsplit xlogy
+    ccol_indices_copy celu channel_shuffle cholesky cholesky_inverse cholesky_solve col_indices_copy column_stack
+    combinations conj conj_physical constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d
+    conv_transpose2d conv_transpose3d convolution copysign corrcoef cosine_embedding_loss cosine_similarity cov
+    crow_indices_copy ctc_loss cudnn_convolution cumulative_trapezoid dequantize det detach_copy diag_embed
+    diagflat diagonal_copy diagonal_scatter digamma dist dropout dstack embedding embedding_bag empty_permuted
+    erfc exp2 expand_copy fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout
+    feature_dropout fill fix float_power fmax fmin frac frobenius_norm from_file frombuffer gcd greater
+    greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru_cell hardshrink hash_tensor
+    heaviside hinge_embedding_loss histc hspmm i0 igamma igammac index_copy index_reduce indices_copy
+    instance_norm int_repr inverse isclose isin isneginf isposinf isreal istft kl_div layer_norm lcm ldexp less
+    less_equal lgamma logaddexp logaddexp2 logcumsumexp logdet logical_not logit lu_solve margin_ranking_loss
+    masked_scatter matrix_exp matrix_power max_pool1d max_pool2d max_pool3d miopen_convolution mkldnn_convolution
+    moveaxis msort multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
+    negative nextafter nonzero_static not_equal nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy
+    pinverse pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu promote_types put
+    quantile quantize_per_channel quantize_per_tensor resolve_conj resolve_neg result_type rms_norm rnn_relu_cell
+    rnn_tanh_cell row_indices_copy row_stack rrelu rsub saddmm scatter_add scatter_reduce segment_reduce
+    select_copy select_scatter selu sgn signbit sinc slice_copy slice_inverse slice_scatter smm sparse_bsc_tensor
+    sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor squeeze_copy
+    sspaddmm t_copy take_along_dim threshold trace transpose_copy trapezoid trapz triplet_margin_loss unfold_copy
+    unsqueeze_copy values_copy vander vdot view_as_complex_copy view_as_real_copy view_copy xlogy
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch` that give a tensor."""
 
+SEVERAL = """
+    dsplit frexp geqrf gradient gru histogram histogramdd hsplit lstm lstm_cell lu lu_unpack max_pool1d_with_indices
+    native_batch_norm native_dropout native_group_norm native_layer_norm qr rnn_relu rnn_tanh slogdet split_copy
+    split_with_sizes_copy svd triangular_solve unbind_copy vsplit
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of `torch` that give several tensors, or one of several kinds of answers."""
+
+SEVERAL_METHODS = """
+    dsplit eig frexp geqrf histogram hsplit lstsq lu qr slogdet svd symeig triangular_solve vsplit
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Methods of Tensor that do."""
+
+ASKING = """
+    can_cast get_device is_conj is_distributed is_inference is_neg is_nonzero is_same_size is_signed
+    q_per_channel_axis q_scale q_zero_point
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of `torch` that say something of a tensor, and change nothing."""
+
 METHODS = """
-    absolute acosh addbmm addcdiv addcmul addmm addmv addr adjoint aminmax angle arccos arccosh arcsin arcsinh
-    arctan arctan2 arctanh argwhere asinh atan2 atanh baddbmm bernoulli bincount bitwise_left_shift bitwise_not
+    absolute acosh addbmm addcdiv addcmul addmm addmv addr adjoint angle arccos arccosh arcsin arcsinh arctan
+    arctan2 arctanh argwhere asinh atan2 atanh baddbmm bernoulli bincount bitwise_left_shift bitwise_not
     bitwise_right_shift ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
-    col_indices conj conj_physical copysign corrcoef cov crow_indices dequantize det diag_embed
-    diagflat diagonal_scatter digamma dist dsplit eig erfc exp2 fix fliplr flipud float_power fmax fmin
-    frac frexp gcd geqrf ger greater greater_equal hardshrink hash_tensor heaviside histc histogram hsplit hypot
-    i0 igamma igammac index index_copy index_reduce indices int_repr inverse ipu isclose isneginf isposinf
-    isreal istft kthvalue lcm ldexp less less_equal lgamma logaddexp logaddexp2 logcumsumexp logdet logit lstsq
-    lu lu_solve masked_scatter matrix_exp matrix_power mode moveaxis msort mtia multinomial mvlgamma nanmean
-    nanmedian nanquantile narrow_copy negative nextafter nonzero_static not_equal orgqr ormqr pinverse polygamma
-    positive prelu put qr quantile resize resize_as resolve_neg row_indices scatter_add scatter_reduce
-    select_scatter sgn signbit sinc slice_inverse slice_scatter slogdet smm solve sparse_mask split_with_sizes
-    sspaddmm stft svd symeig take_along_dim to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
-    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace triangular_solve
-    unsafe_chunk unsafe_split unsafe_split_with_sizes values vdot vsplit where xlogy xpu
+    col_indices conj conj_physical copysign corrcoef cov crow_indices dequantize det diag_embed diagflat
+    diagonal_scatter digamma dist erfc exp2 fix fliplr flipud float_power fmax fmin frac gcd ger greater
+    greater_equal hardshrink hash_tensor heaviside histc hypot i0 igamma igammac index index_copy index_reduce
+    indices int_repr inverse ipu isclose isneginf isposinf isreal istft lcm ldexp less less_equal lgamma logaddexp
+    logaddexp2 logcumsumexp logdet logit lu_solve masked_scatter matrix_exp matrix_power moveaxis msort mtia
+    multinomial mvlgamma nanmean nanquantile narrow_copy negative nextafter nonzero_static not_equal orgqr ormqr
+    pinverse polygamma positive prelu put quantile resize resize_as resolve_neg row_indices scatter_add
+    scatter_reduce select_scatter sgn signbit sinc slice_inverse slice_scatter smm solve sparse_mask sspaddmm stft
+    take_along_dim to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo
+    to_sparse_csc to_sparse_csr trace values vdot where xlogy xpu
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods of Tensor that give a tensor."""
 
 IN_PLACE = """
-    absolute_ acos_ acosh_ addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ apply_ arccos_ arccosh_ arcsin_
-    arcsinh_ arctan2_ arctan_ arctanh_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_left_shift_
-    bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ clip_ conj_physical_ copysign_ cosh_ cumprod_
-    cumsum_ deg2rad_ digamma_ divide_ erf_ erfc_ exp2_ expm1_ fix_ float_power_ floor_divide_ fmod_ frac_ gcd_
-    ge_ greater_ greater_equal_ gt_ heaviside_ hypot_ i0_ igamma_ igammac_ index_reduce_ lcm_ ldexp_ le_ less_
-    less_equal_ lgamma_ log10_ log1p_ log2_ logical_and_ logical_or_ logical_xor_ logit_ lt_ map2_ map_
-    masked_scatter_ multiply_ mvlgamma_ nan_to_num_ ne_ negative_ nextafter_ not_equal_ polygamma_ put_
-    rad2deg_ reciprocal_ remainder_ rsqrt_ scatter_reduce_ sgn_ sign_ sinc_ sinh_ square_ subtract_ tan_
-    true_divide_ trunc_ xlogy_
+    absolute_ acos_ acosh_ addcdiv_ addcmul_ addmm_ addmv_ addr_ apply_ arccos_ arccosh_ arcsin_ arcsinh_ arctan2_
+    arctan_ arctanh_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_left_shift_ bitwise_not_ bitwise_or_
+    bitwise_right_shift_ bitwise_xor_ clip_ conj_physical_ copysign_ cosh_ cumprod_ cumsum_ deg2rad_ digamma_
+    divide_ erf_ erfc_ exp2_ expm1_ fix_ float_power_ floor_divide_ fmod_ frac_ gcd_ ge_ greater_ greater_equal_
+    gt_ heaviside_ hypot_ i0_ igamma_ igammac_ index_reduce_ lcm_ ldexp_ le_ less_ less_equal_ lgamma_ log10_
+    log1p_ log2_ logical_and_ logical_or_ logical_xor_ logit_ lt_ map2_ map_ masked_scatter_ multiply_ mvlgamma_
+    nan_to_num_ ne_ negative_ nextafter_ not_equal_ polygamma_ put_ rad2deg_ reciprocal_ remainder_ rsqrt_
+    scatter_reduce_ sgn_ sign_ sinc_ sinh_ square_ subtract_ tan_ true_divide_ trunc_ xlogy_
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods that change a tensor and give it back; some change its shape."""
+
+IN_PLACE_FUNCTIONS = """
+    abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+    atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ dropout_
+    embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_
+    gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
+    relu_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_
+    zero_
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of `torch` that do."""
 
 OTHER_METHODS = """
     as_strided as_strided_scatter const_data_ptr data_ptr dense_dim dim_order element_size get_device

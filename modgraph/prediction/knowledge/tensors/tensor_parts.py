@@ -28,6 +28,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     tensor_of,
 )
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.python.plain import data_unknown
 from modgraph.source.reached import Reached
 
 # ---- joining and splitting -------------------------------------------------------------------------------------------
@@ -49,9 +50,12 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, None, dtype, requires_grad=needs)
     if name != "stack":
         shapes = [shape for shape in shapes if shape != (0,)] or shapes[:1]  # cat passes over those without elements
+        if any(shape == (None,) and len(shape) != len(each) for shape in shapes for each in shapes):
+            return made(machine, None, dtype, requires_grad=needs)
     dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
     place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
-    _require_fitting(machine, shapes, None if name == "stack" else place)
+    if name == "stack" or place is not None:
+        _require_fitting(machine, shapes, None if name == "stack" else place)
     if place is None:
         return made(machine, None, dtype, requires_grad=needs)
     elements: tuple[Number, ...] | None = None
@@ -82,7 +86,8 @@ def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | Non
                 raise machine.raises("RuntimeError", f"Sizes of tensors must match. {message}")
 
 
-@views(*both("chunk", "split", "unbind", "tensor_split"))
+@views(*both("chunk", "split", "unbind", "tensor_split", "split_with_sizes"))
+@models(*both("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"))
 def divide(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
     position = 1 if name == "unbind" else 2
@@ -95,7 +100,8 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         part = (*source.shape[:place], *source.shape[place + 1 :])
         ones = [(i,) for i in range(size)]
         return TupleValue(tuple(like(machine, source, part, _along(source, place, taken)) for taken in ones))
-    names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size")
+    name = name.removeprefix("unsafe_")
+    names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size", "split_sizes")
     given = arguments.get(1, next((n for n in names if n in arguments.keywords), names[0]), NONE)
     number = size_of(given)
     sizes: Sequence[int | None] | None
@@ -136,8 +142,10 @@ def meshgrid(arguments: Arguments, machine: Machine) -> Value:
         given = tuple(items)
     tensors = [tensor_of(machine, value) or TensorObject(None, None) for value in given]
     sizes = [count(tensor.shape) for tensor in tensors]
-    if arguments.keywords.get("indexing") == Constant("xy") and len(sizes) > 1:
-        sizes[0], sizes[1] = sizes[1], sizes[0]
+    indexing = arguments.named("indexing", Constant("ij"))
+    if indexing != Constant("ij") and len(sizes) > 1:
+        first, second = (sizes[1], sizes[0]) if indexing == Constant("xy") else (None, None)
+        sizes[:2] = [first, second]
     return TupleValue(tuple(made(machine, tuple(sizes), tensor.dtype) for tensor in tensors))
 
 
@@ -285,6 +293,8 @@ def part(arguments: Arguments, machine: Machine) -> Value:
     index = tensor_of(machine, arguments.get(2, "index", NONE))
     if name == "gather":
         return like(machine, source, index.shape if index is not None else None)
+    if source.shape == ():
+        return like(machine, source, (), source.elements)
     return like(machine, source, replaced(source.shape, place, count(index.shape) if index is not None else None))
 
 
@@ -306,7 +316,7 @@ def distinct(arguments: Arguments, machine: Machine) -> Value:
     inverse = machine.truth(arguments.get(2, "return_inverse", FALSE))
     counts = machine.truth(arguments.get(3, "return_counts", FALSE))
     if inverse is None or counts is None:
-        return machine.unknown("what unique() gives is not known")
+        return data_unknown(machine, arguments.function, "what unique() gives is not known")
     found, known = collections.Counter(source.elements or ()), source.elements is not None
     known = known and arguments.get(4, "dim", NONE) == NONE
     values = sorted(found)
@@ -320,6 +330,23 @@ def distinct(arguments: Arguments, machine: Machine) -> Value:
         results.append(result(source.shape, "int64", [values.index(each) for each in source.elements or ()]))
     if counts:
         results.append(result(shape, "int64", [found[each] for each in values]))
+    return TupleValue(tuple(results)) if len(results) > 1 else results[0]
+
+
+@models(*both("unique_consecutive"))
+def distinct_neighbours(arguments: Arguments, machine: Machine) -> Value:
+    """How many there are depends on the elements."""
+    source = source_of(arguments, machine)
+    asked = [
+        machine.truth(arguments.get(1 + i, f"return_{name}", FALSE)) for i, name in enumerate(("inverse", "counts"))
+    ]
+    if None in asked:
+        return data_unknown(machine, arguments.function, "what unique_consecutive() gives is not known")
+    rank = None if source.shape is None else len(source.shape)
+    whole = arguments.get(3, "dim", NONE) == NONE
+    shape: Shape | None = (None,) if whole else (None,) * rank if rank and arguments.open is None else None
+    results = [made(machine, shape, source.dtype)]
+    results += [made(machine, None, "int64") for each in asked if each]
     return TupleValue(tuple(results)) if len(results) > 1 else results[0]
 
 

@@ -50,7 +50,7 @@ def resized_as(arguments: Arguments, machine: Machine) -> Value:
     return _takes(machine, arguments.positional[0], other.shape if other is not None else None)
 
 
-@models(f"{TENSOR}.sparse_resize_", f"{TENSOR}.sparse_resize_and_clear_")
+@models(f"{TENSOR}.sparse_resize_", f"{TENSOR}.sparse_resize_and_clear_", f"{TENSOR}.addbmm_")
 def resized_sparse(arguments: Arguments, machine: Machine) -> Value:
     return _takes(machine, arguments.positional[0], None)
 

@@ -30,7 +30,17 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.tensors.devices import device_of
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, category, count, kept, strides
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share, views
-from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONS, IN_PLACE, METHODS, OTHER_METHODS, PROPERTIES
+from modgraph.prediction.knowledge.tensors.tensor_names import (
+    ASKING,
+    FUNCTIONS,
+    IN_PLACE,
+    IN_PLACE_FUNCTIONS,
+    METHODS,
+    OTHER_METHODS,
+    PROPERTIES,
+    SEVERAL,
+    SEVERAL_METHODS,
+)
 from modgraph.prediction.knowledge.tensors.tensor_values import (
     PAIR,
     dimension,
@@ -41,7 +51,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     tensor_of,
 )
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
-from modgraph.prediction.python.plain import number_unknown
+from modgraph.prediction.python.plain import data_unknown, number_unknown
 
 
 def both(*names: str) -> tuple[str, ...]:
@@ -164,7 +174,7 @@ def placed(arguments: Arguments, machine: Machine) -> Value:
     return Constant(name.partition(":")[0] == arguments.function.rpartition("is_")[2])
 
 
-@models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", f"{TENSOR}.is_contiguous")
+@models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", "torch.is_complex", f"{TENSOR}.is_contiguous")
 def asked(arguments: Arguments, machine: Machine) -> Value:
     name, kind = last_name(arguments.function), source_of(arguments, machine).dtype
     if kind is None or name == "is_contiguous":
@@ -486,7 +496,18 @@ for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
 views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 
 
-@models(*(f"{TENSOR}.{name}" for name in IN_PLACE))
+@models(*(f"torch.{name}" for name in SEVERAL), *(f"{TENSOR}.{name}" for name in SEVERAL_METHODS))
+def several(arguments: Arguments, machine: Machine) -> Value:
+    name = last_name(arguments.function)
+    return data_unknown(machine, f"torch.{name}", f"what {name}() gives is not modelled")
+
+
+@models(*(f"torch.{name}" for name in ASKING))
+def said_of_tensor(arguments: Arguments, machine: Machine) -> Value:
+    return number_unknown(machine, f"what {last_name(arguments.function)}() says is not modelled")
+
+
+@models(*(f"{TENSOR}.{name}" for name in IN_PLACE), *(f"torch.{name}" for name in IN_PLACE_FUNCTIONS))
 def changed(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed. Shapes are changed in `tensor_resizing.py`."""
     address = arguments.positional[0]
@@ -495,7 +516,8 @@ def changed(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
-    return number_unknown(machine, f"Tensor.{arguments.function.rpartition('.')[2].removeprefix('@')} is not modelled")
+    name = last_name(arguments.function)
+    return data_unknown(machine, f"torch.Tensor.{name}", f"Tensor.{name.removeprefix('@')} is not modelled")
 
 
 models(*(f"{TENSOR}.{name}" for name in OTHER_METHODS), *(f"{TENSOR}.@{name}" for name in PROPERTIES))(_not_modelled)

@@ -13,13 +13,25 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, Choice, Constant, TupleValue, Unknown, Value
-from modgraph.prediction.knowledge.tensors.elements import Shape
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Address,
+    Choice,
+    Constant,
+    Dtype,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.torch.resampling import windowed
 from modgraph.prediction.knowledge.torch.walks import module_of
+from modgraph.prediction.python.plain import data_unknown
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
@@ -204,6 +216,9 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.get(0, "input", NONE)
     source = tensor_of(machine, given) or TensorObject(None, None)
     result = _result(machine, source, source.shape)
+    dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
+    if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
+        machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
     asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
     if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
         _written(machine, (given,), result)
@@ -215,6 +230,9 @@ models(*(f"torch.nn.functional.{name}" for name in SAME_SHAPE))(_first_shape)
 
 @models(*(f"torch.nn.functional.{name}" for name in FUNCTIONAL))
 def functional(arguments: Arguments, machine: Machine) -> Value:
+    indices = machine.truth(arguments.named("return_indices", FALSE))
+    if indices is not False or arguments.function.endswith("multi_head_attention_forward"):
+        return data_unknown(machine, arguments.function, "results of several tensors are not modelled")
     return made(machine, None, None)
 
 
