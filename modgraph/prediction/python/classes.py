@@ -60,6 +60,14 @@ UNINITIALIZED = "torch.nn.parameter.UninitializedParameter"
 UNINITIALIZED_BUFFER = "torch.nn.parameter.UninitializedBuffer"
 PARAMETER = "torch.nn.parameter.Parameter"
 
+_OF_TENSORS = {
+    (True, True): KnownClass(UNINITIALIZED),
+    (True, False): KnownClass(UNINITIALIZED_BUFFER),
+    (False, True): KnownClass(PARAMETER),
+    (False, False): KnownClass(TENSOR),
+}
+"""By whether they are lazy, and parameters."""
+_GENERATOR = KnownClass("builtins.generator")
 _OF_VALUES: dict[type[Value], KnownClass] = {
     SliceValue: KnownClass("builtins.slice"),
     Dtype: KnownClass("torch.dtype"),
@@ -111,11 +119,9 @@ def class_of_object(item: HeapObject) -> Value:
     if isinstance(item, TensorObject):
         if item.cls is None and None in (item.lazy, item.is_parameter):
             return Unknown("it is not known of which class the tensor is", item.where)
-        if item.lazy:
-            return item.cls or KnownClass(UNINITIALIZED if item.is_parameter else UNINITIALIZED_BUFFER)
-        return item.cls or KnownClass(PARAMETER if item.is_parameter else TENSOR)
+        return item.cls or _OF_TENSORS[bool(item.lazy), bool(item.is_parameter)]
     if isinstance(item, IteratorObject):
-        return KnownClass("builtins.generator")
+        return _GENERATOR
     return OBJECT
 
 
