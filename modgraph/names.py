@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def last_name(name: str) -> str:
     """What stands behind the last dot: "Conv2d" of "torch.nn.modules.conv.Conv2d", and "Net" of "Net"."""
     return name.rpartition(".")[2]
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The one of these that a misspelt name is likely to mean, if there is one."""
+    import difflib  # here, as few ask for it
+
+    return difflib.get_close_matches(name, list(names), 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from modgraph.errors import MissingFileError, UnknownNameError
 from modgraph.graph.model import SourceLocation
-from modgraph.names import last_name
+from modgraph.names import last_name, nearest
 from modgraph.prediction.code import calls, namespaces, unfinished, whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import endings
@@ -240,7 +239,7 @@ def _no_such_name(source: SourceModule, name: str) -> UnknownNameError:
         for key, definition in source.index.definitions.items()
         if "<locals>" not in key and (definition.kind == "class" or "." not in key)
     ]
-    near = difflib.get_close_matches(name, [*definitions, *source.index.names], 1)
+    near = nearest(name, [*definitions, *source.index.names])
     message = f"{source.file} has no class or function {name!r}."
     if near and near[0] in source.index.definitions:
         message += f" Did you mean {near[0]!r} (line {source.index.definitions[near[0]].line})?"

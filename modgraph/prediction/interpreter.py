@@ -27,7 +27,7 @@ from modgraph.prediction.domain.frames import place_outside_torch
 from modgraph.prediction.domain.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ClassObject, DictObject, InstanceObject, SetObject
+from modgraph.prediction.domain.objects import ClassObject, DictObject, HeapObject, InstanceObject, SetObject
 from modgraph.prediction.domain.state import Base, State, Trouble
 from modgraph.prediction.domain.values import Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
@@ -253,6 +253,7 @@ class Interpreter(Machine):
             if inside:  # one statement of a module brings another: what the first has done is there to see
                 self.state.below = outer.fork().below
                 self.state.epoch = outer.epoch
+                self.state.classes = outer.classes
                 self.state.globals = dict(outer.globals)
             self.module_depth += 1
             try:
@@ -270,7 +271,7 @@ class Interpreter(Machine):
     def _keep(self, outer: State, inside: bool) -> None:
         """Puts what the state has into the base; what the outer one has too is changed there."""
         made = self.state.above(outer.below) if inside else self.state.everything()
-        self._keep_classes()
+        self._keep_classes(made)
         self.base.objects.update(made)
         bound = self.state.globals
         if inside:
@@ -279,9 +280,10 @@ class Interpreter(Machine):
             outer.globals.update((key, value) for key, value in bound.items() if key in outer.globals)
         self.base.globals.update(bound)
 
-    def _keep_classes(self) -> None:
+    def _keep_classes(self, made: dict[int, HeapObject]) -> None:
         """Forgets what was found in classes, where module-level code has changed one that was there before."""
-        if any(index in self.base.objects for index in self.state.classes):
+        changed = self.state.classes
+        if changed and any(index in changed and index in self.base.objects for index in made):
             self.caches.class_attributes.clear()
 
     def _unassigned(self, state: State, key: tuple[str, str]) -> Value | None:

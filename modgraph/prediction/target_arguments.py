@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from modgraph.errors import TargetError
+from modgraph.names import nearest
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.values import FunctionValue
 from modgraph.source.code_text import code_text
@@ -32,7 +32,7 @@ def require_fitting(function: FunctionValue, n_bound: int, target: Target) -> No
     other = next((name for name in given if name not in named), None)
     twice = next((name for name in given if name in places[: len(target.arguments)]), None)
     if other is not None and "varkw" not in kinds:
-        near = difflib.get_close_matches(other, [name for name in named if name not in given], 1)
+        near = nearest(other, [name for name in named if name not in given])
         known = f"its arguments are {', '.join(named[:_MAX_NAMED])}" if named else "it takes no argument by name"
         hint = f"did you mean {near[0]}=?" if near else known
         raise _misfit(target, parameters, f"got an unexpected keyword argument {other!r}", hint)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import os
 import re
 import shlex
@@ -17,7 +16,7 @@ from modgraph.doors.borders import PYTHON_FILES, Border
 from modgraph.doors.printing import control_in
 from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
 from modgraph.errors import MissingFileError, TargetError
-from modgraph.names import last_name
+from modgraph.names import last_name, nearest
 from modgraph.source.dotted_names import dotted
 from modgraph.source.kinds import CONFIG_FILE, FORMS, kind_of
 from modgraph.source.model_folders import MODULE, config_in, read_folder
@@ -378,7 +377,7 @@ def _near_files(missing: Path, name: str) -> str | None:
         names = [entry.name for entry in missing.parent.iterdir() if entry.suffix == ".py"]
     except OSError:
         return f"the directory {Path(name).parent} does not exist either"
-    near = difflib.get_close_matches(missing.name, [each for each in names if each != missing.name], n=1)
+    near = nearest(missing.name, [each for each in names if each != missing.name])
     return f"did you mean {Path(name).parent / near[0]}?" if near else None
 
 

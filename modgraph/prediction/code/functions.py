@@ -402,8 +402,10 @@ def class_namespace_entry(machine: Machine, cls: ClassValue, item: ClassObject, 
     """A name of a class body, by executing the statements that bind it or change it."""
     definition = item.definition
     assert definition is not None
-    source = machine.finder.source(definition.module)
     key = (cls.address.index, "" if definition.is_ordered else name)
+    if key in machine.modules.annotated:
+        return None
+    source = machine.finder.source(definition.module)
     if (
         source is None
         or key in machine.modules.class_running
@@ -424,9 +426,21 @@ def class_namespace_entry(machine: Machine, cls: ClassValue, item: ClassObject, 
         value = allowances.evaluated(machine, source.name, f"{cls.name}.{name}", evaluate)
     finally:
         machine.modules.class_running.discard(key)
+    if value is None and not definition.is_ordered and _is_annotated_alone(source, definition.statements[name], name):
+        machine.modules.annotated.add(key)
     if value is None or (definition.is_ordered and not isinstance(value, Unknown)):
         return value
     return _keep(machine, cls, definition, name, value, since)
+
+
+def _is_annotated_alone(source: SourceModule, body: list[Statement], name: str) -> bool:
+    """No statement gives it a value: `name: int`."""
+    return all(
+        statement.kind in ("assign", "other")
+        and all(type(node) is nodes.AnnAssign and node.value is None for node in source.statement(statement).statements)
+        for statement in body
+        if name in statement.names
+    )
 
 
 def _keep(machine: Machine, cls: ClassValue, definition: ClassDefinition, name: str, value: Value, since: int) -> Value:

@@ -64,9 +64,9 @@ _PLAIN = (ListObject, DictObject, SetObject, InstanceObject)
 """What can be part of a key: its contents are everything that there is to it."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Key:
-    """What a construction or call depends on."""
+    """What a construction or call depends on. Not changed once it is made."""
 
     parts: tuple[object, ...]
     closure: tuple[Address, ...] = ()

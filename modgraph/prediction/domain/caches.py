@@ -26,6 +26,8 @@ class Caches:
     """Classes as their source has them, of known classes whose source is there."""
     patched: set[str] = field(default_factory=set)
     """Names that were set on classes which are not the project's: see `patched_classes.py`."""
+    remade: bool = False
+    """Some function was given other code, defaults or cells: see `stored_attributes.py`."""
     lineages: dict[int, frozenset[int]] = field(default_factory=dict)
     """Addresses of the classes in an MRO, by that of its class as the base has it."""
     class_attributes: dict[tuple[object, str, object], Value | None] = field(default_factory=dict)

@@ -61,6 +61,8 @@ class Loaded:
     """Module-level names that are being looked for."""
     class_running: set[tuple[int, str]] = field(default_factory=set)
     """Names of class bodies that are being looked for, by the address of the class."""
+    annotated: set[tuple[int, str]] = field(default_factory=set)
+    """Names of class bodies that are annotated and have no value."""
     executed: dict[tuple[str, int], dict[str, Value]] = field(default_factory=dict)
     """Names bound by the compound statements of modules and classes that were executed, by module and line."""
     executing: dict[tuple[str, int], Address] = field(default_factory=dict)

@@ -261,6 +261,18 @@ class State:
             return self.get(index) or self.base.objects[index]
         return found
 
+    def class_at(self, address: Address) -> ClassObject:
+        """`read` of a class: most are as the base has them, below all layers."""
+        index = address.index
+        base = self.base
+        found = base.objects.get(index) if index not in self.classes else None
+        if type(found) is not ClassObject:
+            found = self.read(address)
+            assert type(found) is ClassObject
+        elif base.floor:
+            base.shared.add(index)
+        return found
+
     def write(self, address: Address) -> HeapObject:
         """The object, to change in place: this state's own, copied first where another state sees it too."""
         item = self.read(address)

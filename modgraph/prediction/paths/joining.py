@@ -271,9 +271,11 @@ class Joiner:
         self, mine: dict[tuple[str, str], Value], other: dict[tuple[str, str], Value]
     ) -> dict[tuple[str, str], Value]:
         """Of a name that one path assigned, the other has what the module itself gives it."""
-        merged: dict[tuple[str, str], Value] = {}
+        merged: dict[tuple[str, str], Value] = {**mine, **other}
         base = self.first.base
-        for key in {**mine, **other}:
+        for key, last in merged.items():
+            if mine.get(key) is last and other.get(key) is last:
+                continue
             left = mine.get(key) or base.unassigned(self.first, key)
             right = other.get(key) or base.unassigned(self.second, key)
             merged[key] = self.value(left, right) if left and right else self.single(left or right or self.unknown())

@@ -57,7 +57,10 @@ _READERS = frozenset(
 def ways(machine: Machine, name: str, arguments: Arguments) -> tuple[Choice, list[Arguments]] | None:
     """The calls of a function with each of several objects that it may change, in the place of their choice: the first
     of its arguments, or any iterator, which whoever reads it uses up. None where there is none."""
-    places: list[tuple[int | str, Value]] = [*enumerate(arguments.positional), *arguments.keywords.items()]
+    positional, keywords = arguments.positional, arguments.keywords
+    if not any(type(each) is Choice for each in (*positional, *keywords.values())):
+        return None
+    places: list[tuple[int | str, Value]] = [*enumerate(positional), *keywords.items()]
     for place, value in places:
         if not isinstance(value, Choice):
             continue
@@ -105,8 +108,10 @@ TEXTS = ("__str__", "__repr__", "__format__")
 
 _NOT_ASKED_FOR = ("__init__", *TEXTS)
 
-_OF_PLAIN_CLASSES = frozenset((Constant, FunctionValue, KnownFunction, BoundMethod, PropertyValue, ModuleReference))
-"""Kinds of values whose classes are Python's own."""
+_WITHOUT_OWN_CLASS = frozenset(
+    (Constant, FunctionValue, KnownFunction, BoundMethod, PropertyValue, ModuleReference, Unknown, Choice)
+)
+"""Kinds of values whose classes are Python's own, or not known."""
 
 
 def is_special(name: str) -> bool:
@@ -209,14 +214,12 @@ def concerned(machine: Machine, value: Value, name: str) -> list[Value]:
 def undecided(machine: Machine, values: Iterable[Value], names: Collection[str] | None) -> Undecided | None:
     """The first of such names."""
     for value in values:
-        if type(value) in _OF_PLAIN_CLASSES:
-            continue
-        if isinstance(value, SuperValue):
+        if type(value) is SuperValue:
             value = value.receiver
-        if isinstance(value, (Unknown, Choice)):
+        if type(value) in _WITHOUT_OWN_CLASS:
             continue
         for cls in (value, machine.class_of(value)):
-            if not isinstance(cls, ClassValue) or not _is_touched(machine, cls):
+            if type(cls) is not ClassValue or not _is_touched(machine, cls):
                 continue
             for base in machine.mro(cls):
                 if isinstance(base, ClassValue) and base.address.index in machine.base.parted:
@@ -232,10 +235,13 @@ def _is_touched(machine: Machine, cls: ClassValue) -> bool:
 
 
 def _undecided_name(machine: Machine, address: Address, names: Collection[str] | None) -> Undecided | None:
-    item = machine.state.read(address)
-    assert isinstance(item, ClassObject)
-    for name, value in item.namespace.items():
+    namespace = machine.state.class_at(address).namespace
+    if names is not None and not any(type(namespace.get(name)) is Choice for name in names):
+        return None
+    for name, value in namespace.items():
+        if not isinstance(value, Choice):
+            continue
         wanted = name in names if names is not None else is_special(name) and name not in _NOT_ASKED_FOR
-        if wanted and isinstance(value, Choice) and parts(name, value):
+        if wanted and parts(name, value):
             return address, name, value
     return None

@@ -65,6 +65,8 @@ if TYPE_CHECKING:
 ENTRIES = "<entries are attributes>"
 """Among the attributes of a dict whose `__dict__` is the dict itself."""
 
+_ASKED = ("__getattribute__", "__getattr__", "__get__", "__set__", "__delete__")
+
 WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
 
 
@@ -77,7 +79,9 @@ def get(machine: Machine, value: Value, name: str) -> Value:
     parted = _parted(machine, value, name)
     if parted is not None:
         return several.on_paths(machine, parted, lambda: get(machine, value, name))
-    found = asked(machine, value, name)
+    found = _find(machine, value, name)
+    if found is None:
+        found = standard_attributes.given(machine, value, name)
     if type(found) is Unknown and (found.optional or (type(value) is Unknown and not value.inert)):
         machine.may_fail()
     if found is None:
@@ -103,6 +107,10 @@ def find(machine: Machine, value: Value, name: str) -> Value | None:
     parted = _parted(machine, value, name)
     if parted is not None:
         return several.on_paths(machine, parted, lambda: find(machine, value, name))
+    return _find(machine, value, name)
+
+
+def _find(machine: Machine, value: Value, name: str) -> Value | None:
     finder = _finders().get(type(value))
     if name == "__get__" and isinstance(value, (FunctionValue, ClassMethod, StaticMethod, PropertyValue)):
         return BoundMethod(KnownFunction(callables.GETTER), value)
@@ -121,8 +129,7 @@ def _parted(machine: Machine, value: Value, name: str) -> several.Undecided | No
     """What of the classes of a value, and of a descriptor under the name, is there on some paths only."""
     if not machine.base.parted:
         return None
-    names = (name, "__getattribute__", "__getattr__", "__get__", "__set__", "__delete__")
-    return several.undecided(machine, several.concerned(machine, value, name), names)
+    return several.undecided(machine, several.concerned(machine, value, name), (name, *_ASKED))
 
 
 def bind(machine: Machine, found: Value, receiver: Value, cls: Value) -> Value:

@@ -54,11 +54,20 @@ if TYPE_CHECKING:
 
 OBJECT = KnownClass("builtins.object")
 TYPE = KnownClass("builtins.type")
+_TUPLE = KnownClass("builtins.tuple")
 TENSOR = "torch.Tensor"
 UNINITIALIZED = "torch.nn.parameter.UninitializedParameter"
 UNINITIALIZED_BUFFER = "torch.nn.parameter.UninitializedBuffer"
 PARAMETER = "torch.nn.parameter.Parameter"
 
+_OF_TENSORS = {
+    (True, True): KnownClass(UNINITIALIZED),
+    (True, False): KnownClass(UNINITIALIZED_BUFFER),
+    (False, True): KnownClass(PARAMETER),
+    (False, False): KnownClass(TENSOR),
+}
+"""By whether they are lazy, and parameters."""
+_GENERATOR = KnownClass("builtins.generator")
 _OF_VALUES: dict[type[Value], KnownClass] = {
     SliceValue: KnownClass("builtins.slice"),
     Dtype: KnownClass("torch.dtype"),
@@ -81,8 +90,11 @@ def class_of(machine: Machine, value: Value) -> Value:
         return class_of_object(machine.state.read(value))  # type: ignore[arg-type]
     if kind is Constant:
         return _class_of_constant(type(value.value))  # type: ignore[attr-defined, arg-type]
+    known = _OF_VALUES.get(kind)
+    if known is not None:
+        return known
     if isinstance(value, TupleValue):
-        return value.cls or KnownClass("builtins.tuple")
+        return value.cls or _TUPLE
     if isinstance(value, EnumMember):
         return value.cls
     if isinstance(value, (ClassValue, KnownClass)):
@@ -93,7 +105,7 @@ def class_of(machine: Machine, value: Value) -> Value:
         found = {class_of(machine, each) for each in value.alternatives}
         only = found.pop()
         return only if not found else Unknown(value.reason, value.where)
-    return _OF_VALUES.get(type(value)) or OBJECT
+    return OBJECT
 
 
 @cache
@@ -102,16 +114,14 @@ def _class_of_constant(kind: type) -> KnownClass:
 
 
 def class_of_object(item: HeapObject) -> Value:
-    if type(item) is InstanceObject or isinstance(item, (ModuleObject, ListObject, DictObject, SetObject)):
+    if isinstance(item, (InstanceObject, ModuleObject, ListObject, DictObject, SetObject)):
         return item.cls
     if isinstance(item, TensorObject):
         if item.cls is None and None in (item.lazy, item.is_parameter):
             return Unknown("it is not known of which class the tensor is", item.where)
-        if item.lazy:
-            return item.cls or KnownClass(UNINITIALIZED if item.is_parameter else UNINITIALIZED_BUFFER)
-        return item.cls or KnownClass(PARAMETER if item.is_parameter else TENSOR)
+        return item.cls or _OF_TENSORS[bool(item.lazy), bool(item.is_parameter)]
     if isinstance(item, IteratorObject):
-        return KnownClass("builtins.generator")
+        return _GENERATOR
     return OBJECT
 
 
@@ -125,9 +135,7 @@ def short_name(cls: Value) -> str:
 def mro(machine: Machine, cls: Value) -> tuple[Value, ...]:
     """Of a class, itself first; an Unknown in it stands for bases that are not known."""
     if isinstance(cls, ClassValue):
-        item = machine.state.read(cls.address)
-        assert isinstance(item, ClassObject)
-        return item.mro
+        return machine.state.class_at(cls.address).mro
     if isinstance(cls, KnownClass):
         return _known_mro(cls)
     return (cls,)
@@ -186,8 +194,7 @@ def own_attribute(machine: Machine, cls: ClassValue, name: str) -> Value | None:
     known = _registered(cls.name, name)
     if known is not None:
         return known
-    item = machine.state.read(cls.address)
-    assert isinstance(item, ClassObject)
+    item = machine.state.class_at(cls.address)
     found = item.namespace.get(name)
     if found is not None or item.definition is None or name not in item.definition.statements:
         return remaining(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -24,32 +25,38 @@ def matching_steps(pattern: str, text: str, flags: int = 0) -> int:
     Args:
         flags: those that the pattern is matched with; `re.X` says what is a pattern, and what a comment.
     """
-    parsed = _read(pattern, flags)
-    return _MOST if parsed is None else _attempts(parsed, text)
+    found = _told(pattern, len(text), flags)
+    return _MOST if found is None else found[0]
 
 
 def compared_characters(pattern: str, text: str, flags: int = 0) -> int:
     """About the comparisons of a character at most: attempts, times what one looks at beside its repetitions."""
-    parsed = _read(pattern, flags)
-    return _MOST if parsed is None else min(_attempts(parsed, text) * _looked_at(parsed, len(text)), _MOST)
+    found = _told(pattern, len(text), flags)
+    return _MOST if found is None else min(found[0] * found[1], _MOST)
 
 
-def _read(pattern: str, flags: int) -> Any:
-    """The pattern as `re` reads it; None where it does not."""
+def _told(pattern: str, length: int, flags: int) -> tuple[int, int] | None:
+    """Attempts, and characters that one looks at; None where `re` does not read the pattern."""
     try:
-        return _parser.parse(pattern, flags & ~re.DEBUG)
+        return _read(pattern, length, flags & ~re.DEBUG)
     except (re.error, RecursionError, OverflowError, ValueError, Warning):
         return None
 
 
-def _attempts(parsed: Any, text: str) -> int:
-    by_ends = (1 << min(len(text), 64)) * _ways(parsed, len(text), False)
-    return min((len(text) + 1) * _ways(parsed, len(text), True), by_ends, _MOST)
+@lru_cache(maxsize=256)
+def _read(pattern: str, length: int, flags: int) -> tuple[int, int]:
+    parsed = _parser.parse(pattern, flags)
+    return _attempts(parsed, length), _looked_at(parsed, length)
+
+
+def _attempts(parsed: Any, length: int) -> int:
+    by_ends = (1 << min(length, 64)) * _ways(parsed, length, False)
+    return min((length + 1) * _ways(parsed, length, True), by_ends, _MOST)
 
 
 def _looked_at(parsed: Any, length: int) -> int:
     """Characters that one turn of each part of a pattern looks at."""
-    return max(1, min(sum(_looked_at_by(str(operation), argument, length) for operation, argument in parsed), _MOST))
+    return max(1, min(sum(_looked_at_by(operation.name, argument, length) for operation, argument in parsed), _MOST))
 
 
 def _looked_at_by(operation: str, argument: Any, length: int) -> int:
@@ -84,7 +91,7 @@ def _ways(parsed: Any, length: int, with_lengths: bool) -> int:
     """Of all that stands one after the other; without lengths, only which alternatives are taken counts."""
     total = 1
     for operation, argument in parsed:
-        total = min(total * _ways_of(str(operation), argument, length, with_lengths), _MOST)
+        total = min(total * _ways_of(operation.name, argument, length, with_lengths), _MOST)
     return total
 
 

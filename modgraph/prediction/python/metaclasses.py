@@ -31,8 +31,7 @@ def metaclass_of(machine: Machine, cls: Value) -> ClassValue | KnownClass | None
     """The metaclass of a class: its own, or the first that one of its bases has; None for `type`."""
     if isinstance(cls, KnownClass):
         return _of_python(cls.name)
-    item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
-    return item.metaclass if item is not None else None
+    return machine.state.class_at(cls.address).metaclass if isinstance(cls, ClassValue) else None
 
 
 @cache

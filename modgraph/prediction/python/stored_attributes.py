@@ -52,11 +52,17 @@ def _of_one(value: Value) -> str:
 def store(machine: Machine, value: FunctionValue | EnumMember | PartialValue, name: str, new: Value) -> None:
     if isinstance(value, PartialValue):
         new = points_to.either_of(machine.unknown("which partial an attribute was set on is not followed", new), (new,))
+    _note(machine, name)
     owner = _of_one(value)
     if owner != _owner(value):
         why = machine.unknown("on which function of a `def` an attribute was set is not known", new)
         machine.state.globals[(_owner(value), name)] = points_to.either_of(why, (new,))
     machine.state.globals[(owner, name)] = new
+
+
+def _note(machine: Machine, name: str) -> None:
+    if name in _MAKING:
+        machine.caches.remade = True
 
 
 def stored(machine: Machine, value: Value, name: str) -> Value | None:
@@ -81,13 +87,14 @@ def opened(machine: Machine, function: FunctionValue) -> Unknown:
 def cells(machine: Machine, function: FunctionValue) -> Unknown:
     """Its `__closure__`: what is written there is what its names are."""
     why = machine.unknown("the cells of a function are not followed")
+    _note(machine, "__closure__")
     machine.state.globals[(_owner(function), "__closure__")] = why
     return why
 
 
 def remade(machine: Machine, function: FunctionValue) -> Unknown | None:
     """Why a call of it runs something else than its `def` says."""
-    if not machine.state.globals and not machine.base.globals:
+    if not machine.caches.remade:
         return None
     owner = _owner(function)
     for name in _MAKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,14 +59,20 @@ _WHOLE = (
 """The same with no argument; an axis is called otherwise."""
 
 
+def _statistics() -> Any:
+    import statistics  # here, as it takes long to import
+
+    return statistics
+
+
 _FOLDED: dict[str, Callable[[Sequence[Any]], Any]] = {
     "sum": sum,
     "prod": math.prod,
     "max": max,
     "min": min,
     "mean": lambda numbers: sum(numbers) / len(numbers),
-    "std": statistics.pstdev,
-    "var": statistics.pvariance,
+    "std": lambda numbers: _statistics().pstdev(numbers),
+    "var": lambda numbers: _statistics().pvariance(numbers),
 }
 
 
