@@ -86,17 +86,17 @@ def _message(machine: Machine, value: Value) -> str:
     instance = machine.state.find(value, InstanceObject)
     arguments = instance.attributes.get("args") if instance is not None else None
     if isinstance(arguments, TupleValue):
-        return ", ".join(machine.string(item) or "..." for item in arguments.items)
+        return ", ".join(exceptions.text_without_effects(machine, item) or "..." for item in arguments.items)
     return "..."
 
 
 def execute_assert(machine: Machine, frame: Frame, node: nodes.Assert) -> Outcome:
-    value = machine.test(frame, node.test)
-    if machine.truth(value) is False:
+    holds = machine.truth(machine.test(frame, node.test))  # asked once: `__bool__` may change something
+    if holds is False:
         given = (machine.evaluate(frame, node.msg),) if node.msg is not None else ()
-        said = machine.string(given[0]) if given else None
+        said = exceptions.text_without_effects(machine, given[0]) if given else None
         raise machine.raises("AssertionError", said or node_text.source_of(node.test), given)
-    if machine.truth(value) is None:
+    if holds is None:
         machine.may_fail("AssertionError")
     return "normal"
 

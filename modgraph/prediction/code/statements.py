@@ -196,12 +196,13 @@ def _annotated(machine: Machine, frame: Frame, node: nodes.AnnAssign) -> Outcome
 def _augmented(machine: Machine, frame: Frame, node: nodes.AugAssign) -> Outcome:
     if type(node.target) is nodes.Name and frame.function is not None:
         names.require_own(machine, frame, node.target.value)
-    current = machine.evaluate(frame, node.target)
+    place = targets.place_of(machine, frame, node.target)
+    current = place.read()
     value = machine.evaluate(frame, node.value)
     result = several.decided(
         machine, (current, value), lambda: operators.in_place(machine, node.operator, current, value)
     )
-    targets.assign(machine, frame, node.target, result)
+    place.write(result)
     return "normal"
 
 

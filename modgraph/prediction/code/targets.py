@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import names
@@ -28,6 +29,32 @@ def assign(machine: Machine, frame: Frame, target: nodes.Expression, value: Valu
         machine.set_item(owner, machine.subscript_key(frame, target), value)
     elif isinstance(target, (nodes.Tuple, nodes.List)):
         unpack(machine, frame, target.elements, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is read and then written by `target += value`."""
+
+    read: Callable[[], Value]
+    write: Callable[[Value], None]
+
+
+def place_of(machine: Machine, frame: Frame, target: nodes.Expression) -> Place:
+    """Where a target leads to: its receiver and its index are evaluated here, and not again."""
+    if type(target) is nodes.Attribute:
+        owner, name = machine.evaluate(frame, target.value), target.attr
+        return Place(
+            lambda: machine.get_attribute(owner, name),
+            lambda value: attribute_changes.assign(machine, owner, name, value),
+        )
+    if type(target) is nodes.Subscript:
+        owner = machine.evaluate(frame, target.value)
+        key = machine.subscript_key(frame, target)
+        return Place(lambda: machine.get_item(owner, key), lambda value: machine.set_item(owner, key, value))
+    return Place(
+        lambda: machine.evaluate(frame, target),
+        lambda value: assign(machine, frame, target, value),
+    )
 
 
 def delete(machine: Machine, frame: Frame, target: nodes.Expression) -> None:

@@ -7,6 +7,7 @@ from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.values import NONE, TRUE, Address, Constant, KnownClass, TupleValue, Value
+from modgraph.prediction.paths.guards import Guard
 
 _FIRST = {"value": "builtins.StopIteration", "code": "builtins.SystemExit"}
 _NOT_FOLLOWED = frozenset({"__context__", "__suppress_context__", "__traceback__"})
@@ -21,6 +22,25 @@ def exactly(machine: Machine, name: str, message: str) -> Raised:
 def unbound(machine: Machine, name: str) -> Raised:
     message = f"cannot access local variable '{name}' where it is not associated with a value"
     return exactly(machine, "UnboundLocalError", message)
+
+
+def text_without_effects(machine: Machine, value: Value) -> str | None:
+    """str(value) for a message that only we make: Python keeps the object, and calls no `__str__` of it before it is
+    asked for."""
+    if isinstance(value, Constant):
+        return machine.string(value)
+    before, depth, frames = machine.state, machine.depth, len(machine.frames)
+    machine.state = before.fork()
+    machine.guards.append(Guard())
+    try:
+        return machine.string(value)
+    except Raised:
+        del machine.frames[frames:]
+        machine.depth = depth
+        return None
+    finally:
+        machine.guards.pop()
+        machine.state = before
 
 
 def attribute(machine: Machine, item: InstanceObject, name: str) -> Value | None:

@@ -37,7 +37,16 @@ from modgraph.prediction.domain.values import (
     is_optional,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import class_items, classes, hashing, inner_stores, keys, unordered, weak_updates
+from modgraph.prediction.python import (
+    class_items,
+    classes,
+    exceptions,
+    hashing,
+    inner_stores,
+    keys,
+    unordered,
+    weak_updates,
+)
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -230,7 +239,7 @@ def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value
         return mapping.open
     if missing is not None:
         return missing if isinstance(missing, Unknown) else machine.call(missing, (address, key))
-    raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+    raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
 
 
 def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
@@ -395,7 +404,7 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
         elif isinstance(key, Unknown):
             item.open, item.entries = points_to.either_of(item.open or key, item.entries.values()), {}
         elif item.open is None:
-            raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+            raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
         return
     assert isinstance(item, ListObject)
     unordered.forget(item)

@@ -36,7 +36,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib.iteration import pairs_of, prefix_of
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import hashing, items, keys, weak_updates
+from modgraph.prediction.python import exceptions, hashing, items, keys, weak_updates
 from modgraph.prediction.python.items import FACTORY
 
 DICT = "builtins.dict"
@@ -153,7 +153,7 @@ def made_on_demand(arguments: Arguments, machine: Machine) -> Value:
 
     def make(factory: Value) -> Value:
         if factory == NONE:
-            raise machine.raises("KeyError", machine.string(key) or "...", (key,))
+            raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
         if isinstance(factory, Unknown):
             machine.may_fail("KeyError")
         made = machine.call(factory)
@@ -253,7 +253,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     if held.open is not None:
         return held.open
     if default is None:
-        raise machine.raises("KeyError", machine.string(key) or "key", (key,))
+        raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "key", (key,))
     return default
 
 
@@ -294,7 +294,7 @@ def move_to_end(arguments: Arguments, machine: Machine) -> Value:
     key = _key(machine, target, key)
     if key not in target.entries:
         if target.open is None and not isinstance(key, Unknown):
-            raise machine.raises("KeyError", machine.string(key) or "key", (key,))
+            raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "key", (key,))
         _opened(machine, address, "which key is moved is not known", key)
         target.attributes[MIXED] = TRUE
         return NONE

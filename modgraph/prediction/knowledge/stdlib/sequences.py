@@ -24,7 +24,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.stdlib.sorting import sort as in_order
-from modgraph.prediction.python import hashing, persistence, unordered
+from modgraph.prediction.python import exceptions, hashing, persistence, unordered
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
 
@@ -321,7 +321,7 @@ def discard(arguments: Arguments, machine: Machine) -> Value:
     elif (held := hashing.key_of(machine, target.items, item)) is not None:
         del target.items[held]
     elif arguments.function.endswith("remove") and target.open is None:
-        raise machine.raises("KeyError", machine.string(item) or "element", (item,))
+        raise machine.raises("KeyError", exceptions.text_without_effects(machine, item) or "element", (item,))
     return NONE
 
 
