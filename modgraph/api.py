@@ -115,7 +115,13 @@ def analyze(
     kind = saved_file(os.fspath(model))
     if kind is not None:
         asked = options.changed(reading=against is not None)
-        refuse(f"a {kind.called}, of which nothing is run", asked, inputs=inputs, args=args != (), kwargs=kwargs)
+        refuse(
+            f"a {kind.called}, of which nothing is run",
+            asked,
+            inputs=inputs,
+            args=args not in (None, ()),
+            kwargs=kwargs,
+        )
         return with_checkpoint(load_file(model, kind), checkpoint)
     graph = analyze_text(os.fspath(model), args, kwargs, inputs, path, static=static, options=options, assume=assume)
     return with_checkpoint(graph, checkpoint)

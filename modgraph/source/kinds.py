@@ -139,7 +139,7 @@ def kind_of(path: Path, shown: str | None = None) -> Kind:
         return found
     by_name = next((kind for kind in KINDS if kind.endings and name.endswith(kind.endings)), None)
     if by_name is not None and by_name is not PYTHON:
-        raise TargetError(f"{shown} is no {by_name.called}: {_what(head)}", hint=_hint(head))
+        raise TargetError(f"{shown} is no {by_name.called}: {_what(head)}", hint=_hint(head, shown))
     raise TargetError(f"{shown} is not a Python file (its name does not end in .py), and {_what(head)}", hint=FORMS)
 
 
@@ -223,8 +223,8 @@ def _what(head: bytes) -> str:
     return "it is a text of another kind" if plain else "what is in it is of no kind that is known here"
 
 
-def _hint(head: bytes) -> str:
-    return "fetch the file: git lfs pull" if head.startswith(_LFS) else FORMS
+def _hint(head: bytes, name: str) -> str:
+    return f"fetch the file: git lfs pull --include {name}" if head.startswith(_LFS) else FORMS
 
 
 def saved_file(text: str, cwd: Path | None = None) -> Kind | None:

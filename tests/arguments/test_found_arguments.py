@@ -416,7 +416,7 @@ def test_no_assume_leaves_the_prediction(tmp_path):
     document = json.loads((tmp_path / "modgraph-out/Classifier.json").read_text())
     assert done.returncode == 1
     assert "arguments_from" not in document["model"]
-    assert "argument 'hidden_size' is not given" in " ".join(done.stdout.split())
+    assert "are not given: Classifier(in_channels, hidden_size, num_classes)" in " ".join(done.stdout.split())
 
 
 def test_assumed_arguments_run_with_status_1_and_a_help_that_works(tmp_path):

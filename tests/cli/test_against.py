@@ -211,7 +211,7 @@ def test_what_cannot_be_read_is_one_clear_error(folder, against, make, words):
 
 
 def test_a_checkpoint_is_of_one_model(folder, model, against):
-    (folder / "net.py").write_text(NET + "\nclass Other(nn.Module):\n    pass\n")
+    (folder / "net.py").write_text(NET + "\nclass Other(nn.Module):" + NET.partition("class Net(nn.Module):")[2])
     torch.save(model().state_dict(), "net.pt")
     status, _, err = against("net.pt", "net.py")
     assert status == 2

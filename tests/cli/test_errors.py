@@ -224,7 +224,7 @@ def test_debug_shows_the_traceback(modgraph):
 def test_a_class_that_needs_arguments_is_a_note_beside_one_that_was_written(modgraph, tmp_path):
     write(tmp_path, NET + "\nclass Part(nn.Module):\n    def __init__(self, width): super().__init__()\n")
     run = modgraph("analyze", "model.py", "--format", "json")
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == 1, run.stderr
     assert "note: model.py:Part is left out: Part(width)" in run.stderr
     assert "error:" not in run.stderr
     assert (tmp_path / "modgraph-out" / "Net.json").is_file()
