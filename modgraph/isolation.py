@@ -13,9 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +24,7 @@ from typing import IO, Any
 
 import modgraph
 from modgraph.doors import temporary
+from modgraph.doors.folders import regular_files
 from modgraph.doors.processes import Process, running
 from modgraph.doors.signals import Terminated
 from modgraph.doors.threads import start_thread
@@ -414,26 +413,16 @@ def _why(end: _End, options: TraceOptions) -> str:
     return text
 
 
-def _regular(directory: Path) -> Iterator[tuple[Path, int]]:
-    """The files in a folder into which the user's code can write too, with their sizes. A link would lead out of it."""
-    for folder, _, names in os.walk(directory):
-        for path in (Path(folder, name) for name in sorted(names)):
-            with contextlib.suppress(OSError):
-                status = path.lstat()
-                if stat.S_ISREG(status.st_mode):
-                    yield path, status.st_size
-
-
 def _move_files(directory: Path, place: Path) -> None:
-    for path, _ in _regular(directory):
-        if path.parent == directory:
-            shutil.move(path, place / path.name)
+    for found in regular_files(directory, deep=0):
+        found.put_into(place)
 
 
 def _files_in(directory: Path) -> dict[str, bytes]:
     left, files = _MAX_CAPTURED, {}
-    for path, size in _regular(directory):
-        if size <= left:
-            left -= size
-            files[path.relative_to(directory).as_posix()] = path.read_bytes()
+    for found in regular_files(directory):
+        content = found.content(left)
+        if content is not None:
+            left -= len(content)
+            files["/".join(found.parts)] = content
     return files

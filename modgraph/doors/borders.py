@@ -12,7 +12,7 @@ import stat
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import NamedTuple
 
-from modgraph.doors.reading import lies_in, repository_of
+from modgraph.doors.reading import lies_in, real_path, repository_of
 
 PYTHON_FILES = (".py", ".pyi", *EXTENSION_SUFFIXES)
 """What the file at the end of a link is called: a link `x.py` to what is no Python is there to have it shown."""
@@ -32,7 +32,7 @@ class Border(NamedTuple):
     def holds(self, path: str | os.PathLike[str]) -> bool:
         """Whether what lies at a path lies in the project, links followed, and not below `.git`."""
         try:
-            return self.holds_real(os.path.realpath(path))
+            return self.holds_real(real_path(path))
         except (OSError, ValueError):
             return False
 

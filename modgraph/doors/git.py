@@ -100,9 +100,14 @@ class Answer:
     @property
     def words(self) -> str:
         """Its error: a line on standard error, by default the first."""
-        lines = self.stderr.decode("utf-8", "replace").strip().splitlines()
-        fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
-        return next(fatal, next(iter(lines), f"status {self.status}"))
+        return words_of(self.stderr) or f"status {self.status}"
+
+
+def words_of(stderr: bytes) -> str:
+    """The line of an error on standard error, by default the first; "" where there is none."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
+    return next(fatal, next(iter(lines), ""))
 
 
 def environment() -> dict[str, str]:

@@ -19,6 +19,7 @@ the command dies with the keeper: `PR_SET_PDEATHSIG`. Source of both: prctl(2). 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import stat
@@ -32,6 +33,9 @@ _END_SECONDS = 10.0
 _PAUSE_SECONDS = 0.001
 _REMOVALS = 50
 """Tries to remove a folder into which a process that is about to end may still write."""
+_ENTRIES = 4096
+"""How many names of a folder are held at a time."""
+_BY_FOLDER = {os.open, os.stat, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _LOOKS = 20
 """For what was just being started when our process ended: until it is another program its environment is ours."""
 _NOT_STARTED = 127
@@ -79,18 +83,88 @@ def end_with(parent: int) -> None:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder of this user with all that is in it; links are removed, never followed. Never raises."""
-    import shutil
+    """Remove a folder of this user with all that is in it, or what is in its place. Never raises.
 
+    However deep it is, and however long its paths are: each folder within it is moved to its top before it is looked
+    into. Links are removed, never followed.
+    """
     with contextlib.suppress(OSError):
         status = os.lstat(folder)
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
             return
+        if not stat.S_ISDIR(status.st_mode):
+            os.unlink(folder)
+            return
+        if not _BY_FOLDER:
+            _remove_by_name(folder)
+            return
+        top = _opened(folder, None)
+        try:
+            if os.fstat(top).st_uid == os.geteuid():
+                _empty(top)
+        finally:
+            os.close(top)
+        os.rmdir(folder)
+
+
+def _remove_by_name(folder: str) -> None:
+    """The same on a system without descriptors of folders, whose paths are short."""
+    import shutil
+
+    with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
-        if os.path.lexists(folder):  # what has taken away the right to write into its own folders
-            for path, _, _ in os.walk(folder):
-                os.chmod(path, 0o700)
-            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _empty(top: int) -> None:
+    """Remove what is in an open folder; what cannot be removed stays."""
+    pending = list(_emptied(top, top))
+    while pending:
+        name = pending.pop()
+        with contextlib.suppress(OSError):
+            handle = _opened(name, top)
+            try:
+                pending.extend(_emptied(handle, top))
+            finally:
+                os.close(handle)
+            os.rmdir(name, dir_fd=top)
+
+
+def _emptied(handle: int, top: int) -> set[str]:
+    """Remove the files of an open folder, and move its folders to the top: under which names they are there now."""
+    moved: set[str] = set()
+    while True:
+        with os.scandir(handle) as entries:  # some at a time: there may be millions
+            names = [entry.name for entry in itertools.islice(entries, _ENTRIES + len(moved))]
+        gone = 0
+        for name in names:
+            if name in moved:
+                continue
+            with contextlib.suppress(OSError):
+                if stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+                    os.close(_opened(name, handle))  # moving a folder takes the right to write into it
+                    free = os.urandom(16).hex()
+                    os.rename(name, free, src_dir_fd=handle, dst_dir_fd=top)
+                    moved.add(free)
+                else:
+                    os.unlink(name, dir_fd=handle)
+                gone += 1
+        if not gone:
+            return moved
+
+
+def _opened(name: str, above: int | None) -> int:
+    """A folder, with all rights for this user, which its files may have taken away. A link is not followed."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    if hasattr(os, "O_PATH"):
+        place = os.open(name, flags | os.O_PATH, dir_fd=above)
+        try:
+            if stat.S_IMODE(os.fstat(place).st_mode) & 0o700 != 0o700:
+                os.chmod(f"/proc/self/fd/{place}", 0o700)  # no other call takes such a descriptor; proc(5)
+        finally:
+            os.close(place)
+    elif os.chmod in os.supports_follow_symlinks:
+        os.chmod(name, 0o700, dir_fd=above, follow_symlinks=False)
+    return os.open(name, flags, dir_fd=above)
 
 
 def _keep(folder: str) -> None:

@@ -113,6 +113,18 @@ def link_text(path: str | os.PathLike[str]) -> str:
     return os.readlink(os.fspath(path))
 
 
+def real_path(path: str | os.PathLike[str], *, strict: bool = False) -> str:
+    """A path without links.
+
+    Raises:
+        OSError: more links lead on to each other than Python follows; or, where it is strict, nothing is there.
+    """
+    try:
+        return os.path.realpath(path, strict=strict)
+    except RecursionError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path) from None
+
+
 def repository_of(folder: str) -> str | None:
     """The folder, or the nearest above it, that has a `.git`; of an absolute path."""
     while True:

@@ -65,12 +65,12 @@ def folder() -> Iterator[Path]:
         lock = _made(name)
         yield Path(name)
     finally:
-        with deferred():
-            remove_tree(name)
-            if lock is not None:
-                os.close(lock)
+        with deferred(), contextlib.ExitStack() as after:
             if keeper is not None:
-                dismiss(keeper)
+                after.callback(dismiss, keeper)
+            if lock is not None:
+                after.callback(os.close, lock)
+            remove_tree(name)
 
 
 def _made(name: str) -> int | None:
@@ -147,14 +147,15 @@ def _wait_for(keeper: subprocess.Popen[bytes]) -> None:
 
 
 def _remove_stale(place: str) -> None:
-    """Remove the folders of processes that are gone: those of this user whose lock is free."""
+    """Remove the folders of processes that are gone: those of this user whose lock is free. What comes of one of them,
+    whoever made it, is nothing to this process."""
     import fcntl
 
     found: list[str] = []
     with contextlib.suppress(OSError), os.scandir(place) as entries:
         found = [entry.path for entry in entries if _NAME.fullmatch(entry.name)]
     for path in found:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(Exception):
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 status = os.fstat(handle)

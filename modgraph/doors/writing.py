@@ -29,6 +29,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED | getattr(os, "O_CLO
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _OWN_FILES = "/proc/self/fd"
 _PIECE = 1 << 20
+_SEPARATORS = os.sep + (os.altsep or "")
 _TRIES = 100
 
 
@@ -270,8 +271,21 @@ def remove(path: Path, *, below: Path) -> None:
 
 
 def make_folder(path: Path, *, mode: int = 0o777) -> None:
-    """A folder, and those above it, where there is none."""
-    os.makedirs(path, mode=mode, exist_ok=True)
+    """A folder, and those above it, where there is none; however many these are.
+
+    Raises:
+        OSError: one cannot be made, or is a file.
+    """
+    missing: list[str] = []
+    place = os.fspath(path)
+    while place and not os.path.isdir(place):
+        missing.append(place)
+        place = os.path.dirname(place.rstrip(_SEPARATORS))
+    for place in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process was quicker, or it is told below
+            os.mkdir(place, mode if place is missing[0] else 0o777)
+    if missing and not os.path.isdir(path):
+        raise FileExistsError(errno.EEXIST, f"{missing[-1]} is no folder")
 
 
 @dataclass(slots=True)

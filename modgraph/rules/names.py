@@ -10,7 +10,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import Roots, roots_around
 from modgraph.source.summaries import Summary, summarize
 from modgraph.source.territory import Territory, territory_of
+from modgraph.source.torch_place import is_of_torch, without_shadows
 
 MAX_STEPS = 40
 """Imports and bases followed for one name; more is a cycle."""
@@ -83,6 +84,7 @@ class Project:
         self._summaries: dict[str, Summary | None] = {}
         self._files: dict[tuple[str, str], str | None] = {}
         self._roots: dict[str, Roots] = {}
+        self._torch_folders: dict[tuple[str, ...], Sequence[str]] = {}
         self._territories: dict[str, Territory] = {}
         self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None], dict[str, None]]] = {}
         """With the files that the answer depends on, and what it believes."""
@@ -204,15 +206,22 @@ class Project:
             return self._in_folder(folder, module, importer)
         around = self._roots_of(importer)
         self.read.update(dict.fromkeys(around.depends))
-        for folder in around.folders:
+        for folder in self._without_shadows(around.folders, module):
             found = self._in_folder(folder, module, importer)
             if found is not None:
                 return found
-        for folder in self.path:
+        for folder in self._without_shadows(tuple(self.path), module):
             found = self._in_folder(os.path.abspath(folder or os.curdir), module, importer)
             if found is not None:
                 return found
         return self._editable(module, importer)
+
+    def _without_shadows(self, folders: tuple[str, ...], module: str) -> Sequence[str]:
+        if not is_of_torch(module):
+            return folders
+        if folders not in self._torch_folders:
+            self._torch_folders[folders] = without_shadows(folders, module)
+        return self._torch_folders[folders]
 
     def _editable(self, module: str, importer: str) -> str | None:
         """The file of a module of a package that is installed to be edited where it lies."""

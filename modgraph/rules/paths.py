@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from modgraph.config import Config, Configs
 from modgraph.doors.reading import lies_in
 from modgraph.errors import ConfigError
+from modgraph.rules.names import roots
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
 from modgraph.source.cache_home import analysing
@@ -21,6 +22,7 @@ from modgraph.source.files import (
     python_files,
     too_deep,
 )
+from modgraph.source.torch_place import TORCH, called_torch, holds_torch
 
 if TYPE_CHECKING:
     from modgraph.findings import Finding
@@ -58,7 +60,22 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
     for shown, path in wanted:
         report.add(shown, known[path] if path in known else outcomes[path])
     report.findings.sort(key=_place)
+    report.notices += _shadows(wanted)
     return report
+
+
+def _shadows(files: Sequence[tuple[str, str]]) -> list[str]:
+    """What of the project is imported as torch, and what that means for the files that are no part of it."""
+    one_of_each = {os.path.dirname(path): path for _, path in files}
+    found: dict[str, str] = {}
+    for path in one_of_each.values():
+        for place in called_torch(roots(path).folders):
+            folder = os.path.dirname(place)
+            if not holds_torch(os.path.dirname(folder) if os.path.basename(folder) == TORCH else folder):
+                found[place] = "called as PyTorch is, and is not: names of torch are taken for PyTorch's own"
+            elif not lies_in(path, folder):
+                found[place] = "taken for PyTorch: names of torch are what the files beside it say"
+    return [f"{shown(place, place)} is {what}" for place, what in found.items()]
 
 
 def _with_settings(

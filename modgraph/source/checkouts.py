@@ -16,19 +16,28 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from modgraph.doors import reading, temporary, writing
-from modgraph.doors.git import Conversation, conversation, git
+from modgraph.doors.git import OUTPUT_BYTES, Conversation, conversation, git, words_of
 from modgraph.errors import TargetError
 from modgraph.source.revisions import Revision
 from modgraph.source.source_roots import PROJECT_FILES, source_roots
 
-TEXTS = (".py", ".pyi", ".json", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt")
-"""What a prediction may read, beside the file that was asked for."""
+SOURCES = (".py", ".pyi", ".toml", ".cfg")
+"""What a prediction may read, beside the file that was asked for: sources and configuration. No source has it read
+anything else."""
 MOST_BYTES = 4 * 1024**2
 """Of a file that is not Python and that only a prediction may read; larger ones are left out."""
-MOST_OF_ALL = 4 * 1024**3
-"""Bytes of the files that are put into the folder, together."""
-MOST_FILES = 200_000
-"""Files that are put into it."""
+MOST_OF_ALL = 512 * 1024**2
+"""Bytes of the files that are put into the folder for a prediction, together."""
+MOST_OF_A_RUN = 4 * 1024**3
+"""The same for a run, which executes them."""
+MOST_FILES = 100_000
+"""Files that are put into it, with those that are known to be left out."""
+MOST_DEEP = 100
+"""Folders within each other, as a check goes."""
+MOST_OF_A_PATH = 2_000
+"""Bytes of a path; what systems take ends at twice as many, with the folder around it."""
+MOST_OF_A_NAME = 255
+"""Bytes of one name in it, on every usual file system."""
 
 MOST_LINKS = 10_000
 """Links of a revision that are followed."""
@@ -43,6 +52,8 @@ _CIRCLE = f"{_LINK} it leads in a circle"
 _NOWHERE = f"{_LINK} what it leads to is not there, or not read, at that revision"
 _TOO_MANY = f"{_LINK} there are more than {MOST_LINKS:,} at that revision"
 _SUBMODULE = "is a submodule, and those of a revision are left out"
+_TOO_DEEP = f"lies more than {MOST_DEEP} folders deep at that revision, and is not read"
+_TOO_LONG = "has a path too long to be written here, and is not read at that revision"
 _NOT_CLONED = "is not in this clone, which is a partial one: `git fetch --refetch` brings all"
 
 
@@ -131,15 +142,14 @@ def files_of(revision: Revision, *, everything: bool = False, cwd: Path | None =
     asked_for = _places(revision.file, below, revision.top) if revision.file is not None else []
     with temporary.folder() as name:
         root = Path(os.path.realpath(name))
-        listed, links, left_out = _listed(revision)
-        wanted = [each for each in listed if everything or each.path in asked_for or _is_wanted(each)]
-        wanted = _not_too_large(wanted, left_out, everything=everything)
-        _require_bounded(wanted, revision)
-        left_out.update(dict.fromkeys(_write(wanted, root, revision), _NOT_CLONED))
-        left_out.update(_link(links, root, revision))
+        listing = _Listing(revision, frozenset(asked_for), everything)
+        listing.read()
+        left_out = listing.left_out
+        left_out.update(dict.fromkeys(_write(listing.blobs, root, revision), _NOT_CLONED))
+        left_out.update(_link(listing.links, root, revision))
         folder = root / below
         writing.make_folder(folder)  # a run needs a working directory, also where the revision has none
-        projects = _projects(each.path for each in listed)
+        projects = _projects(each.path for each in listing.blobs)
         yield Checkout(root, folder, Path(os.path.realpath(revision.top)), projects, left_out)
 
 
@@ -204,27 +214,91 @@ class _Blob:
     size: int
 
 
-def _listed(revision: Revision) -> tuple[list[_Blob], list[_Blob], dict[str, str]]:
-    """The files of a revision, and its links; and by path what is left out, with the reason."""
-    tree = git(["ls-tree", "-r", "-z", "-l", "--full-tree", revision.commit], revision.top)
-    if tree.status != 0:
-        raise _unreadable(revision, tree.words)
-    blobs: list[_Blob] = []
-    links: list[_Blob] = []
-    left_out: dict[str, str] = {}
-    for line in tree.stdout.split(b"\0"):
+@dataclass(slots=True)
+class _Listing:
+    """What a revision has, as git tells it: of millions of paths only what is read is held."""
+
+    revision: Revision
+    asked_for: frozenset[str]
+    everything: bool
+    blobs: list[_Blob] = field(default_factory=list)
+    """The files that are read."""
+    links: list[_Blob] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Paths that are not read, and why."""
+    _bytes: int = 0
+
+    def read(self) -> None:
+        """Ask git.
+
+        Raises:
+            TargetError: it cannot tell, or there is too much.
+        """
+        with conversation(["ls-tree", "-r", "-z", "-l", "--full-tree", self.revision.commit], self.revision.top) as git:
+            git.ask_no_more()
+            rest, told = b"", 0
+            while data := git.read(_CHUNK):
+                told += len(data)
+                if told > OUTPUT_BYTES:
+                    raise self._too_much(f"has a list of files of more than {reading.shown(OUTPUT_BYTES)}")
+                *lines, rest = (rest + data).split(b"\0")
+                if len(rest) > _CHUNK:
+                    raise _unreadable(self.revision, "it has a path without an end")
+                for line in lines:
+                    self._take(line)
+            if git.end() != 0:
+                raise _unreadable(self.revision, words_of(git.said()))
+
+    def _take(self, line: bytes) -> None:
         about, _, name = line.partition(b"\t")
         fields, path = about.split(), os.fsdecode(name)
         if len(fields) != 4 or not _is_safe(path):
-            continue
+            return
+        is_link = fields[0] == b"120000"
         if fields[1] != b"blob":
-            left_out[path] = _SUBMODULE
+            self.left_out[path] = _SUBMODULE
         elif not fields[3].isdigit():
-            left_out[path] = _NOT_CLONED
+            self.left_out[path] = _NOT_CLONED
+        elif is_link and len(self.links) >= MOST_LINKS:
+            self.left_out[path] = _TOO_MANY
         else:
-            (links if fields[0] == b"120000" else blobs).append(_Blob(fields[2], path, int(fields[3])))
-    left_out.update((each.path, _TOO_MANY) for each in links[MOST_LINKS:])
-    return blobs, links[:MOST_LINKS], left_out
+            blob = _Blob(fields[2], path, int(fields[3]))
+            if not (is_link or self.everything or path in self.asked_for or _is_wanted(blob)):
+                return
+            reason = self._reason(blob, name)
+            if reason is not None:
+                self.left_out[path] = reason
+            elif is_link:
+                self.links.append(blob)
+            else:
+                self.blobs.append(blob)
+                self._bytes += blob.size
+        self._require_bounded()
+
+    def _reason(self, blob: _Blob, name: bytes) -> str | None:
+        """Why a file is not read; a run may read what it likes."""
+        parts = name.split(b"/")
+        if len(parts) > MOST_DEEP + 1:
+            return _TOO_DEEP
+        if len(name) > MOST_OF_A_PATH or max(map(len, parts)) > MOST_OF_A_NAME:
+            return _TOO_LONG
+        most = MOST_OF_A_RUN if self.everything else _most(blob.path)
+        if blob.size > most:
+            return f"is larger than {reading.shown(most)} at that revision, and not read"
+        return None
+
+    def _require_bounded(self) -> None:
+        if len(self.blobs) + len(self.links) + len(self.left_out) > MOST_FILES:
+            raise self._too_much(f"has too many files that would be read, more than {MOST_FILES:,}")
+        most = MOST_OF_A_RUN if self.everything else MOST_OF_ALL
+        if self._bytes > most:
+            raise self._too_much(f"has files that together are larger than {reading.shown(most)}")
+
+    def _too_much(self, what: str) -> TargetError:
+        return TargetError(
+            f"{self.revision.name} {what}",
+            hint="check it out by `git worktree add`, and compare files: modgraph diff OLD/model.py:Net model.py:Net",
+        )
 
 
 def _is_safe(path: str) -> bool:
@@ -234,19 +308,7 @@ def _is_safe(path: str) -> bool:
 
 def _is_wanted(blob: _Blob) -> bool:
     name = blob.path.lower()
-    return name.endswith(TEXTS[:2]) or (name.endswith(TEXTS) and blob.size <= MOST_BYTES)
-
-
-def _not_too_large(blobs: Sequence[_Blob], left_out: dict[str, str], *, everything: bool) -> list[_Blob]:
-    """Those of a size that is read; a run may read what it likes."""
-    kept: list[_Blob] = []
-    for blob in blobs:
-        most = MOST_OF_ALL if everything else _most(blob.path)
-        if blob.size <= most:
-            kept.append(blob)
-        else:
-            left_out[blob.path] = f"is larger than {reading.shown(most)} at that revision, and not read"
-    return kept
+    return name.endswith(SOURCES[:2]) or (name.endswith(SOURCES) and blob.size <= MOST_BYTES)
 
 
 def _most(path: str) -> int:
@@ -254,13 +316,6 @@ def _most(path: str) -> int:
     if name.endswith(".onnx"):
         return reading.ONNX_BYTES
     return reading.GRAPH_BYTES if name.endswith(".json") else reading.SOURCE_BYTES
-
-
-def _require_bounded(blobs: Sequence[_Blob], revision: Revision) -> None:
-    if len(blobs) > MOST_FILES:
-        raise TargetError(f"{revision.name} has {len(blobs):,} files that would be read, more than {MOST_FILES:,}")
-    if sum(blob.size for blob in blobs) > MOST_OF_ALL:
-        raise TargetError(f"the files of {revision.name} together are larger than {reading.shown(MOST_OF_ALL)}")
 
 
 def _write(blobs: Sequence[_Blob], root: Path, revision: Revision) -> list[str]:

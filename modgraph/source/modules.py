@@ -36,6 +36,7 @@ from modgraph.source.parsed import Parsed
 from modgraph.source.reached import Reached
 from modgraph.source.refusing_text import TooMuchError, n_tokens, refuse
 from modgraph.source.territory import Listing, refused, territory_of
+from modgraph.source.torch_place import without_shadows
 
 BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 20
 """How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
@@ -557,7 +558,7 @@ class ModuleFinder:
             return CompiledModule(name) if f"{name}" in sys.builtin_module_names else None
         if name in sys.builtin_module_names:
             return CompiledModule(name)
-        found = self._in_directories(name, last, self.roots)
+        found = self._in_directories(name, last, without_shadows(self.roots, name))
         if (found is None or isinstance(found, NamespacePackage)) and self.fallback:
             found = self._in_directories(name, last, self.fallback) or found
         return found or self._editable(name)

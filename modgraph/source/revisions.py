@@ -19,6 +19,10 @@ _FILE = re.compile(r".+\.(?:py|ipynb)(?::.*)?\Z", re.DOTALL | re.IGNORECASE)
 _COMMIT = re.compile(r"[0-9a-f]{40,}")
 
 
+class NoRevisionError(TargetError):
+    """git knows no such revision."""
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """A commit of the repository around the working directory, and what is wanted of it."""
@@ -50,30 +54,40 @@ def is_saved(text: str) -> bool:
 def parse_revision(text: str, *, cwd: Path | None = None) -> Revision | None:
     """The revision that `text` names; None where it is something else: a target of the working tree, or a file.
 
-    A file that is there is that file, and what begins with a name in `.py` is a target. Else what stands before the
-    first colon outside of braces is a revision where git knows it, and a file, or two names with a colon, stand behind
-    it. So `main:Net` is a class of the module `main`, whatever branches there are; the other is written
-    `main:model.py:Net`.
+    What begins with a name in `.py` is a target. Else what stands before the first colon outside of braces is a
+    revision where git knows it, and a file, or two names with a colon, stand behind it. So `main:Net` is a class of the
+    module `main`, whatever branches there are; the other is written `main:model.py:Net`. A file of all of that name is
+    meant only where git knows no such revision: it may have been put there to be taken for one.
 
     Raises:
-        TargetError: only a revision can be meant, and there is none of that name, or no repository.
+        TargetError: only a revision can be meant, and there is none of that name, or no repository; or both are there.
     """
     cwd = cwd or Path.cwd()
     match = _REVISION_TARGET.match(text)
-    if match is None or match["revision"].lower().endswith(".py") or _is_file(cwd / text):
+    if match is None or match["revision"].lower().endswith(".py"):
         return None
     target = match["target"]
     if not _FILE.match(target) and not is_saved(target) and ":" not in target:
         return None
     if os.name == "nt" and len(match["revision"]) == 1 and target[:1] in "/\\":  # a drive
         return None
-    return _found(match["revision"], target, cwd)
-
-
-def _is_file(path: Path) -> bool:
+    if not _is_there(cwd / text):
+        return _found(match["revision"], target, cwd)
     try:
-        return path.is_file()
-    except (OSError, ValueError):
+        _found(match["revision"], target, cwd)
+    except NoRevisionError:
+        return None
+    name = shortened(text)
+    raise TargetError(
+        f"{name!r} is a file here, and can be read as {target!r} at the revision {match['revision']!r} too",
+        hint=f"the file is ./{name}; what it is at the revision is {match['revision']}^{{}}:{target}",
+    )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # a name with a NUL in it
         return False
 
 
@@ -89,7 +103,7 @@ def the_revision(name: str, cwd: Path | None = None) -> Revision:
 def _found(name: str, target: str, cwd: Path) -> Revision:
     top = git(["rev-parse", "--show-toplevel"], cwd)
     if top.status != 0:
-        raise TargetError(
+        raise NoRevisionError(
             f"{shortened(name)!r} is a revision in no repository: git says {top.words!r}",
             hint="run it inside a git repository, or name files: model.py:Net, net.json",
         )
@@ -98,7 +112,7 @@ def _found(name: str, target: str, cwd: Path) -> Revision:
     commit = git(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"], cwd)
     found = commit.stdout.decode("ascii", "replace").strip()
     if commit.status != 0 or not _COMMIT.fullmatch(found):  # of "^HEAD", git says what is to be left out
-        raise TargetError(
+        raise NoRevisionError(
             f"{shortened(name)!r} is no revision of this repository",
             hint="`git branch --all` and `git log --oneline` list them; a shallow clone holds few",
         )

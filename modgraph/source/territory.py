@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from modgraph.doors.borders import PYTHON_FILES, Border, border_around
-from modgraph.doors.reading import lies_in, link_text
+from modgraph.doors.reading import lies_in, link_text, real_path
 from modgraph.source.cache_home import analysing
 
 _LIBRARY = os.path.dirname(os.__file__)
@@ -104,7 +104,7 @@ class Territory:
 def _admits(border: Border, directory: str, entry: os.DirEntry[str]) -> bool:
     """Whether an entry lies within a border, links followed, or leads down to it."""
     if entry.is_symlink():
-        real = os.path.realpath(entry.path, strict=True)
+        real = real_path(entry.path, strict=True)
         return border.holds_real(real) and (real.lower().endswith(PYTHON_FILES) or os.path.isdir(real))
     real = os.path.join(directory, entry.name)
     return border.holds_real(real) or any(lies_in(folder, real) for folder in border.folders)

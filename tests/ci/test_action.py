@@ -74,7 +74,7 @@ def test_a_pull_request_gets_graphs_a_summary_comments_and_findings(act, reposit
     assert body.startswith("<!-- modgraph:net.py:Net -->\n")
     assert "parameters 144 → 288 (+144)" in body
     assert "1 new finding · " in body
-    assert re.search(r"old: `[0-9a-f]{12}:net.py:Net`", body)
+    assert re.search(r"old: `[0-9a-f]{40}:net.py:Net`", body)
     assert len(body) <= 65_536
     sarif = json.loads((out / "modgraph.sarif").read_text("utf-8"))
     found = sarif["runs"][0]["results"]

@@ -32,8 +32,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def commit(folder: Path, **files: str) -> None:
@@ -146,3 +146,22 @@ def test_a_colon_in_braces_is_one_of_the_revision(repository: Path, name: str):
 def test_many_braces_take_no_time(repository: Path):
     commit(repository, model_dot_py="a = 1\n")
     assert parse_revision("{}" * 5000) is None
+
+
+@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("model.py"), Path.mkdir])
+@pytest.mark.parametrize("target", ["model.py", "model.py:Net", "net.json"])
+def test_a_file_does_not_stand_in_for_a_revision(repository: Path, target: str, make):
+    """A pull request may have put it there, to be compared with itself."""
+    commit(repository, model_dot_py="a = 1\n")
+    base = git(repository, "rev-parse", "HEAD").strip()
+    for name in (base, "main"):
+        make(repository / f"{name}:{target}")
+        with pytest.raises(TargetError, match="is a file here, and can be read as") as caught:
+            parse_revision(f"{name}:{target}")
+        assert f"./{name}:{target}" in (caught.value.hint or "")
+        assert parse_revision(f"./{name}:{target}") is None
+        revision = parse_revision(f"{name}^{{}}:{target}")
+        assert revision is not None
+        assert revision.commit == base
+    make(repository / f"nowhere:{target}")
+    assert parse_revision(f"nowhere:{target}") is None
