@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -173,28 +174,14 @@ def test_what_was_changed_after_construction_is_told(models, change, said):
 PLAIN = [
     ("width", "self.width = width\n        self.half = width // 2"),
     ("width", "self.width = width\n        self.fc = nn.Linear(width, 4)"),
-    pytest.param(
-        "width",
-        "self.width = self.size = width\n        self.fc = nn.Linear(self.size, 4)",
-        marks=pytest.mark.xfail(strict=True, reason="two names of one value: it is left open"),
-    ),
+    ("width", "self.width = self.size = width\n        self.fc = nn.Linear(self.size, 4)"),
     ("cfg", "self.width = cfg.width\n        self.fc = nn.Linear(cfg.width, 4)"),
-    pytest.param(
-        "width",
-        "width = width or 4\n        self.width = width\n        self.n = range(width)",
-        marks=pytest.mark.xfail(strict=True, reason="two names of one value: it is left open"),
-    ),
+    ("width", "width = width or 4\n        self.width = width\n        self.n = range(width)"),
     ("width", "width = int(width)\n        self.width = width"),
     ("width", "self.width = width\n        self.text = f'{width}'\n        self.w = [1, 2][:width]"),
     ("width", "self.width = width\n        self.x = torch.zeros(2, width)"),
     ("width", "self.width = width\n        self.on = width > 4"),
     ("mode", "self.mode = mode\n        if self.mode.lower() == 'x':\n            pass"),
-    ("act", "self.act = act\n        self.text = f'{act}'"),
-    ("act", "self.act = act\n        if act is not None and act != 'relu':\n            pass"),
-    ("act", "self.act = act\n        self.n = [act // 2, print(act, helper(act))]"),
-    ("act", "self.act = act\n        self.n = 3\n\n    def forward(self, x):\n        return x * self.act"),
-    ("act", "self.act = act\n        self.n = act // 2\n\n    def forward(self, x):\n        return self.act(x)"),
-    ("act", "self.act = act\n        self.n = act // 2\n\nclass Base(nn.Module):\n    pass"),
 ]
 
 
@@ -208,7 +195,12 @@ def test_an_attribute_that_is_used_as_a_number_or_text_is_no_child(tmp_path, par
 MAY_BE_MODULES = [
     ("mode: str", "self.act = {'relu': nn.ReLU, 'gelu': nn.GELU}.get(mode, None)()"),
     ("act", "self.act = act"),
+    ("act", "self.act = act\n        self.text = f'{act}'"),
+    ("act", "self.act = act\n        if act is not None and act != 'relu':\n            pass"),
     ("act", "self.act = act\n        self.n = act // 2 if isinstance(act, int) else 3"),
+    ("act", "self.act = act\n        if act:\n            self.n = 3"),
+    ("act", "self.act = act\n        self.n = act == 'relu' or act in ('gelu', 'silu')"),
+    ("act", "if callable(act):\n            self.n = act // 2\n        self.act = act\n        helper(act)"),
     ("act", "self.act = act\n        self.n = act // 2\n        self.m = [act for act in ()]"),
 ]
 
@@ -217,6 +209,35 @@ MAY_BE_MODULES = [
 def test_an_attribute_that_a_module_could_be_is_a_possible_child(tmp_path, parameter, body):
     graph = predicted_without(tmp_path, parameter, body)
     assert "act" in {node.path for node in graph.modules}
+
+
+REFUSED = [
+    "self.act = act\n        self.n = [act // 2, print(act, str(act))]\n        self.m = helper(act)",
+    "self.act = act\n        self.n = act // 2\n        self.m = act[0]",
+    "self.act = self.other = act\n        self.n = act // 2\n        self.m = self.other(3)",
+    "self.act = act\n        self.n = act // 2\n\n    def forward(self, x):\n        return self.act(x)",
+    "self.act = act\n        self.n = act // 2\n\nclass Base(nn.Module):\n    pass",
+]
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_a_constructor_cannot_be_given_is_no_child(tmp_path, body):
+    graph = predicted_without(tmp_path, "act", body)
+    assert not {"act", "other"} & {node.path for node in graph.modules}
+    text = (tmp_path / "net.py").read_text().replace("from somewhere import helper", "helper = print")
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    with pytest.raises(TypeError, match="//"):
+        namespace["Net"](torch.nn.ReLU())
+
+
+def test_what_only_multiplies_is_no_child_and_may_be_a_parameter(tmp_path):
+    body = "self.act = act\n        self.n = 3\n\n    def forward(self, x):\n        return x * self.act"
+    graph = predicted_without(tmp_path, "act", body)
+    assert [node.path for node in graph.modules] == [""]
+    assert [problem.message.partition(":")[0] for problem in graph.problems] == [
+        "what the model has as parameter 'act' is not known"
+    ]
 
 
 def predicted_without(folder: Path, parameter: str, body: str) -> modgraph.Graph:

@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 
 from modgraph.names import last_name
 
-Verdict: TypeAlias = Literal["certain", "number", "arithmetic", "neutral", "passed", "other"]
-"""What a use says: a number, text or flag, as the constructor comes to it in any case; a number, text or flag; a number
-or tensor; nothing; it is given to something of which nothing is known; it may be anything."""
+Verdict: TypeAlias = Literal["certain", "number", "asked", "arithmetic", "neutral", "passed", "other"]
+"""What a use says: a number, text or flag, as the constructor comes to it in any case; a number, text or flag; it is
+compared with a text, tested or shown, which says as much where nothing else is done with an attribute; a number or
+tensor; nothing; it is given to something of which nothing is known; it may be anything."""
 
 
 def _words(text: str) -> frozenset[str]:

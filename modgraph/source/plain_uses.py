@@ -22,6 +22,7 @@ from modgraph.source.quiet import python_tree
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 
 _ALWAYS_NUMBERS = (ast.FloorDiv, ast.Mod)
+_TELLING: frozenset[Verdict] = frozenset(["certain", "number"])
 _SHOWING = frozenset(["__repr__", "__str__"])
 _EQUALITY = frozenset(["__eq__", "__ne__"])
 _ALWAYS_EVALUATED = (
@@ -58,6 +59,8 @@ class _Uses:
     """What each statement that assigns it gives it."""
     is_attribute: bool = False
     """It is one of the attributes, and not what these are given."""
+    is_given: bool = False
+    """It is a value that attributes are given, by its text."""
     rebound: bool = False
     """Of what is given: it is another thing elsewhere in the method."""
 
@@ -89,7 +92,11 @@ def kinds(found: Sequence[Uses]) -> dict[str, Known]:
     for name in (each for uses in found for each in uses):
         if name not in known:
             together, verdicts, read = _together(name, found)
-            kind: Known = "number" if "number" in verdicts else "no module" if "arithmetic" in verdicts else "unknown"
+            kind: Known = "unknown"
+            if verdicts & _TELLING:
+                kind = "number"
+            elif "arithmetic" in verdicts:
+                kind = "no module"
             if kind == "unknown" and len(read) >= _READ_OF_AN_OBJECT:
                 kind = "object"
             if "other" in verdicts or (computed and any(each.startswith(computed) for each in together)):
@@ -126,10 +133,11 @@ def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict],
     """The attributes that are the same as this one, what all uses of them say, and what is read of them.
 
     That a constructor hands on what it was given says nothing where the attribute itself is used as a number: the veto
-    of what is given to others is for the attribute.
+    of what is given to others is for the attribute. `if act == "relu"` of what it was given says nothing either: that
+    may be a text or a module. Of an attribute with which nothing else is done it does.
     """
     names, verdicts, read, seen = {name}, set[Verdict](), set[str](), set[int]()
-    own = set[Verdict]()
+    own, silent = set[Verdict](), False
     pending = [uses[name] for uses in found if name in uses]
     while pending:
         each = pending.pop()
@@ -138,13 +146,18 @@ def _together(name: str, found: Sequence[Uses]) -> tuple[set[str], set[Verdict],
         seen.add(id(each))
         verdicts |= each.verdicts
         own |= each.verdicts if each.is_attribute else set()
+        silent = silent or (each.is_given and each.verdicts.isdisjoint((*_TELLING, "arithmetic")))
         read |= each.read
         pending += each.sources
         for alias in each.aliases:
             if alias not in names:
                 names.add(alias)
                 pending += [uses[alias] for uses in found if alias in uses]
-    if "passed" in own or ("passed" in verdicts and not own & {"number", "certain"} and not read):
+    if silent:  # what one statement gives it says nothing of what another does
+        verdicts = (verdicts - {*_TELLING, "arithmetic"}) | own
+    if "asked" in own:
+        verdicts.add("number")
+    if "passed" in own or ("passed" in verdicts and not own & {"asked", *_TELLING} and not read):
         verdicts.add("other")
     return names, verdicts, read
 
@@ -244,7 +257,7 @@ class _Method:
     def _given(self, text: str) -> _Uses:
         """What is done, in this method, with what attributes are given: a parameter, or `config.width`."""
         if text not in self.given:
-            uses = self.given[text] = _Uses()
+            uses = self.given[text] = _Uses(is_given=True)
             uses.verdicts.update([self._verdict(node, uses) for node in self.by_text.get(text, ())])
             for node in self.by_name.get(text.partition(".")[0], ()):  # else another thing of that name
                 uses.verdicts.add(self._rebound(node) if isinstance(node, ast.Name) else "other")
@@ -294,7 +307,7 @@ class _Method:
         if isinstance(around, ast.BoolOp) or (isinstance(around, ast.IfExp) and node is not around.test):
             return self._said(around, uses)
         if isinstance(around, ast.FormattedValue):
-            return "neutral" if self.function.name in _SHOWING else "number"
+            return "neutral" if self.function.name in _SHOWING else "asked"
         if isinstance(around, (ast.IfExp, ast.If, ast.While, ast.Assert)):
             return self._truth if node is around.test else "neutral"
         if isinstance(around, ast.Expr):
@@ -316,7 +329,7 @@ class _Method:
     @property
     def _truth(self) -> Verdict:
         """What a test of the truth says: it is a flag, where nothing else is done with it."""
-        return "number"
+        return "asked"
 
     def _of_read(self, node: ast.Attribute, uses: _Uses) -> Verdict:
         """Of the object of which an attribute is read."""
@@ -327,7 +340,7 @@ class _Method:
             return "other"
         inside = _Uses()
         said = self._said(node, inside)
-        if said == "number":
+        if said in ("number", "asked"):
             uses.read.add(dotted_text(node) or node.attr)
         uses.read |= inside.read
         return "other" if said == "other" and isinstance(call, ast.Attribute) else "neutral"
@@ -359,9 +372,9 @@ class _Method:
         equal = all(isinstance(each, (ast.Eq, ast.NotEq)) for each in around.ops)
         among = node is around.left and all(isinstance(each, (ast.In, ast.NotIn)) for each in around.ops)
         if (equal and all(map(_is_told, others))) or (among and all(map(_are_told, others))):
-            return "number" if self.function.name not in _EQUALITY else "neutral"
+            return "asked" if self.function.name not in _EQUALITY else "neutral"
         if equal:
-            return "arithmetic" if self.function.name not in _EQUALITY else "neutral"
+            return "arithmetic" if self.function.name not in ("__init__", *_EQUALITY) else "neutral"
         if ordered:
             with_number = any(map(_is_number, others))
             return self._computed if with_number or self.function.name == "__init__" else "arithmetic"

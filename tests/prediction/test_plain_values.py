@@ -44,6 +44,9 @@ MODULES: dict[str, tuple[str, str]] = {
     ),
     "handed on": ("self.sub = Sub(value)", "pass"),
     "asked whether it is there": ("self.fc = nn.Linear(2, 2)", "return x if self.value is None else self.value(x)"),
+    "tested by the constructor": ("self.fc = nn.Linear(2, 2)\nif value:\n    self.n = 3", "pass"),
+    "compared by the constructor": ("self.n = value == 'relu' or value in ('gelu', 'silu')", "pass"),
+    "shown by the constructor": ("self.text = f'{value}'", "pass"),
     "it may be a number or a module": (
         "if isinstance(value, int):\n    self.fc = nn.Linear(value, 2)",
         "return self.value(x)",
