@@ -87,9 +87,9 @@ ENDING = "it ends, or is set up, as a process of its own"
 LIBRARY = "the library itself, of which an attribute is asked for"
 ALLOWED: dict[str, tuple[str, str]] = {
     "__main__.py": ("os._exit", ENDING),
-    "isolation.py": (".open .write_text .touch os.fdopen", OWN + ": the worker's"),
+    "isolation.py": (".open .touch os.fdopen", OWN + ": the worker's"),
     "worker.py": (
-        "os.open os._exit os.killpg .read_text .mkdir pathlib.Path().read_text pathlib.Path().read_text().",
+        "builtins.open os.open os._exit os.killpg .mkdir pathlib.Path().read_text pathlib.Path().read_text().",
         WORKER,
     ),
     "tracing/sites.py": ("linecache.", WORKER),
