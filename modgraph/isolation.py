@@ -46,6 +46,10 @@ _START_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 _TELL_SECONDS = 20.0
 """How long a file may take to be imported before it is said that this is what is waited for."""
+CHECKPOINT_SECONDS = 300.0
+"""How long torch may read a checkpoint, where no time is given."""
+CHECKPOINT_BYTES = 4 * 2**30
+"""What that may take beyond the size of the file, where no limit is given."""
 _MAX_CAPTURED = 2**30
 """Bytes of captured files that are read; those that are moved are not counted."""
 # The working directory, which Python puts first for -c and -m, may hold a types.py; the package's own directory is on
@@ -148,19 +152,37 @@ def read_checkpoint_in_process(
         InputError: the files hold more than tensors, are broken, or ended the process that read them; or PyTorch is not
             installed.
     """
+    bounded = _bounded(paths, options)
     with temporary.folder() as directory:
-        request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, directory, _Limits(options.timeout, options.timeout), Heard())
+        request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(bounded)}
+        heard, end = _ask_once(request, directory, _Limits(bounded.timeout, bounded.timeout), Heard())
     if end.interrupted:
         raise Interrupted
     if heard.checkpoint is None:
+        late = end.ended is not None and options.timeout is None
         raise heard.error or InputError(
-            f"cannot read the checkpoint {paths[0]}: {_why(end, options)} while {heard.stage}"
+            f"cannot read the checkpoint {paths[0]}: {_why(end, bounded)} while {heard.stage}",
+            hint="allow more by --timeout SECONDS" if late else None,
         )
     return {
         entry: {key: tuple(shape) if isinstance(shape, list) else shape for key, shape in table.items()}
         for entry, table in heard.checkpoint.items()
     }
+
+
+def _bounded(paths: Sequence[Path], options: TraceOptions) -> TraceOptions:
+    """With limits of our own where none are given: a file that nobody has looked at may ask for any work and memory."""
+    size = 0
+    for path in paths:
+        with contextlib.suppress(OSError):  # it is told where it is read
+            size += path.stat().st_size
+    return replace(
+        options,
+        device="cpu",
+        verify=False,
+        timeout=CHECKPOINT_SECONDS if options.timeout is None else options.timeout,
+        memory_limit=size + CHECKPOINT_BYTES if options.memory_limit is None else options.memory_limit,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ NAMES: dict[str, str] = {
     "tomllib": "loads",
     "urllib": "parse.quote",
     "xml": "sax.saxutils.escape sax.saxutils.quoteattr",
-    "zipfile": "BadZipFile is_zipfile",
+    "zipfile": "BadZipFile ZIP_STORED ZipInfo is_zipfile",
 }
 """By module: the names of it that are harmless; `x.` is everything below. To look at names of files counts as such."""
 NOT_OF_TORCH = """
