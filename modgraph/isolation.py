@@ -320,6 +320,8 @@ def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
     """
     started, told, halved = time.monotonic(), False, False
     while not process.ended_within(_POLL_SECONDS if heard.closed.wait(_POLL_SECONDS) else 0):
+        if heard.closed.is_set():
+            process.wake()
         if heard.full:
             return f"the record of the run was full ({MAX_RECORD >> 20:,} MiB: some 300,000 calls and operations)"
         if heard.began.is_set():

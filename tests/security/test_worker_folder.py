@@ -85,3 +85,8 @@ def test_files_are_not_read_where_nothing_was_asked_for(tmp_path: Path, monkeypa
     plant = "os.makedirs(folder + '/captured', exist_ok=True)\nopen(folder + '/captured/x', 'w').close()"
     assert traced(tmp_path, monkeypatch, plant, "pass").captured_files == {}
     assert read == []
+
+
+def test_a_keeper_that_was_stopped_is_woken(tmp_path: Path, monkeypatch) -> None:
+    result = traced(tmp_path, monkeypatch, "pass", "import signal; os.kill(os.getppid(), signal.SIGSTOP)")
+    assert result.graph.complete
