@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import sys
 import time
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import modgraph
-from modgraph.doors import temporary
+from modgraph.doors import temporary, writing
 from modgraph.doors.folders import regular_files
 from modgraph.doors.processes import Process, running
 from modgraph.doors.signals import Terminated
@@ -45,6 +46,10 @@ _START_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 _TELL_SECONDS = 20.0
 """How long a file may take to be imported before it is said that this is what is waited for."""
+CHECKPOINT_SECONDS = 300.0
+"""How long torch may read a checkpoint, where no time is given."""
+CHECKPOINT_BYTES = 4 * 2**30
+"""What that may take beyond the size of the file, where no limit is given."""
 _MAX_CAPTURED = 2**30
 """Bytes of captured files that are read; those that are moved are not counted."""
 # The working directory, which Python puts first for -c and -m, may hold a types.py; the package's own directory is on
@@ -56,7 +61,7 @@ sys.path.insert(0, sys.argv[1])
 import modgraph
 del sys.path[0]
 from modgraph.worker import main
-main(sys.argv[2], sys.argv[3])
+main(sys.argv[2], sys.argv[3], sys.argv[4])
 """
 
 
@@ -119,8 +124,9 @@ def trace_in_process(
             "cwd": None if cwd is None else str(cwd),
         }
         heard, end = _ask(request, directory, options, Heard(on_event, watcher))
-        files = {} if captured_into is not None else _files_in(directory / "captured")
-        if captured_into is not None:
+        is_captured = capture is not None and heard.captured is not None
+        files = _files_in(directory / "captured") if is_captured and captured_into is None else {}
+        if is_captured and captured_into is not None:
             _move_files(directory / "captured", captured_into)
     try:
         graph = _graph(heard, end, options)
@@ -146,19 +152,37 @@ def read_checkpoint_in_process(
         InputError: the files hold more than tensors, are broken, or ended the process that read them; or PyTorch is not
             installed.
     """
+    bounded = _bounded(paths, options)
     with temporary.folder() as directory:
-        request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(options)}
-        heard, end = _ask_once(request, directory, _Limits(options.timeout, options.timeout), Heard())
+        request = {"checkpoint": [str(path) for path in paths], "options": encode_fields(bounded)}
+        heard, end = _ask_once(request, directory, _Limits(bounded.timeout, bounded.timeout), Heard())
     if end.interrupted:
         raise Interrupted
     if heard.checkpoint is None:
+        late = end.ended is not None and options.timeout is None
         raise heard.error or InputError(
-            f"cannot read the checkpoint {paths[0]}: {_why(end, options)} while {heard.stage}"
+            f"cannot read the checkpoint {paths[0]}: {_why(end, bounded)} while {heard.stage}",
+            hint="allow more by --timeout SECONDS" if late else None,
         )
     return {
         entry: {key: tuple(shape) if isinstance(shape, list) else shape for key, shape in table.items()}
         for entry, table in heard.checkpoint.items()
     }
+
+
+def _bounded(paths: Sequence[Path], options: TraceOptions) -> TraceOptions:
+    """With limits of our own where none are given: a file that nobody has looked at may ask for any work and memory."""
+    size = 0
+    for path in paths:
+        with contextlib.suppress(OSError):  # it is told where it is read
+            size += path.stat().st_size
+    return replace(
+        options,
+        device="cpu",
+        verify=False,
+        timeout=CHECKPOINT_SECONDS if options.timeout is None else options.timeout,
+        memory_limit=size + CHECKPOINT_BYTES if options.memory_limit is None else options.memory_limit,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +221,28 @@ def _ask(request: dict[str, Any], directory: Path, options: TraceOptions, heard:
 
 
 def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
-    try:
-        (directory / "request.json").write_text(json.dumps(request), "utf-8")
-    except OSError as error:
-        raise ResourceError(f"there is no place for temporary files: {directory}: {error.strerror}") from error
-    return heard, _run_worker(directory, limits, heard, cwd=request.get("cwd"))
+    with _written(json.dumps(request).encode(), directory) as (name, handed_down):
+        return heard, _run_worker(directory, limits, heard, request.get("cwd"), name, handed_down)
+
+
+@contextlib.contextmanager
+def _written(request: bytes, directory: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Its name for the worker, and the descriptors to hand down: a file that has no name, so that the user's code,
+    which may have run in the folder already, can put nothing in its place."""
+    with contextlib.ExitStack() as stack:
+        try:
+            if os.name != "posix":
+                path = directory / f"request-{secrets.token_hex(8)}.json"
+                writing.put_new(path, [request], below=directory)
+                name, handed_down = str(path), tuple[int, ...]()
+            else:
+                file = stack.enter_context(temporary.file())
+                file.write(request)
+                file.seek(0)
+                name, handed_down = str(file.fileno()), (file.fileno(),)
+        except OSError as error:
+            raise ResourceError(f"there is no place for temporary files: {directory}: {error.strerror}") from error
+        yield name, handed_down
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +287,17 @@ def _signal_name(number: int) -> str:
     return f"{name} ({meaning})" if meaning else name
 
 
-def _run_worker(directory: Path, limits: _Limits, heard: Heard, cwd: str | None) -> _End:
+def _run_worker(
+    directory: Path, limits: _Limits, heard: Heard, cwd: str | None, request: str, given: tuple[int, ...]
+) -> _End:
     """Start the worker, listen until it has ended, and leave nothing of it behind."""
     root = str(Path(modgraph.__file__).resolve().parent.parent)
     with contextlib.ExitStack() as open_ends, _channel(directory, open_ends) as (name, handed_down, reading):
-        command = [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name]
+        command = [sys.executable, "-c", _BOOTSTRAP, root, str(directory), name, request]
         listen = partial(heard.listen, reading)
         listener = None
         interrupted, ended = False, None
-        with running(command, handed_down=handed_down, cwd=cwd) as process:
+        with running(command, handed_down=(*handed_down, *given), cwd=cwd) as process:
             open_ends.close()  # the worker alone has the writing end now
             if handed_down:
                 listener = start_thread(listen)
@@ -277,6 +320,8 @@ def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
     """
     started, told, halved = time.monotonic(), False, False
     while not process.ended_within(_POLL_SECONDS if heard.closed.wait(_POLL_SECONDS) else 0):
+        if heard.closed.is_set():
+            process.wake()
         if heard.full:
             return f"the record of the run was full ({MAX_RECORD >> 20:,} MiB: some 300,000 calls and operations)"
         if heard.began.is_set():

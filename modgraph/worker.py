@@ -125,11 +125,13 @@ def _end_with(parent: int) -> None:
         _thread.start_new_thread(watch, ())
 
 
-def main(directory: str, channel: str) -> None:
-    """Do what `request.json` in `directory` asks for, say it on `channel`, and end the process.
+def main(directory: str, channel: str, asked: str) -> None:
+    """Do what is asked for in JSON, say it on `channel`, and end the process.
 
     Args:
+        directory: where files may be left.
         channel: a file descriptor, or the path of a file where descriptors cannot be handed down.
+        asked: the same, of what is asked for.
     """
     descriptor = int(channel) if channel.isdecimal() else os.open(channel, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     out = Channel(descriptor)
@@ -139,7 +141,8 @@ def main(directory: str, channel: str) -> None:
     # Nobody presses Ctrl-C here: a `KeyboardInterrupt` is the user's code's own, and a result like any other.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        request = json.loads((Path(directory) / "request.json").read_text("utf-8"))
+        with open(int(asked) if asked.isdecimal() else asked, "rb") as file:
+            request = json.load(file)
         _end_with(_getppid())
         if "checkpoint" in request:
             _read_checkpoint(request, out)

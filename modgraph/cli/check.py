@@ -103,22 +103,24 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for file, number in report.untried.items():
         fixes = "1 fix is" if number == 1 else f"{number} fixes are"
         console.note(f"note: {file}: {fixes} not offered, as trying them takes too much work")
-    _say_what_is_cut(report, console)
-    for failure in report.failures:
-        console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
-        if console.debug and failure.trace:
-            console.notes(failure.trace.rstrip())
-    status = ExitStatus.FAILED if report.failures else ExitStatus.OK
+    status = _say_what_failed(report, console)
     if arguments.diff:
         return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
     return max(status, _report(report, arguments, console))
 
 
-def _say_what_is_cut(report: Report, console: Console) -> None:
+def _say_what_failed(report: Report, console: Console) -> ExitStatus:
+    """What could not be checked, or not to its end: a check of which that is not known is not clean."""
     for file, classes in report.cut.items():
         name, why = classes[0]
         more = f", and {len(classes) - 1} more" if classes[1:] else ""
-        console.note(f"note: {file}: class {name!r} is not followed to its end: {why}{more}")
+        hint = "what was found so far is reported; make its constructor smaller, or exclude the file"
+        console.error(ModgraphError(f"class {name!r} is not followed to its end: {why}{more}", file=file, hint=hint))
+    for failure in report.failures:
+        console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
+        if console.debug and failure.trace:
+            console.notes(failure.trace.rstrip())
+    return ExitStatus.FAILED if report.failures or report.cut else ExitStatus.OK
 
 
 def _options(arguments: argparse.Namespace) -> CheckOptions:
@@ -230,7 +232,10 @@ def _show(
         text = statistics(findings, form)
     elif findings or form not in _FOR_PEOPLE:
         color = console.color and not arguments.output
-        text = rendered(findings, report.files, form, color=color, text=source, notes=_notes(report))
+        untried = [(file, f"{number} fixes not tried") for file, number in report.untried.items()]
+        text = rendered(
+            findings, report.files, form, color=color, text=source, notes=untried, unchecked=_unchecked(report)
+        )
     else:
         text = ""
     if arguments.output:
@@ -256,9 +261,10 @@ def rendered(
     color: bool = False,
     text: str | None = None,
     notes: Sequence[tuple[str, str]] = (),
+    unchecked: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Findings in a format; `text` is what they were found in, where that is no file, and `notes` say of files what
-    was not done."""
+    """Findings in a format; `text` is what they were found in, where that is no file. `notes` say of files which fixes
+    were not tried, and `unchecked` what was not checked."""
     from modgraph.doors.reading import read as read_file
     from modgraph.export.findings import FindingView, render_findings
     from modgraph.source.files import decode, lines_of
@@ -276,11 +282,12 @@ def rendered(
         from modgraph.rules.registry import rules as all_rules
 
         rules = all_rules()
-    return render_findings(FindingView(findings, files=files, rules=rules, read=read, color=color, notes=notes), form)
+    view = FindingView(findings, files=files, rules=rules, read=read, color=color, notes=notes, unchecked=unchecked)
+    return render_findings(view, form)
 
 
-def _notes(report: Report) -> list[tuple[str, str]]:
-    """(file, what was not done with it), for programs that read the findings."""
+def _unchecked(report: Report) -> list[tuple[str, str]]:
+    """(file, why it is not checked, or not to its end), for programs that read the findings."""
     failures = [(each.file, each.message) for each in report.failures]
     failures += [(file, "is not checked: its configuration cannot be used") for file in report.unchecked]
     failures += [
@@ -288,7 +295,7 @@ def _notes(report: Report) -> list[tuple[str, str]]:
         for file, classes in report.cut.items()
         for name, why in classes
     ]
-    return failures + [(file, f"{number} fixes not tried") for file, number in report.untried.items()]
+    return failures
 
 
 def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
@@ -384,16 +391,16 @@ def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: 
             console.result_bytes(data)
         return _report(report, arguments, console)
     report.add(name, outcome)
-    _say_what_is_cut(report, console)
+    status = _say_what_failed(report, console)
     if arguments.diff:
-        return _diff(report, console, unsafe=arguments.unsafe_fixes)
+        return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
     if arguments.fix:
         console.result_bytes((outcome.text if outcome.text is not None else text).encode(encoding_of(data)))
         if outcome.findings:
             console.notes(rendered(outcome.findings, [name], "concise", text=outcome.text).rstrip("\n"))
         failed = _fails(outcome.findings, arguments.fail_on) or (arguments.exit_non_zero_on_fix and report.changes)
-        return ExitStatus.PARTIAL if failed and not arguments.exit_zero else ExitStatus.OK
-    return _report(report, arguments, console, text)
+        return max(status, ExitStatus.PARTIAL if failed and not arguments.exit_zero else ExitStatus.OK)
+    return max(status, _report(report, arguments, console, text))
 
 
 def _of(finding: Finding) -> Outcome:

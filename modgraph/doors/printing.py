@@ -149,7 +149,7 @@ _LIVE = re.compile(
     | :[\w+-]+:                                      # small pictures
     | \$                                             # formulas
     | [#!%~&^]["\w] | (?<![^\W_])G[HL]-\d            # issues, requests, milestones, labels, epics
-    | (?<![^\W_])GHSA-                               # advisories
+    | (?<![^\W_])GHSA- | [\w.-]/[\w.-]+>             # advisories, projects
     | (?<![^\W_])[0-9a-f]{7,40}(?![^\W_])            # commits
     """,
     re.VERBOSE | re.IGNORECASE,

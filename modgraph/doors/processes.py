@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -68,6 +69,11 @@ class Process:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+    def wake(self) -> None:
+        """Have the keeper go on, where the user's code has stopped it: it would wait for ever."""
+        if hasattr(signal, "SIGCONT") and self._process.poll() is None:
+            self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End it, if it has not ended, and everything that it started. Can be called from any thread, and again."""

@@ -22,6 +22,10 @@ FINDING_FORMATS = {
 """By name: the module that writes it."""
 
 
+NOT_CHECKED = "not-checked"
+"""What stands where the code of a rule would."""
+
+
 class Described(Protocol):
     """A rule, as far as formats speak of it."""
 
@@ -49,6 +53,7 @@ class FindingView:
         read: Callable[[str], Sequence[str]] = lambda _file: (),
         color: bool = False,
         notes: Sequence[tuple[str, str]] = (),
+        unchecked: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.findings = findings
         self.files = files
@@ -56,7 +61,9 @@ class FindingView:
         self.rules = rules
         self.color = color
         self.notes = notes
-        """(file, what was not done with it): not checked, or not to its end, or fixes that were not tried."""
+        """(file, what was not done with it), which keeps no finding from being told: fixes that were not tried."""
+        self.unchecked = unchecked
+        """(file, why it was not checked, or not to its end). Whatever is written says so: no findings are not none."""
         self._read = read
         self._lines: dict[str, Sequence[str]] = {}
 
@@ -68,6 +75,14 @@ class FindingView:
             self._lines[file] = self._read(file)
         lines = self._lines[file]
         return lines[number - 1].rstrip("\r\n") if 0 < number <= len(lines) else ""
+
+
+def not_checked(view: FindingView) -> list[Finding]:
+    """What was not checked as findings without a rule, for formats that have nothing else."""
+    return [
+        Finding(code=NOT_CHECKED, name=NOT_CHECKED, severity="error", message=message, file=file)
+        for file, message in view.unchecked
+    ]
 
 
 def render_findings(view: FindingView, name: str) -> str:

@@ -6,7 +6,7 @@ Source: docs.github.com, "Workflow commands for GitHub Actions".
 from __future__ import annotations
 
 from modgraph.doors.printing import workflow_command
-from modgraph.export.findings import FindingView
+from modgraph.export.findings import FindingView, not_checked
 from modgraph.export.findings_text import place
 from modgraph.findings import Finding
 
@@ -15,7 +15,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 def render(view: FindingView, name: str) -> str:  # noqa: ARG001
     """A line each."""
-    return "".join(f"{_command(each)}\n" for each in view.findings)
+    return "".join(f"{_command(each)}\n" for each in (*view.findings, *not_checked(view)))
 
 
 def _command(finding: Finding) -> str:

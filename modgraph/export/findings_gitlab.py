@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 
 from modgraph.doors.printing import json_text
-from modgraph.export.findings import FindingView, fingerprints
+from modgraph.export.findings import FindingView, fingerprints, not_checked
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 
 def render(view: FindingView, name: str) -> str:  # noqa: ARG001
     """A list of issues; an empty one says that there are none."""
+    told = [*view.findings, *not_checked(view)]
     issues = [
         {
             "description": f"{each.code}: {each.message}",
@@ -26,6 +27,6 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
                 "lines": {"begin": each.line or 1, "end": each.end_line or each.line or 1},
             },
         }
-        for each, fingerprint in zip(view.findings, fingerprints(view.findings), strict=True)
+        for each, fingerprint in zip(told, fingerprints(told), strict=True)
     ]
     return json_text(json.dumps(issues, indent=2, ensure_ascii=False)) + "\n"

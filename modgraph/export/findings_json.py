@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 
 from modgraph.doors.printing import json_text
-from modgraph.export.findings import FindingView, record
+from modgraph.export.findings import FindingView, not_checked, record
 
 
 def render(view: FindingView, name: str) -> str:
-    """`{"findings": [...]}`, with `not_done` where something was not checked or tried; with `json-lines` the findings
-    alone."""
+    """`{"findings": [...]}`, with `not_done` where something was not checked or tried; with `json-lines` a line for
+    each of the findings, and of what was not checked."""
     records = [record(each) for each in view.findings]
     if name == "json-lines":
-        return "".join(json_text(json.dumps(each, ensure_ascii=False)) + "\n" for each in records)
+        lines = [*records, *map(record, not_checked(view))]
+        return "".join(json_text(json.dumps(each, ensure_ascii=False)) + "\n" for each in lines)
     document: dict[str, object] = {"findings": records}
-    if view.notes:
-        document["not_done"] = [{"file": file, "message": message} for file, message in view.notes]
+    not_done = [*view.unchecked, *view.notes]
+    if not_done:
+        document["not_done"] = [{"file": file, "message": message} for file, message in not_done]
     return json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

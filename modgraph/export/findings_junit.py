@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 from modgraph.doors.printing import xml_text
-from modgraph.export.findings import FindingView
+from modgraph.export.findings import NOT_CHECKED, FindingView
 from modgraph.findings import Finding
 
 
@@ -14,18 +14,24 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
     by_file: dict[str, list[Finding]] = {file: [] for file in view.files}
     for finding in view.findings:
         by_file.setdefault(finding.file or "", []).append(finding)
-    cases = sum(max(1, len(found)) for found in by_file.values())
+    errors: dict[str, list[str]] = {}
+    for file, message in view.unchecked:
+        by_file.setdefault(file, [])
+        errors.setdefault(file, []).append(message)
+    cases = sum(max(1, len(found) + len(errors.get(file, ()))) for file, found in by_file.items())
     failures = len(view.findings)
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
-    lines.append(f'<testsuites name="modgraph" tests="{cases}" failures="{failures}" errors="0">')
+    lines.append(f'<testsuites name="modgraph" tests="{cases}" failures="{failures}" errors="{len(view.unchecked)}">')
     for file, found in by_file.items():
-        count = max(1, len(found))
+        wrong = errors.get(file, [])
+        count = max(1, len(found) + len(wrong))
         lines.append(
-            f'  <testsuite name={_attribute(file)} tests="{count}" failures="{len(found)}" errors="0" skipped="0" '
-            'package="modgraph">'
+            f'  <testsuite name={_attribute(file)} tests="{count}" failures="{len(found)}" errors="{len(wrong)}" '
+            'skipped="0" package="modgraph">'
         )
         lines.extend(_case(each) for each in found)
-        if not found:
+        lines.extend(_error(file, each) for each in wrong)
+        if not found and not wrong:
             lines.append(f'    <testcase name="modgraph" classname={_attribute(file)} />')
         lines.append("  </testsuite>")
     lines.append("</testsuites>")
@@ -40,6 +46,11 @@ def _case(finding: Finding) -> str:
         f"{head}{place_of}<failure message={_attribute(finding.message)} type={_attribute(finding.severity)}>"
         f"{_content(place + finding.message)}</failure></testcase>"
     )
+
+
+def _error(file: str, message: str) -> str:
+    head = f"    <testcase name={_attribute(NOT_CHECKED)} classname={_attribute(file)}>"
+    return f"{head}<error message={_attribute(message)}>{_content(message)}</error></testcase>"
 
 
 def _attribute(text: str) -> str:

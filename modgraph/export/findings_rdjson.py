@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from modgraph.doors.printing import json_text, markdown
-from modgraph.export.findings import FindingView
+from modgraph.export.findings import FindingView, not_checked
 from modgraph.findings import Edit, Finding
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
@@ -19,7 +19,7 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
     result = {
         "source": {"name": "modgraph"},
         "severity": "WARNING",
-        "diagnostics": [_diagnostic(each, view) for each in view.findings],
+        "diagnostics": [_diagnostic(each, view) for each in (*view.findings, *not_checked(view))],
     }
     return json_text(json.dumps(result, indent=2, ensure_ascii=False)) + "\n"
 

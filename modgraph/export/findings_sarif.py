@@ -30,11 +30,20 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
         "version": __version__,
         "rules": [_rule(rule) for rule in rules],
     }
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    if view.unchecked:
+        told = [_notification(file, message) for file, message in view.unchecked]
+        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": told}]
     return (
         json_text(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False))
         + "\n"
     )
+
+
+def _notification(file: str, message: str) -> dict[str, Any]:
+    """Of a file that was not checked (3.20.21)."""
+    place = {"physicalLocation": {"artifactLocation": _artifact(file)}}
+    return {"level": "error", "message": _message(message), "locations": [place]}
 
 
 def _rule(rule: Described) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from modgraph.doors.printing import block
 from modgraph.export.columns import cells, columns_of, name_column
 from modgraph.export.columns import check_columns as check_columns
 from modgraph.export.labels import shape_text
@@ -81,7 +82,8 @@ def summary(
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+    text = "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+    return block(text, styled=color)  # where a line is wrapped, a name may begin one: as a command to CI does
 
 
 def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from modgraph.rules import suppressions
+from modgraph.rules import local_classes, suppressions
 from modgraph.rules.containers import UNDECIDED
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
@@ -97,12 +97,25 @@ def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | 
     for node, qualname in classes(file.tree):
         if only is not None and qualname not in only:
             continue
-        if _is_surely_no_module(node, file.summary, file.project):
+        bound = local_classes.told(file.tree, node) if "<locals>" in qualname else {}
+        if not bound:
+            yield from _of_class(file, node, qualname, rules)
             continue
-        subject = Subject(file, ClassFacts(node, qualname))
-        for rule in rules:
-            for found in rule.find(subject):
-                yield _finding(rule, found, subject)
+        summary = local_classes.described(file.summary, bound)
+        seen = file.seen_with(summary)
+        with file.project.described(file.path, summary):
+            found = list(_of_class(seen, node, qualname, rules))
+        file.notes.setdefault(UNDECIDED, []).extend(seen.notes.get(UNDECIDED, ()))
+        yield from found
+
+
+def _of_class(file: FileSubject, node: ast.ClassDef, qualname: str, rules: Sequence[Rule]) -> Iterator[Finding]:
+    if _is_surely_no_module(node, file.summary, file.project):
+        return
+    subject = Subject(file, ClassFacts(node, qualname))
+    for rule in rules:
+        for found in rule.find(subject):
+            yield _finding(rule, found, subject)
 
 
 def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project) -> bool:

@@ -37,6 +37,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.rules.long_comments import without_long_comments
 from modgraph.rules.mending import Holdings
 from modgraph.rules.names import EnoughTried, Project, roots
 from modgraph.source import torch_names
@@ -225,6 +226,7 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         text: what the file is taken to hold: it may be being mended, or come from standard input.
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
+    text = without_long_comments(text)
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
     if key not in project.interpreted:
         if project.work > MAX_WORK:
@@ -276,6 +278,7 @@ class _Found(NamedTuple):
 def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings | None:
     """What a class holds after its constructor, as far as a fix must leave it; None where that cannot be said. Kept
     for longer than the end state, which is large."""
+    text = without_long_comments(text)
     key = (file, qualname, text, (), tuple(project.believed))
     if key not in project.holdings:
         interpret(project, file, qualname, text)

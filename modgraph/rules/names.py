@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -113,6 +114,16 @@ class Project:
         self._summaries[os.path.abspath(file)] = summary
         if tree is not None:
             self._keep(os.path.abspath(file), tree)
+
+    @contextmanager
+    def described(self, file: str, summary: Summary) -> Iterator[None]:
+        """In this context the names of a file mean what a summary of it says."""
+        before = self._summaries.get(file), self._modules, self._answers
+        self._summaries[file], self._modules, self._answers = summary, {}, {}
+        try:
+            yield
+        finally:
+            self._summaries[file], self._modules, self._answers = before
 
     def summary(self, file: str) -> Summary | None:
         """Of a file by its absolute path; None where it is no Python that can be read."""

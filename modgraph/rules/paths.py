@@ -194,10 +194,13 @@ def _tell(skipped: Skipped, options: CheckOptions, configs: Configs, report: Rep
 
     links = list(filter(is_wanted, dict.fromkeys(skipped.links)))
     if links:
-        first = f"{shown(links[0], os.path.abspath(links[0]))} leads out of the folder that is checked"
+        why = "leads out of the folder that is checked"
+        if links[0] in skipped.misnamed:
+            why = "leads to a file that is not called .py or .pyi"
+        first = f"{shown(links[0], os.path.abspath(links[0]))} {why}"
         number = "1 link is skipped" if len(links) == 1 else f"{len(links)} links are skipped"
         name = "it" if len(links) == 1 else "one"
-        others = "" if len(links) == 1 else ", and so do the others"
+        others = "" if len(links) == 1 else ", and others are alike"
         report.notices.append(f"{number}: {first}{others}; name {name} to have what it leads to checked")
     for folder, why in dict(skipped.unreadable).items():
         if is_wanted(folder):

@@ -44,6 +44,12 @@ class FileSubject:
         bound = self.summary.imports.items()
         return [(new, old) for new, (_, old, _) in bound if old and new != old]
 
+    def seen_with(self, summary: Summary) -> FileSubject:
+        """The same, where names mean something else: to a class in a function that binds them."""
+        other = FileSubject(self.path, self.shown, self.text, self.tree, summary, self.project)
+        other.__dict__.update(lines=self.lines)
+        return other
+
 
 class Subject:
     """One class of a file."""

@@ -96,7 +96,9 @@ class Skipped:
 
     def __init__(self) -> None:
         self.links: list[str] = []
-        """To files of Python and to folders that lie outside of the folder."""
+        """To files of Python and to folders that lie outside of the folder, or to files that are called otherwise."""
+        self.misnamed: set[str] = set()
+        """Of these, the last."""
         self.not_entered: list[str] = []
         """Folders that are called as none of the project's own is."""
         self.unreadable: list[tuple[str, str]] = []
@@ -151,6 +153,8 @@ def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
                 continue
             if entry.is_symlink() and not _may_be_walked(path, folder, is_file=is_file):
                 skipped.links.append(path)
+                if is_file and _may_be_walked(path, folder, is_file=False):
+                    skipped.misnamed.add(path)
             elif is_file:
                 yield path
             elif not entry.is_symlink():

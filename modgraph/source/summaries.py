@@ -57,9 +57,19 @@ def summarize(tree: ast.Module) -> Summary:
     """The summary of a parsed file."""
     found = Summary()
     _read(tree.body, "", found)
-    homes = (*(module for module, _, level in found.imports.values() if not level), *(name for name, _ in found.stars))
-    found.has_torch = any(home.partition(".")[0] == TORCH for home in homes)
+    found.has_torch = imports_torch(found)
     return found
+
+
+def imports_torch(found: Summary) -> bool:
+    """Whether an import names torch, or something of it."""
+    homes = (*(module for module, _, level in found.imports.values() if not level), *(name for name, _ in found.stars))
+    return any(home.partition(".")[0] == TORCH for home in homes)
+
+
+def read_statement(node: ast.stmt, found: Summary) -> None:
+    """Adds what a statement binds, as if it stood at the top of a file."""
+    _read([node], "", found)
 
 
 def _read(statements: Iterable[ast.stmt], prefix: str, found: Summary) -> None:

@@ -32,6 +32,7 @@ from modgraph.source.usage import Looks, used_by_others
 _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
 _LINK_REASON = "it is a link that leads out of the folder"
+_NAME_REASON = "it is a link to a file that is not called .py or .pyi"
 _NOTEBOOK_REASON = "notebooks are not taken with a folder; name it alone: modgraph analyze NOTEBOOK"
 _MODEL_CLASS = re.compile(rb"\bclass \w+\([^()]*Module\b")
 _MOST_SHOWN = 160
@@ -119,7 +120,8 @@ class _Tree:
                 self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON))
         for name in self.skipped.links:
             if not is_excluded(self._shown(Path(name)), exclude):
-                self.left_out.append(LeftOut(self._shown(Path(name)), _LINK_REASON))
+                reason = _NAME_REASON if name in self.skipped.misnamed else _LINK_REASON
+                self.left_out.append(LeftOut(self._shown(Path(name)), reason))
         self.problems = [
             TargetError(
                 f"the folder cannot be read, and nothing in it is analyzed: {why}", file=self._shown(Path(name))

@@ -6,16 +6,18 @@ the place of its classes, so that nothing of them is imported or called. Anythin
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import pickletools
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 import torch
 
+from modgraph.doors.reading import shown
 from modgraph.errors import InputError
 from modgraph.source.checkpoints import NOT_A_TENSOR
 
@@ -24,6 +26,12 @@ MAX_DEPTH = 4
 MAX_TABLES = 64
 _MAX_NAMES = 5
 _MAX_OPCODES = 10_000
+_MAX_INFLATED = 64_000_000
+"""Bytes of what an archive holds compressed, all together: torch.save compresses nothing."""
+_MAX_PICKLE = 512_000_000
+"""Bytes of the pickle in an archive: names and shapes, the numbers of the tensors lie beside it."""
+_CODECS = frozenset(["latin1", "utf8", "ascii", "iso88591"])
+"""With which `pickle` writes bytes: others take time that grows with the square of a text, or double what they get."""
 
 _HINT = (
     "whoever has the model can save its state dict alone: torch.save(model.state_dict(), ...), or as safetensors,"
@@ -101,14 +109,60 @@ def read_checkpoint(paths: list[str]) -> dict[str, Table]:
 
 
 def _load(path: str) -> Any:
+    _require_not_compressed(path)
     try:
-        with torch.serialization.safe_globals(_STAND_INS):
+        with torch.serialization.safe_globals(_STAND_INS), _few_codecs():
             # Mapped, the tensors' data is never read; files of before torch 1.6 are no archives and cannot be mapped.
             return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
     except MemoryError as error:
         raise InputError(f"cannot read the checkpoint {path}: out of memory") from error
+    except _CodecError as error:
+        raise InputError(f"{path} is no checkpoint that torch.save wrote: {error}") from error
     except Exception as error:  # what torch raises on a broken file is of many kinds
         raise _refused(path, error) from error
+
+
+class _CodecError(Exception):
+    """Bytes are written in a way in which `pickle` writes none."""
+
+
+def _encoded(text: str, codec: str = "utf-8", errors: str = "strict") -> bytes:
+    """What stands for `_codecs.encode`, by which bytes are pickled in the protocols of old."""
+    if not isinstance(text, str) or not isinstance(codec, str) or errors != "strict":
+        raise _CodecError("it encodes what is no text")
+    if codec.lower().replace("-", "").replace("_", "") not in _CODECS:
+        raise _CodecError(f"it encodes a text as {codec[:40]!r}")
+    return text.encode(codec)
+
+
+@contextlib.contextmanager
+def _few_codecs() -> Iterator[None]:
+    """In this context torch encodes texts by `_encoded`. What it calls is a table that it makes once, and has no other
+    way to be changed; where a release has none, the limits of this process stay."""
+    try:
+        from torch._weights_only_unpickler import _get_allowed_globals
+    except ImportError:
+        yield
+        return
+    known = _get_allowed_globals()
+    before = known.get("_codecs.encode")
+    known["_codecs.encode"] = _encoded
+    try:
+        yield
+    finally:
+        if before is not None:
+            known["_codecs.encode"] = before
+
+
+def _require_not_compressed(path: str) -> None:
+    """Raises InputError for an archive whose members would take far more memory than the file."""
+    members = _infos(path)
+    inflated = sum(each.file_size for each in members if each.compress_type != zipfile.ZIP_STORED)
+    pickled = sum(each.file_size for each in members if each.filename.endswith(".pkl"))
+    if inflated > _MAX_INFLATED:
+        raise InputError(f"{path} is no checkpoint that torch.save wrote: {shown(inflated)} of it are compressed")
+    if pickled > _MAX_PICKLE:
+        raise InputError(f"{path} holds {shown(pickled)} beside its tensors, more than {shown(_MAX_PICKLE)}")
 
 
 def _refused(path: str, error: Exception) -> InputError:
@@ -131,9 +185,13 @@ def _refused(path: str, error: Exception) -> InputError:
 
 def _members(path: str) -> list[str]:
     """Names of the files in an archive; none where it is not one, or has no directory."""
+    return [each.filename for each in _infos(path)]
+
+
+def _infos(path: str) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(path) as archive:
-            return archive.namelist()
+            return archive.infolist()
     except (OSError, ValueError, zipfile.BadZipFile):
         return []
 

@@ -65,7 +65,7 @@ NAMES: dict[str, str] = {
     "tomllib": "loads",
     "urllib": "parse.quote",
     "xml": "sax.saxutils.escape sax.saxutils.quoteattr",
-    "zipfile": "BadZipFile is_zipfile",
+    "zipfile": "BadZipFile ZIP_STORED ZipInfo is_zipfile",
 }
 """By module: the names of it that are harmless; `x.` is everything below. To look at names of files counts as such."""
 NOT_OF_TORCH = """
@@ -87,9 +87,9 @@ ENDING = "it ends, or is set up, as a process of its own"
 LIBRARY = "the library itself, of which an attribute is asked for"
 ALLOWED: dict[str, tuple[str, str]] = {
     "__main__.py": ("os._exit", ENDING),
-    "isolation.py": (".open .write_text .touch os.fdopen", OWN + ": the worker's"),
+    "isolation.py": (".open .touch os.fdopen", OWN + ": the worker's"),
     "worker.py": (
-        "os.open os._exit os.killpg .read_text .mkdir pathlib.Path().read_text pathlib.Path().read_text().",
+        "builtins.open os.open os._exit os.killpg .mkdir pathlib.Path().read_text pathlib.Path().read_text().",
         WORKER,
     ),
     "tracing/sites.py": ("linecache.", WORKER),

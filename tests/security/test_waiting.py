@@ -120,7 +120,7 @@ def test_half_of_the_time_is_for_trying_out_inputs(model: Path, monkeypatch: pyt
     """The first worker hangs while inputs are tried; the second, which does not try them, gets what is left."""
     worker(
         monkeypatch,
-        "asked = json.load(open(os.path.join(sys.argv[2], 'request.json')))\n"
+        "asked = json.load(open(int(sys.argv[4]), 'rb'))\n"
         "open('asked', 'a').write('probe ' if asked['probe'] else 'run ')\n"
         "say(stage='finding inputs for forward', probing=asked['probe'])\ntime.sleep(1000)",
     )
