@@ -6,13 +6,16 @@ import math
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import islice, product
 
 Number = int | float | bool
 Shape = tuple[int | None, ...]
 
 MAX_ELEMENTS = 4096
 """Tensors with more elements than this keep shape and dtype alone: none of a structure depends on their values."""
+
+MAX_RANK = 64
+"""Dimensions of a tensor whose elements are kept: torch computes elementwise with as many."""
 
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -152,15 +155,9 @@ def expanded(values: Sequence[Number], shape: Sequence[int], wanted: Sequence[in
     """The elements of a tensor of `shape` broadcast to `wanted`."""
     offset = len(wanted) - len(shape)
     steps = [0] * offset + [0 if size == 1 else step for size, step in zip(shape, strides(shape), strict=True)]
-    return [values[sum(i * step for i, step in zip(index, steps, strict=True))] for index in indices(wanted)]
-
-
-def indices(shape: Sequence[int]) -> list[tuple[int, ...]]:
-    """Every index of a tensor, row by row."""
-    found: list[tuple[int, ...]] = [()]
-    for size in shape:
-        found = [(*index, i) for index in found for i in range(size)]
-    return found
+    longer = [(size, step) for size, step in zip(wanted, steps, strict=True) if size != 1]  # of one, the index is 0
+    places = product(*([i * step for i in range(size)] for size, step in longer))
+    return [values[sum(place)] for place in places]
 
 
 def combined(

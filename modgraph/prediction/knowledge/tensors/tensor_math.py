@@ -521,8 +521,8 @@ def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | No
     listed = [] if dims == NONE else [dims] if isinstance(dims, Constant) else machine.iterate(dims)
     if isinstance(listed, Unknown):
         return None
-    places = [dimension(machine, dim, len(shape)) for dim in listed] if listed else list(range(len(shape)))
-    if any(place is None for place in places):
+    places = {dimension(machine, dim, len(shape)) for dim in listed} if listed else set(range(len(shape)))
+    if None in places:
         return None
     if keep:
         return tuple(1 if i in places else size for i, size in enumerate(shape))

@@ -21,7 +21,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors.elements import Number, Shape, is_size
+from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_size
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
@@ -70,7 +70,9 @@ def made(
     those that it is computed from, where it is the result of a function; see `devices.settle`."""
     if requires_grad and not asked:
         requires_grad = are_recorded(machine)
-    count(machine, len(elements or ()))
+    count(machine, len(elements or ()) + len(shape or ()))
+    if shape is not None and len(shape) > MAX_RANK:
+        elements = None
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
     if asked:
         tensor.attributes[LEAF] = TRUE

@@ -27,6 +27,9 @@ _OWN = ("state_dict", "_save_to_state_dict")
 _EXTRA = ("get_extra_state", "set_extra_state")
 """Methods by which a class saves something beside, under a key of its own, and takes it back."""
 _HOOKS = "_state_dict_hooks"
+_UNITS_OF_A_MODULE = 20
+_UNITS_OF_A_TENSOR = 60
+"""Units of work that an entry takes besides the call of `detach`. One module may stand at exponentially many places."""
 _TORCH = "torch.nn."
 """What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm."""
 
@@ -54,6 +57,7 @@ def _collect(
     module = machine.state.find(value, ModuleObject)
     if module is None or not isinstance(value, Address) or value in above:
         return False
+    machine.spend(_UNITS_OF_A_MODULE)
     if saves_its_own(machine, module) or "get" in extra_state_of(machine, module):
         return False
     stores = (module.parameters, module.buffers)
@@ -67,6 +71,7 @@ def _collect(
             if hidden:
                 continue
             if machine.state.find(tensor, TensorObject) is not None:
+                machine.spend(_UNITS_OF_A_TENSOR)
                 saved = tensor if keeps else machine.call(machine.get_attribute(tensor, "detach"))
                 entries[Constant(prefix + name)] = saved
     for name, child in module.modules.items():
