@@ -63,12 +63,57 @@ def rounded(value: Number, dtype: str | None) -> Number | None:
     if dtype == "bool":
         return bool(value)
     if dtype in INTEGERS:
-        return None if isinstance(value, int) and value.bit_length() > 64 else int(value)
+        whole = int(value) if math.isfinite(value) else None
+        if whole is None or whole.bit_length() > _MOST_BITS or (isinstance(value, float) and not _holds(dtype, whole)):
+            return None  # which of the numbers outside a float becomes depends on the processor
+        return _wrapped(whole, dtype)
     if dtype == "float64":
         return float(value)
     if dtype == "float32":
         return single(float(value))
     return None
+
+
+_MOST_BITS = 8192
+"""Of a number that was computed of elements."""
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    """The smallest number that a tensor of that dtype of integers holds, and the largest."""
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def _holds(dtype: str, number: int) -> bool:
+    lowest, highest = _range(dtype)
+    return lowest <= number <= highest
+
+
+def _wrapped(number: int, dtype: str) -> int:
+    """Of a number that does not fit, the lower bits are what is kept."""
+    lowest, highest = _range(dtype)
+    return (number - lowest) % (highest - lowest + 1) + lowest
+
+
+def is_refused(number: Number, dtype: str | None) -> bool:
+    """Whether torch refuses to put a number of Python into a tensor of that dtype: of unsigned ones, it takes negative
+    numbers, too."""
+    if dtype not in INTEGERS or isinstance(number, complex) or number != number:
+        return False
+    lowest, highest = _range(dtype)
+    return not (lowest or -highest) <= (int(number) if math.isfinite(number) else highest + 1) <= highest
+
+
+def remainder_of_dividend(dividend: Number, divisor: Number) -> Number:
+    """As C has it, with the sign of the dividend; Python's % has that of the divisor.
+
+    Raises:
+        ValueError: the divisor is zero, and they are no integers.
+    """
+    if isinstance(dividend, float) or isinstance(divisor, float):
+        return math.fmod(dividend, divisor)
+    rest = abs(dividend) % abs(divisor)
+    return -rest if dividend < 0 else rest
 
 
 def power(base: Number, exponent: Number) -> Number:

@@ -27,6 +27,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.elements import (
+    INTEGERS,
     MAX_ELEMENTS,
     REAL_PARTS,
     Number,
@@ -38,9 +39,18 @@ from modgraph.prediction.knowledge.tensors.elements import (
     kept,
     power,
     promoted,
+    remainder_of_dividend,
 )
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
-from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
+from modgraph.prediction.knowledge.tensors.tensor_values import (
+    PAIR,
+    default_float,
+    dimension,
+    made,
+    refuse_overflow,
+    size_of,
+    tensor_of,
+)
 from modgraph.prediction.knowledge.torch.gradients import written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown, is_number, number_unknown
@@ -122,6 +132,10 @@ def elementwise(
     if operation is not None and known:
         machine.spend(size or 0)
         left_part, right_part = (first_elements or (), _known(first)), (second_elements or (), _known(second))
+        joined = _joined_dtype(left, right, machine)
+        if joined in INTEGERS and (dtype == "bool" or dtype in INTEGERS):
+            machine.spend(len(left_part[0]) + len(right_part[0]))
+            left_part, right_part = ((kept(part, joined) or part, sizes) for part, sizes in (left_part, right_part))
         found = combined(operation, left_part, right_part, _known(shape))
         elements = kept(found, dtype) if found is not None else None
     needs = _needs_grad(machine, left, right) if dtype is None or category(dtype) >= 2 else False
@@ -158,7 +172,8 @@ def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
             left, right = right, left
         dtype: str | None = "bool"
         options = arguments.keywords.keys() - _OPERANDS or len(arguments.positional) > 2 or arguments.open is not None
-        operation = None if options or arguments.function.endswith("fmod") else plain  # Python's % has another sign
+        operation = remainder_of_dividend if arguments.function.endswith("fmod") else plain
+        operation = None if options else operation
         if not compares:
             dtype = _joined_dtype(left, right, machine)
             if name == "truediv" and dtype is not None and category(dtype) < 2:
@@ -410,6 +425,8 @@ def _with_elements(machine: Machine, value: Value, number: Number | None) -> Val
         tensor = machine.state.read(value)
         assert isinstance(tensor, TensorObject)
         size = count(tensor.shape)
+        if number is not None:
+            refuse_overflow(machine, (number,), tensor.dtype)
         is_known = number is not None and size is not None and size <= MAX_ELEMENTS
         known = kept([number] * size, tensor.dtype) if is_known and number is not None and size else None
         overwrite(machine, value, known)
