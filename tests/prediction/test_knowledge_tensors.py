@@ -49,6 +49,10 @@ def test_shape_and_dtype_are_torchs(agrees: Callable[[str], Graph], line: str) -
 
 
 VALUES = """
+(torch.tensor([200, 5], dtype=torch.uint8) + torch.tensor([100, 3], dtype=torch.uint8)).tolist(), (torch.tensor([100], dtype=torch.int8) * 2).tolist(), (torch.tensor([2**31 - 1], dtype=torch.int32) + 1).tolist(), (torch.tensor([2**63 - 1]) + 1).tolist()
+torch.tensor([300, -1, 70000]).to(torch.uint8).tolist(), torch.tensor([300, -1, 70000]).short().tolist(), (1 - torch.tensor([3], dtype=torch.uint8)).tolist(), (-torch.tensor([1], dtype=torch.uint8)).tolist(), torch.tensor([-1], dtype=torch.uint8).tolist(), torch.arange(250, 260).to(torch.uint8).tolist()
+(torch.tensor([44], dtype=torch.uint8) == 300).tolist(), (torch.tensor([44], dtype=torch.uint8) < 300).tolist(), (torch.tensor([44], dtype=torch.uint8) // 300).tolist(), (torch.tensor([7], dtype=torch.uint8) % -3).tolist(), torch.tensor([-128], dtype=torch.int8).abs().tolist(), (torch.tensor([3], dtype=torch.int8) ** 50).tolist()
+torch.fmod(torch.tensor([-7, 7]), 3).tolist(), torch.tensor([-7.5, 7.5]).fmod(-2).tolist(), torch.remainder(torch.tensor([-7, 7]), 3).tolist(), (torch.tensor([-7.5]) % 2).tolist(), torch.tensor([200], dtype=torch.uint8).sum().tolist()
 [x.item() for x in torch.linspace(0, 0.1, 12)]
 torch.linspace(0, 0.3, 24).tolist(), torch.linspace(0.0, 0.2, 7).tolist(), torch.linspace(0, 0, 3).tolist(), torch.linspace(1, 0, 4).tolist(), torch.linspace(0, 1, 1).tolist()
 torch.arange(4).tolist(), torch.diff(torch.tensor([1, 4, 9])).int().tolist(), torch.arange(0, 1, 0.25).tolist(), torch.arange(3).sum().item(), torch.tensor([[1, 2], [3, 4]]).tolist(), (torch.arange(3) * 2 + 1).tolist()
@@ -92,10 +96,21 @@ def test_what_cannot_be_known_is_unknown(evaluated: Any, expression: str) -> Non
         "torch.zeros(2, 3).view(4, 2)",
         "torch.zeros(2, 3) + torch.zeros(4)",
         "torch.zeros(2, 3) @ torch.zeros(2, 3)",
+        "torch.tensor(300, dtype=torch.uint8)",
+        "torch.tensor([1, -129], dtype=torch.int8)",
+        "torch.full((2,), 300, dtype=torch.uint8)",
+        "torch.zeros(2, dtype=torch.uint8).fill_(300)",
+        "torch.zeros(3).chunk(0)",
+        "torch.zeros(3).split(0)",
+        "torch.zeros(3).split(-1)",
         "torch.zeros(3)[1, 1]",
     ],
 )
 def test_what_torch_refuses_is_refused(predict_source: Callable[..., Graph], expression: str) -> None:
+    import torch
+
+    with pytest.raises((RuntimeError, IndexError)):
+        eval(expression, {"torch": torch})
     graph = predict_source(
         f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = {expression}\n"
     )

@@ -44,6 +44,10 @@ def bounded() -> Iterator[None]:
 
 
 SIZES = {
+    "the parts of a tensor": "len(torch.zeros(10**8).unbind())",
+    "the parts of a tensor of one size": "len(torch.zeros(10**9, 2).split(1))",
+    "the parts of a tensor of given sizes": "len(torch.zeros(90000).split([1] * 90000))",
+    "as many parts of a tensor as it has elements": "len(torch.zeros(10**9).chunk(10**9))",
     "a list": "len([0] * 10**10)",
     "a list of lists": "len([[0] * 50000] * 10**9)",
     "a text": "len('a' * 10**10)",
@@ -279,6 +283,10 @@ MEASURED = {
     "names of modules in each other": "t = nn.ReLU()\nfor i in range(40): t = nn.Sequential(t, t)\n"
     "self.n = len(list(t.named_modules(remove_duplicate=False)))",
     "two of its own class": "self.a = Net(); self.b = Net()",
+    "parts of a tensor": "k = []\nfor i in range(20000): k.append(torch.zeros(10000, 2).unbind())",
+    "parts of a tensor by their size": "k = []\nfor i in range(20000): k.append(torch.zeros(10000, 2).split(1))",
+    "dimensions": "t = torch.zeros([1] * 90000)\nfor i in range(20000): u = t + t; u = t.sum()",
+    "entries of a state dict": "t = nn.ReLU()\nfor i in range(40): t = nn.Sequential(t, t)\nself.n = len(t.state_dict())",
 }  # fmt: skip
 CHILD = """
 import resource, sys

@@ -49,6 +49,8 @@ PREDICTED_AS_BUILT = {
                 self.register_buffer("c", torch.tensor(np.arange(3) / 2))
                 self.register_buffer("d", torch.from_numpy(np.clip(np.array([1, 2], dtype=np.int32), 0, 1)))
                 self.register_buffer("e", torch.tensor(np.array([1, 2]).mean()))
+                self.register_buffer("g", torch.as_tensor(np.eye(3)))
+                self.register_buffer("h", torch.as_tensor(np.eye(3), dtype=torch.float32))
                 self.f = nn.Linear(int(np.array([1, 4]).mean() * 2), 1)
         """,
     "functions of two arrays work number by number": """

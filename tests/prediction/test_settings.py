@@ -22,6 +22,9 @@ from modgraph.prediction.python.registration import GIVEN_MODULES
         "torch.arange(0, 1, 0.5)",
         "torch.full((2,), 1.0)",
         "torch.linspace(0, 1, 3)",
+        "torch.Tensor(2, 3)",
+        "torch.Tensor([1, 2])",
+        "torch.FloatTensor(2)",
     ],
 )
 def test_the_default_dtype_is_that_of_numbers(agrees: Callable[[str], Graph], value: str) -> None:

@@ -146,6 +146,9 @@ ITEMS_OF_A_CONSTANT = 16
 ITEMS_OF_A_TUPLE = 18
 """Words that a tuple takes besides what it holds: the value, and Python's own tuple in it."""
 
+ITEMS_OF_A_PART = 150
+"""Words that a tensor takes of which many are made at once: those that a tensor is split into."""
+
 ITEMS_OF_A_PATH = 40
 """Words that a pair of a path and a module takes."""
 

@@ -255,6 +255,8 @@ DERIVED = ""
 """The device of a tensor that is where those are which it is computed from, before it is said where."""
 MIXED = "<mixed>"
 """Attribute of an open dict: its entries may stand in any order."""
+OF_LEAF = "<of leaf>"
+"""Attribute of a tensor that needs a gradient as it is a view of one that has it, or of a parameter."""
 LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
-_UNITS_OF_AN_OBJECT = 5
+_UNITS_OF_AN_OBJECT = 12
 """Units of work that it takes to forget one."""
 
 

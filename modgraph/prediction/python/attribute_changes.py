@@ -32,6 +32,7 @@ from modgraph.prediction.domain.values import (
     ModuleReference,
     PartialValue,
     PropertyValue,
+    TupleValue,
     Unknown,
     Value,
 )
@@ -78,6 +79,8 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
     elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
         if not (isinstance(value, FunctionValue) and callables.is_as_before(machine, value, name, new)):
             stored_attributes.store(machine, value, name, new)
+    elif isinstance(value, (Constant, TupleValue)):
+        _require_place(machine, classes.class_of(machine, value), name)
     elif isinstance(value, BoundMethod) and name == "__defaults__":
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
@@ -152,6 +155,7 @@ def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -
     if name == "__class__" and isinstance(item, TensorObject):
         tensor_classes.set_class(machine, value, new)
         return
+    _require_place(machine, cls, name)
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__setattr__")
         if isinstance(override, GeneratedMethod):
@@ -160,6 +164,26 @@ def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -
             machine.call(override, (value, Constant(name), new))
             return
     own_assign(machine, value, name, new)
+
+
+_WITHOUT_ATTRIBUTES = frozenset(
+    KnownClass(f"builtins.{name}")
+    for name in (
+        *("object", "int", "float", "complex", "bool", "str", "bytes", "bytearray", "NoneType", "list", "tuple"),
+        *("dict", "set", "frozenset", "range"),
+    )
+)
+"""Classes whose objects take no further attribute."""
+
+
+def _require_place(machine: Machine, cls: Value, name: str) -> None:
+    """Of an object of that class that is given an attribute.
+
+    Raises:
+        Raised: AttributeError, where it takes none.
+    """
+    if cls in _WITHOUT_ATTRIBUTES:
+        raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
 
 
 def _frozen(machine: Machine, message: str) -> Raised:

@@ -104,11 +104,28 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(item, SetObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, TensorObject):
+        _require_one_element(machine, item)
         elements = shared_memory.current(machine.state, item).elements
         return bool(elements[0]) if elements is not None and len(elements) == 1 else None
     if isinstance(item, (InstanceObject, ModuleObject)):
         return _by_methods(machine, value, item.cls)
     return True
+
+
+def _require_one_element(machine: Machine, tensor: TensorObject) -> None:
+    """Of a tensor, or an array of numpy, that is asked whether it is true.
+
+    Raises:
+        Raised: RuntimeError or ValueError, where it certainly has more elements, or none.
+    """
+    sizes = [size for size in tensor.shape or () if size is not None]
+    if tensor.shape is None or len(sizes) < len(tensor.shape) or all(size == 1 for size in sizes):
+        return
+    what = "no values" if 0 in sizes else "more than one value"
+    if tensor.cls is None or tensor.is_parameter:
+        raise machine.raises("RuntimeError", f"Boolean value of Tensor with {what} is ambiguous")
+    if isinstance(tensor.cls, KnownClass) and 0 not in sizes:
+        raise machine.raises("ValueError", "The truth value of an array with more than one element is ambiguous")
 
 
 def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:

@@ -41,8 +41,8 @@ def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | Non
 
 
 _UNSURE = "whether two keys are equal is not known"
-_KEYS_OF_A_WORD = 8
-"""Keys that are looked through in the time in which one word of memory is filled."""
+_KEYS_OF_A_UNIT = 16
+"""Keys that are looked through in one unit of work."""
 _LARGEST = 2**1024  # all floats are smaller
 
 
@@ -63,9 +63,10 @@ def key_in(machine: Machine, mapping: DictObject, key: Value) -> Value:
         return key
     candidates: Iterable[Value] = mapping.entries
     if isinstance(key, Constant) and type(key.value) is int:
-        machine.makes(len(mapping.entries) // _KEYS_OF_A_WORD)
+        machine.base.work += len(mapping.entries) // _KEYS_OF_A_UNIT
         number = key.value if abs(key.value) < _LARGEST // 2 else 0
         same = [Constant(kind(number)) for kind in (bool, float, complex) if kind(number) == key.value]
         candidates = [each for each in same if each in mapping.entries]
-        candidates += [other for other in mapping.entries if type(other) is not Constant]
+        if set(map(type, mapping.entries)) != {Constant}:
+            candidates += [other for other in mapping.entries if type(other) is not Constant]
     return next((other for other in candidates if machine.equal(other, key)), key)

@@ -43,6 +43,7 @@ _METHODS = (FunctionValue, StaticMethod, ClassMethod, PropertyValue)
 
 def set_entry(machine: Machine, mapping: DictObject, why: Unknown, new: Value) -> None:
     """mapping[?] = new."""
+    machine.base.work += len(mapping.entries)
     rest = points_to.further if mapping.open is None else points_to.either_of
     mapping.open = rest(mapping.open or partial_texts.plainly(why), (new,))
     mapping.entries = {
@@ -53,6 +54,7 @@ def set_entry(machine: Machine, mapping: DictObject, why: Unknown, new: Value) -
 
 def set_item(machine: Machine, sequence: ListObject, why: Unknown, new: Value) -> None:
     """sequence[?] = new."""
+    machine.base.work += len(sequence.items)
     sequence.items = [_either(machine, held, new, why) for held in sequence.items]
     if sequence.open is not None:  # it may be one of those behind
         sequence.open = points_to.either_of(sequence.open, [new])
@@ -92,6 +94,7 @@ def set_in_module(machine: Machine, value: Address, why: Unknown, new: Value) ->
     module = machine.state.change(value, ModuleObject)
     kind = registration.kind_of(machine, new)
     stores = {"modules": module.modules, "parameters": module.parameters, "buffers": module.buffers}
+    machine.base.work += sum(map(len, stores.values()))
     for name, store in stores.items():
         if kind in _REPLACED_BY[name]:
             store.update({held: _either(machine, store[held], new, why) for held in _that_may_be(store, why)})

@@ -315,8 +315,17 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
     own = machine.find_attribute(receiver, "__reversed__") if isinstance(receiver, Address) else None
     if own is not None and not isinstance(own, Unknown):
         return machine.call(own)
+    cls = machine.class_of(receiver)
+    if isinstance(cls, KnownClass) and cls.name in _WITHOUT_ORDER:
+        raise machine.raises("TypeError", f"'{cls.name.removeprefix('builtins.')}' object is not reversible")
     items = machine.iterate(receiver)
     return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
+
+
+_WITHOUT_ORDER = tuple(
+    f"builtins.{name}" for name in ("set", "frozenset", "int", "float", "bool", "complex", "NoneType")
+)
+"""Classes whose objects `reversed` does not take."""
 
 
 @models("builtins.sorted")

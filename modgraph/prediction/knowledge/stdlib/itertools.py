@@ -115,6 +115,9 @@ def slice_of(arguments: Arguments, machine: Machine) -> Value:
         why = machine.unknown("the bounds of a slice are not known", *bounds)
         machine.expose([iterable], why)
         return _iterator(machine, [], why)
+    if any(number is not None and number < 0 for number in numbers) or numbers[2:] == [0]:
+        message = "Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize."
+        raise machine.raises("ValueError", message)
     given = slice(*numbers)
     start, stop, stride = given.start or 0, given.stop, given.step or 1
 

@@ -6,13 +6,16 @@ import math
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import islice, product
 
 Number = int | float | bool
 Shape = tuple[int | None, ...]
 
 MAX_ELEMENTS = 4096
 """Tensors with more elements than this keep shape and dtype alone: none of a structure depends on their values."""
+
+MAX_RANK = 64
+"""Dimensions of a tensor whose elements are kept: torch computes elementwise with as many."""
 
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -60,12 +63,57 @@ def rounded(value: Number, dtype: str | None) -> Number | None:
     if dtype == "bool":
         return bool(value)
     if dtype in INTEGERS:
-        return None if isinstance(value, int) and value.bit_length() > 64 else int(value)
+        whole = int(value) if math.isfinite(value) else None
+        if whole is None or whole.bit_length() > _MOST_BITS or (isinstance(value, float) and not _holds(dtype, whole)):
+            return None  # which of the numbers outside a float becomes depends on the processor
+        return _wrapped(whole, dtype)
     if dtype == "float64":
         return float(value)
     if dtype == "float32":
         return single(float(value))
     return None
+
+
+_MOST_BITS = 8192
+"""Of a number that was computed of elements."""
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    """The smallest number that a tensor of that dtype of integers holds, and the largest."""
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def _holds(dtype: str, number: int) -> bool:
+    lowest, highest = _range(dtype)
+    return lowest <= number <= highest
+
+
+def _wrapped(number: int, dtype: str) -> int:
+    """Of a number that does not fit, the lower bits are what is kept."""
+    lowest, highest = _range(dtype)
+    return (number - lowest) % (highest - lowest + 1) + lowest
+
+
+def is_refused(number: Number, dtype: str | None) -> bool:
+    """Whether torch refuses to put a number of Python into a tensor of that dtype: of unsigned ones, it takes negative
+    numbers, too."""
+    if dtype not in INTEGERS or isinstance(number, complex) or number != number:
+        return False
+    lowest, highest = _range(dtype)
+    return not (lowest or -highest) <= (int(number) if math.isfinite(number) else highest + 1) <= highest
+
+
+def remainder_of_dividend(dividend: Number, divisor: Number) -> Number:
+    """As C has it, with the sign of the dividend; Python's % has that of the divisor.
+
+    Raises:
+        ValueError: the divisor is zero, and they are no integers.
+    """
+    if isinstance(dividend, float) or isinstance(divisor, float):
+        return math.fmod(dividend, divisor)
+    rest = abs(dividend) % abs(divisor)
+    return -rest if dividend < 0 else rest
 
 
 def power(base: Number, exponent: Number) -> Number:
@@ -152,15 +200,9 @@ def expanded(values: Sequence[Number], shape: Sequence[int], wanted: Sequence[in
     """The elements of a tensor of `shape` broadcast to `wanted`."""
     offset = len(wanted) - len(shape)
     steps = [0] * offset + [0 if size == 1 else step for size, step in zip(shape, strides(shape), strict=True)]
-    return [values[sum(i * step for i, step in zip(index, steps, strict=True))] for index in indices(wanted)]
-
-
-def indices(shape: Sequence[int]) -> list[tuple[int, ...]]:
-    """Every index of a tensor, row by row."""
-    found: list[tuple[int, ...]] = [()]
-    for size in shape:
-        found = [(*index, i) for index in found for i in range(size)]
-    return found
+    longer = [(size, step) for size, step in zip(wanted, steps, strict=True) if size != 1]  # of one, the index is 0
+    places = product(*([i * step for i in range(size)] for size, step in longer))
+    return [values[sum(place)] for place in places]
 
 
 def combined(

@@ -13,7 +13,18 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, alias, known_class, models
-from modgraph.prediction.domain.values import FALSE, NONE, SIZE, Address, Constant, Dtype, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    SIZE,
+    Address,
+    Constant,
+    Dtype,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.knowledge.numpy.double_numbers import float64
 from modgraph.prediction.knowledge.tensors.devices import device_of
 from modgraph.prediction.knowledge.tensors.elements import (
@@ -32,6 +43,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     cause,
     default_float,
     made,
+    refuse_overflow,
     refuse_truth,
     row_argument,
     shape_argument,
@@ -94,7 +106,7 @@ def _filled(value: Number | None) -> Model:
         sizes = _sizes(arguments)
         shape = _new_shape(machine, sizes) if arguments.open is None else None
         dtype = dtype_argument(arguments, default_float(machine))
-        tensor = made(machine, shape, dtype, _repeated(value, shape, dtype), **options(machine, arguments))
+        tensor = made(machine, shape, dtype, _repeated(machine, value, shape, dtype), **options(machine, arguments))
         if shape is None:
             machine.state.change(tensor, TensorObject).unsized = arguments.open or cause(sizes)
         return tensor
@@ -107,7 +119,16 @@ def _sizes(arguments: Arguments) -> tuple[Value, ...]:
     return (size,) if size is not None else arguments.positional
 
 
-def _repeated(value: Number | None, shape: Shape | None, dtype: str | None) -> tuple[Number, ...] | None:
+def _repeated(
+    machine: Machine, value: Number | None, shape: Shape | None, dtype: str | None
+) -> tuple[Number, ...] | None:
+    """The elements where all are that number.
+
+    Raises:
+        Raised: RuntimeError, where the dtype does not hold it.
+    """
+    if value is not None:
+        refuse_overflow(machine, (value,), dtype)
     size = count(shape)
     if value is None or size is None or size > MAX_ELEMENTS:
         return None
@@ -134,7 +155,7 @@ def full(arguments: Arguments, machine: Machine) -> Value:
     number = value.value if isinstance(value, Constant) else None
     default = None if number is None else _dtype_of(machine, number)
     dtype = dtype_argument(arguments, default)
-    return made(machine, shape, dtype, _repeated(number, shape, dtype), **options(machine, arguments))
+    return made(machine, shape, dtype, _repeated(machine, number, shape, dtype), **options(machine, arguments))
 
 
 def _dtype_of(machine: Machine, number: Any) -> str | None:
@@ -209,7 +230,9 @@ def like(arguments: Arguments, machine: Machine) -> Value:
     if name == "full_like":
         given = arguments.get(1, "fill_value", NONE)
         fill = given.value if isinstance(given, Constant) else None
-    return made(machine, source.shape, dtype, _repeated(fill, source.shape, dtype), **_options_like(machine, arguments))
+    return made(
+        machine, source.shape, dtype, _repeated(machine, fill, source.shape, dtype), **_options_like(machine, arguments)
+    )
 
 
 def _options_like(machine: Machine, arguments: Arguments) -> dict[str, Any]:
@@ -235,7 +258,7 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
         refuse_truth(machine, sizes)
     shape = shape_argument(machine, sizes)
     fill: Number | None = {"zeros": 0, "ones": 1}.get(name)
-    return made(machine, shape, dtype, _repeated(fill, shape, dtype), **_options_like(machine, arguments))
+    return made(machine, shape, dtype, _repeated(machine, fill, shape, dtype), **_options_like(machine, arguments))
 
 
 # ---- sequences of numbers --------------------------------------------------------------------------------------------
@@ -311,7 +334,12 @@ def scalar(arguments: Arguments, machine: Machine) -> Value:
     """One number, a float unless it is said what else."""
     value, dtype = arguments.get(0, "s", NONE), dtype_argument(arguments, default_float(machine))
     number = value.value if isinstance(value, Constant) else None
-    return made(machine, (), dtype, _repeated(number, (), dtype) if dtype else None, **options(machine, arguments))
+    return made(
+        machine, (), dtype, _repeated(machine, number, (), dtype) if dtype else None, **options(machine, arguments)
+    )
+
+
+_ARRAY = KnownClass("numpy.ndarray")
 
 
 @models("torch.tensor")
@@ -321,7 +349,7 @@ def from_data(arguments: Arguments, machine: Machine) -> Value:
     dtype = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) > 1 else NONE)
     given = dtype.name if isinstance(dtype, Dtype) else None
     source = tensor_of(machine, data) if arguments.function == "torch.as_tensor" else None
-    if source is not None:
+    if source is not None and source.cls != _ARRAY:
         return machine.call(machine.get_attribute(data, "to"), (), {**arguments.keywords, "dtype": dtype})
     shape, inferred, elements = _from_data(machine, data, given)
     known = given or (inferred if dtype == NONE else None)
@@ -350,6 +378,7 @@ def _from_data(
     if shape is None:
         return None, dtype, None
     inferred = dtype or _common(machine, flat)
+    refuse_overflow(machine, flat, inferred)
     return shape, inferred, kept(flat, inferred) if len(flat) <= MAX_ELEMENTS else None
 
 
@@ -407,7 +436,7 @@ def _common(machine: Machine, numbers: Sequence[Any]) -> str | None:
     return ("bool", "int64", default_float(machine), "complex64")[highest]
 
 
-_LEGACY = {
+_LEGACY: dict[str, str | None] = {
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
     "HalfTensor": "float16",
@@ -418,7 +447,7 @@ _LEGACY = {
     "CharTensor": "int8",
     "ByteTensor": "uint8",
     "BoolTensor": "bool",
-    "Tensor": "float32",
+    "Tensor": None,  # the default
 }
 
 
@@ -426,7 +455,7 @@ _LEGACY = {
 def legacy(arguments: Arguments, machine: Machine) -> Value:
     """`torch.Tensor(2, 3)` is empty of that size, `torch.Tensor([2, 3])` holds these numbers."""
     given = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
-    dtype = _LEGACY.get(last_name(arguments.function), "float32")
+    dtype = _LEGACY.get(last_name(arguments.function)) or default_float(machine)
     if not given:
         return made(machine, (0,), dtype, (), device="cpu", requires_grad=False)
     if _is_data(given, machine):

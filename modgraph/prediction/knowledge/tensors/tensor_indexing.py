@@ -24,7 +24,8 @@ from modgraph.prediction.knowledge.tensors.tensor_math import elementwise
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, views
 from modgraph.prediction.knowledge.tensors.tensor_parts import indices_of
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both
-from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, made, size_of, tensor_of
+from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, made, refuse_overflow, size_of, tensor_of
+from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import plain
 
@@ -36,6 +37,7 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
     assert isinstance(address, Address)
     tensor = tensor_of(machine, address)
     assert tensor is not None
+    refuse_on_leaf(machine, address)
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
     overwrite(machine, address, _with_items(machine, tensor, keys, new))
     return NONE
@@ -50,6 +52,7 @@ def _with_items(machine: Machine, tensor: TensorObject, keys: list[Value], new: 
     source = tensor_of(machine, new)
     given: tuple[Number, ...] | None = source.elements if source is not None else None
     if isinstance(new, Constant) and isinstance(new.value, (bool, int, float)):
+        refuse_overflow(machine, (new.value,), tensor.dtype)
         given = (new.value,)
     if given is None or len(given) not in (1, len(places)):
         return None

@@ -27,6 +27,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.elements import (
+    INTEGERS,
     MAX_ELEMENTS,
     REAL_PARTS,
     Number,
@@ -38,10 +39,19 @@ from modgraph.prediction.knowledge.tensors.elements import (
     kept,
     power,
     promoted,
+    remainder_of_dividend,
 )
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
-from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, default_float, dimension, made, size_of, tensor_of
-from modgraph.prediction.knowledge.torch.gradients import written_to
+from modgraph.prediction.knowledge.tensors.tensor_values import (
+    PAIR,
+    default_float,
+    dimension,
+    made,
+    refuse_overflow,
+    size_of,
+    tensor_of,
+)
+from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown, is_number, number_unknown
 
@@ -122,6 +132,10 @@ def elementwise(
     if operation is not None and known:
         machine.spend(size or 0)
         left_part, right_part = (first_elements or (), _known(first)), (second_elements or (), _known(second))
+        joined = _joined_dtype(left, right, machine)
+        if joined in INTEGERS and (dtype == "bool" or dtype in INTEGERS):
+            machine.spend(len(left_part[0]) + len(right_part[0]))
+            left_part, right_part = ((kept(part, joined) or part, sizes) for part, sizes in (left_part, right_part))
         found = combined(operation, left_part, right_part, _known(shape))
         elements = kept(found, dtype) if found is not None else None
     needs = _needs_grad(machine, left, right) if dtype is None or category(dtype) >= 2 else False
@@ -158,7 +172,8 @@ def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
             left, right = right, left
         dtype: str | None = "bool"
         options = arguments.keywords.keys() - _OPERANDS or len(arguments.positional) > 2 or arguments.open is not None
-        operation = None if options or arguments.function.endswith("fmod") else plain  # Python's % has another sign
+        operation = remainder_of_dividend if arguments.function.endswith("fmod") else plain
+        operation = None if options else operation
         if not compares:
             dtype = _joined_dtype(left, right, machine)
             if name == "truediv" and dtype is not None and category(dtype) < 2:
@@ -395,12 +410,15 @@ _IN_PLACE = (
 @models(*(f"{TENSOR}.{name}" for name in _IN_PLACE))
 def in_place(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed."""
+    if last_name(arguments.function) not in ("share_memory_", "zero_grad"):
+        refuse_on_leaf(machine, arguments.positional[0])
     written_to(machine, arguments.positional[0], (*arguments.positional[1:], *arguments.keywords.values()))
     return _with_elements(machine, arguments.positional[0], None)
 
 
 @models(f"{TENSOR}.fill_", f"{TENSOR}.zero_")
 def filled(arguments: Arguments, machine: Machine) -> Value:
+    refuse_on_leaf(machine, arguments.positional[0])
     value = Constant(0) if arguments.function.endswith("zero_") else arguments.get(1, "value", NONE)
     return _with_elements(machine, arguments.positional[0], value.value if isinstance(value, Constant) else None)
 
@@ -410,6 +428,8 @@ def _with_elements(machine: Machine, value: Value, number: Number | None) -> Val
         tensor = machine.state.read(value)
         assert isinstance(tensor, TensorObject)
         size = count(tensor.shape)
+        if number is not None:
+            refuse_overflow(machine, (number,), tensor.dtype)
         is_known = number is not None and size is not None and size <= MAX_ELEMENTS
         known = kept([number] * size, tensor.dtype) if is_known and number is not None and size else None
         overwrite(machine, value, known)
@@ -521,8 +541,8 @@ def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | No
     listed = [] if dims == NONE else [dims] if isinstance(dims, Constant) else machine.iterate(dims)
     if isinstance(listed, Unknown):
         return None
-    places = [dimension(machine, dim, len(shape)) for dim in listed] if listed else list(range(len(shape)))
-    if any(place is None for place in places):
+    places = {dimension(machine, dim, len(shape)) for dim in listed} if listed else set(range(len(shape)))
+    if None in places:
         return None
     if keep:
         return tuple(1 if i in places else size for i, size in enumerate(shape))
@@ -627,15 +647,36 @@ def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
 # ---- to Python -------------------------------------------------------------------------------------------------------
 
 
+_NO_SCALAR = ("RuntimeError", "a Tensor with {} elements cannot be converted to Scalar")
+_NO_NUMBER = ("ValueError", "only one element tensors can be converted to Python scalars")
+_REFUSED = {
+    "item": _NO_SCALAR,
+    "__bool__": ("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous"),
+    "__int__": _NO_NUMBER,
+    "__float__": _NO_NUMBER,
+    "__index__": ("TypeError", "only integer tensors of a single element can be converted to an index"),
+}
+"""What torch raises of a tensor that has another number of elements than one."""
+_NO_ARRAY = ("TypeError", "only length-1 arrays can be converted to Python scalars")
+_REFUSED_BY_ARRAYS = {
+    "item": ("ValueError", "can only convert an array of size 1 to a Python scalar"),
+    "__bool__": ("ValueError", "The truth value of an array with more than one element is ambiguous"),
+    "__int__": _NO_ARRAY,
+    "__float__": _NO_ARRAY,
+    "__index__": ("TypeError", "only integer scalar arrays can be converted to a scalar index"),
+}
+
+
 @models(f"{TENSOR}.item", f"{TENSOR}.__float__", f"{TENSOR}.__int__", f"{TENSOR}.__bool__", f"{TENSOR}.__index__")
 def item(arguments: Arguments, machine: Machine) -> Value:
     source, name = tensor_of(machine, arguments.positional[0]), last_name(arguments.function)
-    if source is None or source.elements is None:
+    size = count(source.shape) if source is not None else None
+    if size is not None and size != 1:
+        is_array = source is not None and source.cls is not None
+        kind, message = _REFUSED_BY_ARRAYS[name] if is_array else _REFUSED[name]
+        raise machine.raises(kind, message.format(size))
+    if source is None or source.elements is None or len(source.elements) != 1:
         return number_unknown(machine, "depends on the elements of a tensor")
-    if len(source.elements) != 1:
-        raise machine.raises(
-            "RuntimeError", f"a Tensor with {len(source.elements)} elements cannot be converted to Scalar"
-        )
     kinds: dict[str, type] = {"__float__": float, "__int__": int, "__bool__": bool, "__index__": int}
     value = source.elements[0]
     return Constant(kinds[name](value) if name in kinds else value)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import LEAF, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, TupleValue, Value
+from modgraph.prediction.domain.values import TRUE, Address, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import MAX_ELEMENTS, Number, count
 from modgraph.prediction.paths import shared_memory
 
@@ -44,6 +44,9 @@ def share(machine: Machine, value: Value, source: Value) -> None:
     if tensor is None or (size is not None and size > MAX_ELEMENTS):  # of so many, none is kept
         return
     tensor = machine.state.change(value, TensorObject)
+    is_of_leaf = origin.is_parameter or LEAF in origin.attributes or OF_LEAF in origin.attributes
+    if is_of_leaf and tensor.requires_grad and origin.requires_grad and not tensor.is_parameter:
+        tensor.attributes[OF_LEAF] = TRUE
     tensor.memory = tuple(each for each in origin.memory or (source,) if each != value)
     tensor.seen = _writes(machine.state, tensor.memory)
 

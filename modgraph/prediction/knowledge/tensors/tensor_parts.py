@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS
+from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIONS
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
@@ -97,6 +97,8 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("into how many parts a tensor is split is not known")
     size = source.shape[place] or 0
     if name == "unbind":
+        if (many := _too_many(machine, size)) is not None:
+            return many
         part = (*source.shape[:place], *source.shape[place + 1 :])
         ones = [(i,) for i in range(size)]
         return TupleValue(tuple(like(machine, source, part, _along(source, place, taken)) for taken in ones))
@@ -108,10 +110,17 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
     if number is None:
         sizes = shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
     else:
-        step = max(1, -(-size // number)) if name == "chunk" else number
+        step = max(1, -(-size // number)) if name == "chunk" and number > 0 else number
+        if step < 1 and (name == "chunk" or step < 0 or size):
+            raise machine.raises("RuntimeError", f"{name} expects a size or number above 0, but got {number}")
+        step = max(step, 1)
+        if (many := _too_many(machine, -(-size // step))) is not None:
+            return many
         sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
     if sizes is None:
         return machine.unknown("into how many parts a tensor is split is not known")
+    if number is None and (many := _too_many(machine, len(sizes))) is not None:
+        return many
     parts: list[Value] = []
     start: int | None = 0
     for length in sizes:
@@ -120,6 +129,18 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         parts.append(like(machine, source, replaced(source.shape, place, length), elements))
         start = end
     return TupleValue(tuple(parts))
+
+
+def _too_many(machine: Machine, parts: int) -> Unknown | None:
+    """Why a tensor is not split into so many parts, each of which would be an object of its own.
+
+    Raises:
+        LimitError: the memory that they take is used up.
+    """
+    if parts > MAX_LOOP_ITERATIONS:
+        return machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
+    machine.makes(ITEMS_OF_A_PART * parts)
+    return None
 
 
 def _along(source: TensorObject, place: int, taken: Sequence[int]) -> tuple[Number, ...] | None:
@@ -269,9 +290,9 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
         iterator = IteratorObject([])
         iterator.open = machine.unknown("the size of a tensor is not known")
         return machine.allocate(iterator)
-    if source.shape[0] > MAX_LOOP_ITERATIONS:
+    if (many := _too_many(machine, source.shape[0])) is not None:
         iterator = IteratorObject([])
-        iterator.open = machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
+        iterator.open = many
         return machine.allocate(iterator)
     parts: list[Value] = [
         get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])

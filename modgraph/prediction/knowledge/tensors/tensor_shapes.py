@@ -50,6 +50,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
+from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown, number_unknown
 
@@ -223,6 +224,10 @@ def copied(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.resolve_conj", f"{TENSOR}.numpy")
 def itself(arguments: Arguments, machine: Machine) -> Value:
+    needs = source_of(arguments, machine).requires_grad
+    if needs and arguments.function.endswith("numpy") and machine.truth(arguments.get(1, "force", FALSE)) is False:
+        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        raise machine.raises("RuntimeError", message)
     return arguments.positional[0]
 
 
@@ -511,6 +516,7 @@ def said_of_tensor(arguments: Arguments, machine: Machine) -> Value:
 def changed(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed. Shapes are changed in `tensor_resizing.py`."""
     address = arguments.positional[0]
+    refuse_on_leaf(machine, address)
     overwrite(machine, address)
     return address
 

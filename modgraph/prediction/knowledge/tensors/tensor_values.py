@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -21,7 +21,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors.elements import Number, Shape, is_size
+from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_refused, is_size
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
@@ -70,7 +70,9 @@ def made(
     those that it is computed from, where it is the result of a function; see `devices.settle`."""
     if requires_grad and not asked:
         requires_grad = are_recorded(machine)
-    count(machine, len(elements or ()))
+    count(machine, len(elements or ()) + len(shape or ()))
+    if shape is not None and len(shape) > MAX_RANK:
+        elements = None
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)
     if asked:
         tensor.attributes[LEAF] = TRUE
@@ -124,6 +126,16 @@ def refuse_truth(machine: Machine, sizes: Sequence[Value]) -> None:
         first = held.items[:1]
     if any(isinstance(size, Constant) and type(size.value) is bool for size in first):
         raise machine.raises("TypeError", "argument 'size' must be tuple of ints, but found element of type bool")
+
+
+def refuse_overflow(machine: Machine, numbers: Iterable[Number], dtype: str | None) -> None:
+    """Of numbers of Python that are put into a tensor of that dtype.
+
+    Raises:
+        Raised: RuntimeError, where the dtype does not hold one of them.
+    """
+    if any(is_refused(number, dtype) for number in numbers):
+        raise machine.raises("RuntimeError", f"value cannot be converted to type {dtype} without overflow")
 
 
 def cause(values: Sequence[Value]) -> Unknown | Choice | None:

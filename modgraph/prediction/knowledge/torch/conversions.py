@@ -32,7 +32,14 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
-from modgraph.prediction.knowledge.torch.walks import children_in, module_of, tensors, tensors_that_may_be, walk
+from modgraph.prediction.knowledge.torch.walks import (
+    WALKED_BY,
+    asked_children,
+    module_of,
+    tensors,
+    tensors_that_may_be,
+    walk,
+)
 
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
 _CONVERTED = f"{MODULE}.<converted>"
@@ -62,20 +69,22 @@ class _Conversion:
 
 
 def overriding(machine: Machine, root: Address, method: str) -> bool:
-    """A module below, or the module itself, has a method of the user's in place of torch's."""
+    """A module below, or the module itself, has a method of the user's in place of torch's, or in place of those that
+    say what its children are."""
+    methods = (method, *WALKED_BY)
     seen: set[Value] = set()
     for _, value in walk(machine, root):
         module = machine.state.find(value, ModuleObject)
         if module is None:
             continue
-        if method in module.attributes:
+        if any(each in module.attributes for each in methods):
             return True
         if module.cls in seen:
             continue
         seen.add(module.cls)
         for base in machine.mro(module.cls):
             is_own = isinstance(base, ClassValue) and not base.name.startswith("torch.")
-            if is_own and machine.own_attribute(cast(ClassValue, base), method) is not None:
+            if is_own and any(machine.own_attribute(cast(ClassValue, base), each) is not None for each in methods):
                 return True
     return False
 
@@ -119,13 +128,13 @@ def converted(arguments: Arguments, machine: Machine) -> Value:
 def apply_function(arguments: Arguments, machine: Machine) -> Value:
     """Calls the function with all tensors, those of children first: it gives a parameter its data, and buffers what
     takes their place."""
-    address, module = module_of(machine, arguments)
+    address, _ = module_of(machine, arguments)
     function, recurse = arguments.get(1, "fn", NONE), machine.truth(arguments.get(2, "recurse", TRUE))
     if recurse is None:
         machine.expose((address,), machine.unknown("whether its children are converted is not known"))
         return address
     unsure: list[Value] = []
-    for _, child in children_in(module) if recurse else ():
+    for child in asked_children(machine, address) if recurse else ():
         if machine.state.find(child, ModuleObject) is None:
             unsure.append(child)
         else:

@@ -92,6 +92,7 @@ def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
         if found != NONE:
             given = found.items if isinstance(found, TupleValue) else (found,)
     run = machine.get_attribute(address, "forward")
+    _require_arguments(machine, run, given, arguments)
     result = machine.call(run, given, arguments.keywords, arguments.where, arguments.open)
     for hook in _of_kind(hooks, "forward_hook"):
         found = machine.call(hook, (address, TupleValue(given), result))
@@ -100,6 +101,20 @@ def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
         elif found != NONE:
             result = found
     return result
+
+
+def _require_arguments(machine: Machine, run: Value, given: tuple[Value, ...], arguments: Arguments) -> None:
+    """Each layer of torch whose `forward` is modelled takes one argument at least.
+
+    Raises:
+        Raised: TypeError, where there is none.
+    """
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, KnownFunction) or function.name == f"{MODULE}.forward":
+        return
+    if not given and not arguments.keywords and arguments.open is None:
+        layer = ".".join(function.name.split(".")[-2:])
+        raise machine.raises("TypeError", f"{layer}() missing 1 required positional argument: 'input'")
 
 
 def _is_plain(entry: Value) -> bool:

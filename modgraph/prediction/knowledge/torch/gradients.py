@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import LEAF, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -104,6 +104,26 @@ def _may_be_decorated(machine: Machine) -> bool:
 def _speaks_of_gradients(node: nodes.FunctionDef) -> bool:
     texts = [code_text(each) for each in node.decorators]
     return any("grad" in text or "inference" in text for text in texts)
+
+
+def refuse_on_leaf(machine: Machine, value: Value) -> None:
+    """Of a tensor that is changed in place.
+
+    Raises:
+        Raised: RuntimeError, where it is a leaf that needs a gradient, or a view of one, and operations are recorded.
+    """
+    tensor = machine.state.find(value, TensorObject)
+    if tensor is None or tensor.requires_grad is not True or tensor.lazy is not False or tensor.cls is not None:
+        return
+    is_leaf = tensor.is_parameter is True or LEAF in tensor.attributes
+    if not is_leaf and OF_LEAF not in tensor.attributes:
+        return
+    recorded = are_recorded(machine)
+    if recorded:
+        what = "a leaf Variable" if is_leaf else "a view of a leaf Variable"
+        raise machine.raises("RuntimeError", f"{what} that requires grad is being used in an in-place operation.")
+    if recorded is None:
+        machine.may_refuse("RuntimeError")
 
 
 def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) -> None:

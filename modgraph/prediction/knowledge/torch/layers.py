@@ -60,8 +60,28 @@ def _result(machine: Machine, source: TensorObject, shape: Shape | None, dtype: 
 
 
 def _input(arguments: Arguments, machine: Machine) -> TensorObject:
+    """The first argument.
+
+    Raises:
+        Raised: TypeError, where it is a number, a text or None.
+    """
     values = [*arguments.positional[1:], *arguments.keywords.values()]
+    if values and isinstance(values[0], Constant):
+        given = type(values[0].value).__name__
+        raise machine.raises("TypeError", f"argument 'input' (position 1) must be Tensor, not {given}")
     return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
+
+
+def _require_one(arguments: Arguments, machine: Machine) -> None:
+    """Of a layer that takes one argument.
+
+    Raises:
+        Raised: TypeError, where there are more.
+    """
+    if len(arguments.positional) > 2:
+        layer = ".".join(arguments.function.split(".")[-2:])
+        given = len(arguments.positional)
+        raise machine.raises("TypeError", f"{layer}() takes 2 positional arguments but {given} were given")
 
 
 # ---- convolutions and pools ------------------------------------------------------------------------------------------
@@ -156,6 +176,7 @@ for _rank in (1, 2, 3):
 @models(f"{_LAYERS}.linear.Linear.forward")
 def linear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine)
+    _require_one(arguments, machine)
     if not source.shape:
         return _result(machine, source, None)
     wanted = _numbers(machine, module, "in_features", 1)[0]
@@ -185,6 +206,7 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
 def _same_shape(arguments: Arguments, machine: Machine) -> Value:
     module, *given = (*arguments.positional, *arguments.keywords.values())
     source = _input(arguments, machine)
+    _require_one(arguments, machine)
     result = _result(machine, source, source.shape)
     if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
         _written(machine, given[:1], result)

@@ -25,10 +25,16 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
 from modgraph.prediction.knowledge.torch import forward_hooks
 from modgraph.prediction.knowledge.torch.conversions import overriding
-from modgraph.prediction.knowledge.torch.walks import children_in, descendants, module_of, tensors, tensors_that_may_be
+from modgraph.prediction.knowledge.torch.walks import (
+    asked_children,
+    children_in,
+    descendants,
+    module_of,
+    tensors,
+    tensors_that_may_be,
+)
 from modgraph.prediction.python import persistence
 from modgraph.prediction.python.registration import class_name, kind_of
 
@@ -41,7 +47,7 @@ def apply(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     function = arguments.get(1, "fn", NONE)
     if overriding(machine, address, "apply"):
-        for _, child in children_in(module_of(machine, arguments)[1]):
+        for child in asked_children(machine, address):
             machine.call(machine.get_attribute(child, "apply"), (function,))
         machine.call(function, (address,))
         return address
@@ -132,18 +138,9 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
     return Constant("")
 
 
-@models(f"{MODULE}.__repr__", f"{MODULE}.__str__", f"{MODULE}.load_state_dict")
-def text_or_state(arguments: Arguments, machine: Machine) -> Value:
-    if machine.truth(arguments.get(3, "assign", FALSE)) is not False:
-        machine.expose(arguments.positional[:1], machine.unknown("load_state_dict puts other tensors in their place"))
+@models(f"{MODULE}.__repr__", f"{MODULE}.__str__")
+def text(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
-    if name == "load_state_dict":
-        for store in ("parameters", "buffers"):
-            address = module_of(machine, arguments)[0]
-            for _, value in list(tensors(machine, address, store)):
-                overwrite(machine, value)
-            for each in tensors_that_may_be(machine, address, store):
-                overwrite(machine, each)
     return Unknown(f"Module.{name} is not interpreted", machine.where, inert=True)
 
 
@@ -175,9 +172,10 @@ def train(arguments: Arguments, machine: Machine) -> Value:
     mode = arguments.get(1, "mode", TRUE)
     pending: list[Address] = [address]
     while pending:
-        module = machine.state.change(pending.pop(), ModuleObject)
+        place = pending.pop()
+        module = machine.state.change(place, ModuleObject)
         module.attributes["training"] = mode
-        for _, child in children_in(module):
+        for child in asked_children(machine, place):
             inner = machine.state.find(child, ModuleObject)
             if inner is None or not isinstance(child, Address):
                 continue
@@ -220,14 +218,11 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
             "register_full_backward_pre_hook",
             "register_backward_hook",
             "register_full_backward_hook",
-            "register_load_state_dict_pre_hook",
-            "register_load_state_dict_post_hook",
-            "_register_load_state_dict_pre_hook",
         )
     ),
 )
 def no_effect(arguments: Arguments, machine: Machine) -> Value:
-    """A hook runs with backward or the state dict, never in the constructor; its handle is inert."""
+    """A hook runs with backward, never in the constructor; its handle is inert."""
     name = last_name(arguments.function)
     return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
 

@@ -124,6 +124,10 @@ def get_attribute(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{MODULE}.add_module", f"{MODULE}.register_module")
 def add_module(arguments: Arguments, machine: Machine) -> Value:
     address, name, value = _receiver(arguments), text_given(arguments, machine), arguments.get(2, "module", NONE)
+    if arguments.function.endswith("register_module"):
+        add = machine.get_attribute(address, "add_module")
+        if not (isinstance(add, BoundMethod) and isinstance(add.function, KnownFunction)):
+            return machine.call(add, (name, value))
     if isinstance(value, Choice) and registration.is_mixed(machine, value):
         return _each(machine, add_module, arguments, "module", value)
     kind = registration.kind_of(machine, value)

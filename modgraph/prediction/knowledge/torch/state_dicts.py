@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, ModuleObject, TensorObject
@@ -11,22 +12,28 @@ from modgraph.prediction.domain.values import (
     MODULE,
     NONE,
     OPEN,
+    TRUE,
     Address,
+    BoundMethod,
     ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
     KnownFunction,
+    TupleValue,
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.torch.walks import module_of
+from modgraph.prediction.knowledge.torch.walks import module_of, walk
 
 _OWN = ("state_dict", "_save_to_state_dict")
 """Methods by which a class says for itself what is saved."""
 _EXTRA = ("get_extra_state", "set_extra_state")
 """Methods by which a class saves something beside, under a key of its own, and takes it back."""
 _HOOKS = "_state_dict_hooks"
+_UNITS_OF_A_MODULE = 20
+_UNITS_OF_A_TENSOR = 60
+"""Units of work that an entry takes besides the call of `detach`. One module may stand at exponentially many places."""
 _TORCH = "torch.nn."
 """What torch's own layers and utilities set changes no key: a lazy layer's method, the hook of spectral_norm."""
 
@@ -42,9 +49,28 @@ def state_dict(arguments: Arguments, machine: Machine) -> Value:
     entries: dict[Value, Value] = {}
     start = prefix.value if isinstance(prefix, Constant) else None
     why = machine.unknown("what is saved of a module is not known", prefix)
+    hooks = _hooks_below(machine, address)
+    for module, hook, is_before in hooks:
+        if is_before:
+            machine.call(hook, (module, prefix, arguments.keywords.get("keep_vars", FALSE)))
     if keeps is None or not isinstance(start, str) or not _collect(machine, address, start, keeps, entries, set()):
-        return machine.allocate(DictObject(entries, why, KnownClass("collections.OrderedDict")))
+        found = machine.allocate(DictObject(entries, why, KnownClass("collections.OrderedDict")))
+        for module, hook, is_before in hooks:
+            if not is_before:
+                machine.call(hook, (module, found, why, why))
+        return found
     return machine.allocate(DictObject(entries, None, KnownClass("collections.OrderedDict")))
+
+
+def _hooks_below(machine: Machine, address: Address) -> list[tuple[Value, Value, bool]]:
+    """The modules that have hooks, each with one, and whether that runs before."""
+    found: list[tuple[Value, Value, bool]] = []
+    for _, value in walk(machine, address):
+        module = machine.state.find(value, ModuleObject)
+        held = module.attributes.get(_HOOKS) if module is not None else None
+        pairs = held.items if isinstance(held, TupleValue) else ()
+        found.extend((value, each.items[0], each.items[1] == TRUE) for each in pairs if isinstance(each, TupleValue))
+    return found
 
 
 def _collect(
@@ -54,6 +80,7 @@ def _collect(
     module = machine.state.find(value, ModuleObject)
     if module is None or not isinstance(value, Address) or value in above:
         return False
+    machine.spend(_UNITS_OF_A_MODULE)
     if saves_its_own(machine, module) or "get" in extra_state_of(machine, module):
         return False
     stores = (module.parameters, module.buffers)
@@ -67,6 +94,7 @@ def _collect(
             if hidden:
                 continue
             if machine.state.find(tensor, TensorObject) is not None:
+                machine.spend(_UNITS_OF_A_TENSOR)
                 saved = tensor if keeps else machine.call(machine.get_attribute(tensor, "detach"))
                 entries[Constant(prefix + name)] = saved
     for name, child in module.modules.items():
@@ -85,23 +113,37 @@ def saves_its_own(machine: Machine, module: ModuleObject) -> bool:
     """
     if any(name in module.attributes for name in (*_OWN, _HOOKS)):
         return True
-    if any(_overrides(machine, module, name) is not None for name in _OWN):
+    if any(overrides(machine, module, name) is not None for name in _OWN):
         return True
-    found = [_overrides(machine, module, name) for name in _EXTRA]
+    found = [overrides(machine, module, name) for name in _EXTRA]
     return any(method is not None and not isinstance(method, FunctionValue) for method in found)
 
 
 def extra_state_of(machine: Machine, module: ModuleObject) -> tuple[str, ...]:
     """Which of "get" and "set" its class certainly defines, of `get_extra_state` and `set_extra_state`."""
-    found = {name[:3]: _overrides(machine, module, name) for name in _EXTRA}
+    found = {name[:3]: overrides(machine, module, name) for name in _EXTRA}
     return tuple(way for way, method in found.items() if isinstance(method, FunctionValue))
 
 
-def _overrides(machine: Machine, module: ModuleObject, name: str) -> Value | None:
+def overrides(machine: Machine, module: ModuleObject, name: str) -> Value | None:
     """The method of that name, where it is not torch's."""
     found = machine.class_attribute(module.cls, name)
     of_all = machine.class_attribute(KnownClass(MODULE), name)
     return None if found is None or _is_of_torch(found) or found == of_all else found
+
+
+def collect(machine: Machine, address: Address, entries: dict[Value, Value]) -> bool:
+    """Adds the tensors of a module and of those below it, under their keys; False where there may be more."""
+    return _collect(machine, address, "", True, entries, set())
+
+
+def is_torchs_hook(machine: Machine, hook: Value) -> bool:
+    """A function, method or object of torch's own."""
+    function = hook.function if isinstance(hook, BoundMethod) else hook
+    if isinstance(function, (FunctionValue, KnownFunction)):
+        return _is_of_torch(function)
+    cls = machine.class_of(hook)
+    return isinstance(cls, (ClassValue, KnownClass)) and cls.name.startswith(_TORCH)
 
 
 def _is_of_torch(method: Value) -> bool:
@@ -116,12 +158,12 @@ def _is_of_torch(method: Value) -> bool:
     f"{MODULE}._register_state_dict_hook",
 )
 def add_state_dict_hook(arguments: Arguments, machine: Machine) -> Value:
-    """What it will do to the state dict is not interpreted, so it is only noted that there is one."""
-    address, _ = module_of(machine, arguments)
+    """It is called with the state dict, whose entries are not known then."""
+    address, module = module_of(machine, arguments)
     hook = arguments.get(1, "hook", NONE)
-    cls = machine.class_of(hook)
-    if isinstance(cls, (ClassValue, KnownClass)) and cls.name.startswith(_TORCH):
-        return Unknown("the handle of a hook", machine.where, inert=True)
-    hooks = Unknown("hooks are not interpreted", machine.where, inert=True)
-    machine.state.change(address, ModuleObject).attributes[_HOOKS] = hooks
+    if not is_torchs_hook(machine, hook):
+        held = module.attributes.get(_HOOKS)
+        before = held.items if isinstance(held, TupleValue) else ()
+        pair = TupleValue((hook, Constant("pre" in last_name(arguments.function))))
+        machine.state.change(address, ModuleObject).attributes[_HOOKS] = TupleValue((*before, pair))
     return Unknown("the handle of a hook", machine.where, inert=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
@@ -9,6 +12,7 @@ from modgraph.prediction.domain.registry import Model, constant, inert, known_cl
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
+    OPEN,
     Address,
     Constant,
     Device,
@@ -24,7 +28,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made,
 from modgraph.prediction.knowledge.torch.parameters import as_parameter
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python.plain import number_unknown
-from modgraph.prediction.python.registration import assign, delete
+from modgraph.prediction.python.registration import assign, class_name, delete
 
 _DTYPES = {
     "float32": ("float",),
@@ -221,8 +225,25 @@ _INITIALISERS = (
 def initialiser(arguments: Arguments, machine: Machine) -> Value:
     """The tensor given; what it holds is not followed."""
     value = arguments.get(0, "tensor", NONE)
+    tensor, name = tensor_of(machine, value), last_name(arguments.function).removesuffix("_")
+    for names, ranks, message in _RANKS:
+        if name in names and tensor is not None and tensor.shape is not None and len(tensor.shape) not in ranks:
+            raise machine.raises("ValueError", message)
     overwrite(machine, value)
     return value
+
+
+_RANKS: tuple[tuple[tuple[str, ...], Container[int], str], ...] = (
+    (
+        ("xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"),
+        range(2, 1 << 31),
+        "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+    ),
+    (("orthogonal",), range(2, 1 << 31), "Only tensors with 2 or more dimensions are supported"),
+    (("dirac",), (3, 4, 5), "Only tensors with 3, 4, or 5 dimensions are supported"),
+    (("eye", "sparse"), (2,), "Only tensors with 2 dimensions are supported"),
+)
+"""How many dimensions these take, and what they say of others. Source: torch/nn/init.py."""
 
 
 @models("torch.nn.init.calculate_gain", "torch.nn.init._calculate_fan_in_and_fan_out")
@@ -245,7 +266,22 @@ def _parameter_to_change(arguments: Arguments, machine: Machine) -> tuple[Addres
 
 
 def _opened(arguments: Arguments, machine: Machine, reason: str) -> Value:
-    module = arguments.get(0, "module", NONE)
+    """Which parameter is changed is not known.
+
+    Raises:
+        Raised: AttributeError or KeyError, where the module certainly has no such attribute.
+    """
+    module, name = arguments.get(0, "module", NONE), arguments.get(1, "name", Constant("weight"))
+    held = machine.state.find(module, ModuleObject)
+    if (
+        held is not None
+        and isinstance(name, Constant)
+        and OPEN not in (*held.parameters, *held.buffers, *held.modules)
+        and machine.find_attribute(module, str(name.value)) is None
+    ):
+        if arguments.function.endswith("spectral_norm"):
+            raise machine.raises("KeyError", repr(name.value))
+        raise machine.raises("AttributeError", f"'{class_name(held.cls)}' object has no attribute '{name.value}'")
     if machine.state.find(module, ModuleObject) is not None and isinstance(module, Address):
         why = machine.unknown(reason)
         changed = machine.state.change(module, ModuleObject)

@@ -26,7 +26,9 @@ from modgraph.prediction.domain.values import (
     Address,
     Choice,
     Constant,
+    FunctionValue,
     KnownClass,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
@@ -221,6 +223,12 @@ def named_children(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.children")
 def children(arguments: Arguments, machine: Machine) -> Value:
+    address, module = module_of(machine, arguments)
+    if _is_own(machine, module, "named_children"):
+        pairs = machine.iterate(machine.call(machine.get_attribute(address, "named_children")))
+        if isinstance(pairs, Unknown):
+            return pairs
+        return may_items.iterator(machine, [machine.get_item(pair, Constant(1)) for pair in pairs])
     return _children_of(machine, arguments, pairs=False)
 
 
@@ -234,6 +242,32 @@ def children_in(module: ModuleObject) -> list[tuple[str, Value]]:
             if isinstance(child, Address):  # two that are not known for one reason are not one
                 seen.add(child)
     return found
+
+
+WALKED_BY = ("children", "named_children")
+"""Methods by which `apply`, `train`, `_apply` and kin find the children of a module."""
+
+
+def asked_children(machine: Machine, address: Address) -> list[Value]:
+    """What `module.children()` gives, where a class says that for itself; else those that are registered."""
+    module = machine.state.read(address)
+    assert isinstance(module, ModuleObject)
+    if not any(_is_own(machine, module, name) for name in WALKED_BY):
+        return [child for _, child in children_in(module)]
+    found = machine.iterate(machine.call(machine.get_attribute(address, "children")))
+    if isinstance(found, Unknown):
+        machine.expose((address, found), found)
+        return []
+    return found
+
+
+def _is_own(machine: Machine, module: ModuleObject, name: str) -> bool:
+    """A method is not torch's."""
+    if name in module.attributes:
+        return True
+    method = machine.class_attribute(module.cls, name)
+    is_of_torch = isinstance(method, FunctionValue) and method.definition.module.startswith("torch.")
+    return method is not None and not isinstance(method, KnownFunction) and not is_of_torch
 
 
 @models(f"{MODULE}.named_parameters", f"{MODULE}.named_buffers")
