@@ -88,6 +88,11 @@ ALLOWED = {
         "_import_object",
         "importlib.import_module",
     ): "a class that the target names: in a trace",
+    (
+        "tracing/own_modules.py",
+        "_folders_of",
+        "importlib.machinery.PathFinder.find_spec",
+    ): "where a package lies, which is not imported: in a trace",
     ("tracing/checkpoints.py", "_load", "torch.load"): "weights_only=True",
     ("tracing/process_settings.py", "", "importlib.import_module"): "names written out, of what a run may set",
     # Processes.
