@@ -8,8 +8,8 @@ from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, KnownClass, Value
 
-_FILE = "modgraph.opened.DataFile"
-"""A class of ours, which has no more than what is followed of a file."""
+_FILE = "io.<data file>"
+"""A class that no source can name, which has no more than what is followed of a file."""
 _TEXT = "<text>"
 _READING = ("r", "rt", "rb")
 
