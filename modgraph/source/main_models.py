@@ -27,6 +27,8 @@ _MAKING = frozenset(["Parameter", "Buffer", "register_parameter", "add_module", 
 """Calls by which a class comes to have something of its own, beside those that make modules."""
 _PLAIN_BASES = frozenset(["Module", "nn.Module", "torch.nn.Module"])
 _CERTAIN = 3
+_MOST_WEIGHED = 200
+"""Roots of a file with more are all taken: each is weighed with all that it reaches."""
 _MOST_LAYERS_OF_A_PART, _TIMES_LARGER = 2, 3
 """A class that makes no more layers is a part that nobody uses, beside a model that makes so many times more."""
 _HOLDING_OTHERS = frozenset(["Sequential", "ModuleList", "ModuleDict", "DataParallel", "DistributedDataParallel"])
@@ -40,8 +42,12 @@ def set_aside(file: ModelFile, roots: Mapping[str, ast.expr | None]) -> dict[str
     """
     left = dict(roots)
     aside: dict[str, None] = {}
-    for test in (_is_layer_of_torch, _is_loss, _is_handed):
+    if len(left) > _MOST_WEIGHED:
+        return aside
+    for test in (_is_layer_of_torch, _is_loss):
         _take(aside, left, [name for name in left if test(file, name, left[name])])
+    handed = _handed(file)
+    _take(aside, left, [name for name in left if left[name] is None and name in handed])
     _take(aside, left, [name for name in left if left[name] is None and _is_function(file, name)])
     _take(aside, left, _small_beside(file, left))
     return aside
@@ -99,12 +105,8 @@ def _computes_a_loss(forward: FunctionNode) -> bool:
     return any(name is not None and _LOSS_FUNCTIONS.search(name) for name in names)
 
 
-def _is_handed(file: ModelFile, name: str, made: ast.expr | None) -> bool:
-    """A class that is given to what makes a model, in `ResNet(Block, [2, 2])` or as the default of a constructor."""
-    return made is None and bool(_handed(file) & {name})
-
-
 def _handed(file: ModelFile) -> set[str]:
+    """Classes that are given to what makes a model, in `ResNet(Block, [2, 2])` or as the default of a constructor."""
     found: set[str] = set()
     for node in ast.walk(file.tree):
         if isinstance(node, ast.Call):

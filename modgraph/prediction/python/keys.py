@@ -46,8 +46,12 @@ _KEYS_OF_A_UNIT = 16
 _LARGEST = 2**1024  # all floats are smaller
 
 
-def key_in(machine: Machine, mapping: DictObject, key: Value) -> Value:
-    """The key under which an equal one already stands; else `key`, or an Unknown where that is not known."""
+def key_in(machine: Machine, mapping: DictObject, key: Value, *, of_constants: bool = False) -> Value:
+    """The key under which an equal one already stands; else `key`, or an Unknown where that is not known.
+
+    Args:
+        of_constants: it is known that all keys are constants; they need not be looked through for that.
+    """
     key = hashing.settled(machine, key)
     if isinstance(key, (Unknown, Choice)) or key in mapping.entries:
         return key
@@ -63,10 +67,10 @@ def key_in(machine: Machine, mapping: DictObject, key: Value) -> Value:
         return key
     candidates: Iterable[Value] = mapping.entries
     if isinstance(key, Constant) and type(key.value) is int:
-        machine.base.work += len(mapping.entries) // _KEYS_OF_A_UNIT
         number = key.value if abs(key.value) < _LARGEST // 2 else 0
         same = [Constant(kind(number)) for kind in (bool, float, complex) if kind(number) == key.value]
         candidates = [each for each in same if each in mapping.entries]
-        if set(map(type, mapping.entries)) != {Constant}:
+        machine.base.work += 0 if of_constants else len(mapping.entries) // _KEYS_OF_A_UNIT
+        if not of_constants and set(map(type, mapping.entries)) != {Constant}:
             candidates += [other for other in mapping.entries if type(other) is not Constant]
     return next((other for other in candidates if machine.equal(other, key)), key)

@@ -193,13 +193,13 @@ def _any_of(machine: Machine, held: DictObject, key: Value, *others: Value) -> V
     return machine.choice((*held.entries.values(), *others), "a key is not known")
 
 
-def _key(machine: Machine, held: DictObject, key: Value) -> Value:
+def _key(machine: Machine, held: DictObject, key: Value, *, of_constants: bool = False) -> Value:
     """The key under which an equal one stands: 1, 1.0 and True are one.
 
     Raises:
         Raised: TypeError, where it has no hash.
     """
-    return keys.key_in(machine, held, key)
+    return keys.key_in(machine, held, key, of_constants=of_constants)
 
 
 @_changing(f"{DICT}.setdefault")
@@ -384,8 +384,10 @@ def from_keys(arguments: Arguments, machine: Machine) -> Value:
     value = rest[1] if len(rest) > 1 else arguments.keywords.get("value", NONE)
     cls = KnownClass(ORDERED if "OrderedDict" in arguments.function else DICT)
     made = DictObject({}, why, cls)
+    of_constants = True
     for key in first:
-        key = _key(machine, made, key)
+        key = _key(machine, made, key, of_constants=of_constants)
+        of_constants = of_constants and isinstance(key, Constant)
         if isinstance(key, (Unknown, Choice)):
             why = why or machine.unknown("a key is not known", key)
             weak_updates.set_entry(machine, made, why, value)
