@@ -162,6 +162,10 @@ _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 """Functions that ask for the name that they are given."""
 
 
+_CALLING = frozenset({"apply_", "map_", "map2_"})
+"""Methods of tensors that call what they are given for each element."""
+
+
 def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
@@ -178,6 +182,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         return machine.fork([lambda one=one: _model(machine, name, one) for one in each], choice.reason)  # type: ignore[misc]
     if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
         machine.expose(arguments.positional[:1], arguments.positional[0])
+    if last_name(name) in _CALLING and name.startswith("torch."):
+        machine.may_be_called(arguments.positional[1:], machine.unknown(f"given to {name}"))
     given = Arguments(
         name.removeprefix("builtins."), *_first_in_place(name, arguments), arguments.where, arguments.open
     )
@@ -294,8 +300,11 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
         allowances.require_cheap(machine, definition)
     before = machine.steps
     bound = binding.bind(machine, function, arguments)
-    if definition.is_async:
-        return machine.unknown("a coroutine is not run")
+    if definition.is_async and not function.awaited:
+        return taken_away.coroutine(machine, function, arguments)
+    if definition.is_async and _is_not_followed(definition):
+        machine.problem(f"what {definition.qualname} does is not followed: it is asynchronous")
+        return _unknown(machine, machine.unknown(f"{definition.qualname} is asynchronous"), arguments)
     if function.manager:
         return contexts.made_by_generator(machine, function, arguments)
     environment = machine.allocate(EnvironmentObject(bound, function.closure))
@@ -312,6 +321,14 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
         machine.depth -= 1
         machine.frames.pop()
         machine.caches.costs[definition] = machine.steps - before
+
+
+def _is_not_followed(definition: FunctionDefinition) -> bool:
+    """What the body of a coroutine does depends on methods that are coroutines too, or it yields."""
+    return definition.is_generator or any(
+        isinstance(each, (nodes.With, nodes.For, nodes.CompFor)) and each.is_async
+        for each in nodes.walk(definition.node)
+    )
 
 
 def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:

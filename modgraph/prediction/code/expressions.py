@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction.code import binding, comprehensions, functions, names
+from modgraph.prediction.code import binding, comprehensions, functions, names, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import EnoughError, Frame
@@ -327,7 +327,7 @@ def _yield(machine: Machine, frame: Frame, node: nodes.Yield) -> Value:
 
 
 def _await(machine: Machine, frame: Frame, node: nodes.Await) -> Value:
-    return evaluate(machine, frame, node.expression)
+    return taken_away.waited_for(machine, evaluate(machine, frame, node.expression))
 
 
 @cache

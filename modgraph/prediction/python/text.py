@@ -370,6 +370,7 @@ def percent(machine: Machine, template: str, value: Value) -> Value:
         return Constant(template % python)
     except (NotPlainError, OtherTextError):
         why = number_unknown(machine, "a part of the string is not known", value)
+        machine.may_be_called([value], why)
         return put_together(machine, [Constant(each) if each else why for each in _literals(template)])
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
