@@ -323,7 +323,7 @@ def _yield(machine: Machine, frame: Frame, node: nodes.Yield) -> Value:
             frame.on_yield(given)
     if len(frame.yields) > MAX_YIELDED:
         raise EnoughError
-    return NONE
+    return NONE if frame.on_yield is not None else machine.unknown("what is sent to this `yield` is not known")
 
 
 def _await(machine: Machine, frame: Frame, node: nodes.Await) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import taken_away
+from modgraph.prediction.code import contexts, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_HANDED_OVER
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
@@ -94,6 +94,8 @@ def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> I
                 pending.extend(item.entries.values())
             elif isinstance(item, IteratorObject) and item.source is not None:
                 yield taken_away.Called(value, (), None)
+            elif isinstance(item, InstanceObject) and contexts.is_generated(item):
+                pending.append(item.attributes["call"])
             if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject)):
                 yield from _methods(machine, value, item.cls, methods)
         elif _is_changing(value):
