@@ -85,3 +85,45 @@ def test_it_may_have_happened(claims_that_fail: Callable[..., list[Any]], call: 
     function, made = EFFECTS[effect]
     body = f"log = []\nbody = nn.Module()\nf = {function}\n{CALLS[call]}\nself.layers = {made}"
     assert claims_that_fail(body, HEADER) == []
+
+
+SPECIAL = """
+import bisect, collections, heapq, math
+LOG = []
+class Key:
+    def __init__(self, n): self.n = n
+    def hit(self, result):
+        LOG.append(1)
+        return result
+    def __hash__(self): return self.hit(self.n)
+    def __eq__(self, other): return self.hit(self is other)
+    def __lt__(self, other): return self.hit(self.n < other.n)
+    def __gt__(self, other): return self.hit(self.n > other.n)
+    def __str__(self): return self.hit("s")
+    def __repr__(self): return self.hit("r")
+    def __format__(self, spec): return self.hit("f")
+    def __index__(self): return self.hit(self.n)
+    def __float__(self): return self.hit(float(self.n))
+    def __bool__(self): return self.hit(True)
+    def __len__(self): return self.hit(self.n)
+    def __iter__(self): return self.hit(iter([1, 2]))
+class Ending:
+    def __del__(self): LOG.append(1)
+"""
+
+ASKING = """
+{k: 1} | {k, 3} | d = {k: 1}; d[k] = 2; d[k]; k in d | s = set(); s.add(k); s.discard(k) | dict([(k, 1)]) | hash((k, 1))
+dict.fromkeys([k]) | frozenset([k, k]) | collections.Counter([k, k]) | {x: 1 for x in [k, k]} | {k} | {Key(3)}
+"{}".format(k) | "%s" % k | "%r %s" % (k, 3) | str([k]) | f"{k} {k!r} {[k]}" | ", ".join(map(str, [k])) | "{:>3}".format(k)
+[1, 2, 3][k] | range(k) | [0] * k | float(k) | math.sqrt(k) | hex(k) | math.fsum([k, k]) | list(k) | tuple(k)
+sorted([Key(3), Key(1), Key(2)]) | sorted([Key(i) for i in (5, 3, 8, 1, 9, 2)]) | [Key(3), Key(1)].sort() | sorted([3, 1], key=Key)
+min(Key(3), Key(1), Key(2)) | max([Key(3), Key(1)]) | bisect.insort([Key(1), Key(3)], Key(2)) | heapq.heapify([Key(3), Key(1)])
+any([0, k, k]) | all([k, 0, k]) | [k, Key(3)].count(k) | [Key(3), k, k].index(k) | [Key(3), k].remove(k) | k in [Key(1), k, k]
+t = Ending(); del t | Ending() | t = Ending(); t = None
+"""
+
+
+@pytest.mark.parametrize("statement", [each.strip() for each in ASKING.replace("\n", "|").split("|") if each.strip()])
+def test_special_methods_may_have_run(claims_that_fail: Callable[..., list[Any]], statement: str) -> None:
+    body = f"k = Key(2)\n{statement}\nself.layers = nn.ModuleList(nn.ReLU() for _ in LOG)"
+    assert claims_that_fail(body, SPECIAL) == []

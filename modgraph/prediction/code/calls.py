@@ -420,6 +420,7 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
     def make() -> Value:
         address = allocate_instance(machine, cls, arguments)
         initialise(machine, address, cls, arguments)
+        _may_end(machine, address, cls)
         why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
         if why is not None:
             reason = telling(
@@ -495,6 +496,12 @@ def _has_forward(machine: Machine, cls: Value) -> bool:
 def initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
     """Runs `__init__` on a new instance, and keeps the constructor's arguments with a module."""
     several.does(machine, (cls,), lambda: _initialise(machine, address, cls, arguments), "__init__")
+
+
+def _may_end(machine: Machine, address: Address, cls: Value) -> None:
+    """When an object ends is not followed: its `__del__` may run from here on."""
+    if isinstance(cls, ClassValue) and machine.class_attribute(cls, "__del__") is not None:
+        machine.may_be_called([address], machine.unknown("when an object ends is not known"), ("__del__",))
 
 
 def _initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import contexts, taken_away
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.limits import MAX_HANDED_OVER
+from modgraph.prediction.domain.limits import MAX_HANDED_OVER, MAX_HANDED_OVER_DEPTH
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.domain.values import (
     Address,
@@ -45,29 +45,29 @@ _SPECIAL = (
 def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
     """Forgets whatever can be changed through `values`, and what functions among them change when they are called."""
     given = list(values)
-    _call(machine, given, why, ("__call__",))
+    _call(machine, given, why, _SPECIAL)
     havoc.expose(machine, given, why)
 
 
-def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
+def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = _SPECIAL) -> None:
     """Functions among these, and special methods of objects there, may have run any number of times; what is given is
     as it was else."""
-    _call(machine, [each for each in values if not isinstance(each, Constant)], why, _SPECIAL)
+    _call(machine, [each for each in values if not isinstance(each, Constant)], why, methods)
 
 
 def _call(machine: Machine, given: list[Value], why: Unknown, methods: tuple[str, ...]) -> None:
-    if not given or not machine.frames or machine.handing_over:
+    if not given or not machine.frames or machine.handing_over >= MAX_HANDED_OVER_DEPTH:
         return
     called = list(_called(machine, given, methods))
     if not called:
         return
     some = points_to.either_of(why, given)
-    machine.handing_over = True
+    machine.handing_over += 1
     try:
         for each in called[:MAX_HANDED_OVER]:
             taken_away.run_or_expose(machine, each.with_others(some), given, why)
     finally:
-        machine.handing_over = False
+        machine.handing_over -= 1
     if len(called) > MAX_HANDED_OVER:
         machine.problem(Reached(f"more than {MAX_HANDED_OVER} functions may be called: {why.reason}"))
 
@@ -92,13 +92,13 @@ def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> I
                 pending.extend(item.items)
             elif isinstance(item, DictObject):
                 pending.extend(item.entries.values())
-            elif isinstance(item, IteratorObject) and item.source is not None:
+            elif isinstance(item, IteratorObject) and item.source is not None and "__next__" in methods:
                 yield taken_away.Called(value, (), None)
             elif isinstance(item, InstanceObject) and contexts.is_generated(item):
                 pending.append(item.attributes["call"])
             if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject)):
                 yield from _methods(machine, value, item.cls, methods)
-        elif _is_changing(value):
+        elif "__call__" in methods and _is_changing(value):
             yield taken_away.Called(value, (), None)
 
 

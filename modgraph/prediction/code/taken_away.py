@@ -44,6 +44,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import havoc
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.source import containers, nodes
@@ -458,7 +459,7 @@ def waited_for(machine: Machine, value: Value) -> Value:
 
 def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Unknown) -> None:
     if _is_known_alone(called.function) or not machine.frames:
-        machine.expose([called.function, *values], why)
+        havoc.expose(machine, [called.function, *values], why)
         return
     limit, before, depth, frames = machine.limit, machine.state, machine.depth, len(machine.frames)
     machine.limit = min(limit, machine.steps + MAX_CALLED_BACK_STEPS)
@@ -473,7 +474,7 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
             raise
         del machine.frames[frames:]
         machine.state, machine.depth = before, depth
-        machine.expose([called.function, *values], why)
+        havoc.expose(machine, [called.function, *values], why)
         machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
     finally:
         machine.frames[frames - 1].loops.pop()

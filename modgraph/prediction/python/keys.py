@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found, optional where it may be one of some."""
+    hashing.asked(machine, key)
     hashing.require(machine, key)
     if type(mapping) is ViewObject and type(key) is Constant:
         return inner_stores.entry(machine, mapping, key)
@@ -49,6 +50,7 @@ _LARGEST = 2**1024  # all floats are smaller
 def key_in(machine: Machine, mapping: DictObject, key: Value) -> Value:
     """The key under which an equal one already stands; else `key`, or an Unknown where that is not known."""
     key = hashing.settled(machine, key)
+    hashing.asked(machine, key)
     if isinstance(key, (Unknown, Choice)) or key in mapping.entries:
         return key
     hashing.require(machine, key)

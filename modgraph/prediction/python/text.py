@@ -85,7 +85,11 @@ def _literal(machine: Machine, value: Value) -> str | None:
     try:
         return _written(to_python(machine, value))
     except (NotPlainError, OtherTextError, TypeError):
+        machine.may_be_called([value], machine.unknown("how often a text is asked for is not known"), _TEXTS)
         return None
+
+
+_TEXTS = ("__str__", "__repr__", "__format__")
 
 
 def _tuple(machine: Machine, value: TupleValue) -> str | None:

@@ -182,9 +182,11 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(given) if items is None else items
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
-    truths = [machine.truth(item) for item in items]
-    if decisive in truths:
-        return Constant(decisive)
+    truths: list[bool | None] = []
+    for item in items:
+        truths.append(machine.truth(item))
+        if truths[-1] is decisive:
+            return Constant(decisive)
     if None in truths:
         return number_unknown(machine, f"{name} of something not known", *items)
     return Constant(not decisive)
