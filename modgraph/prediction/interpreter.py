@@ -13,6 +13,7 @@ from modgraph.prediction.code import (
     calls,
     expressions,
     functions,
+    handed_over,
     names,
     namespaces,
     path_imports,
@@ -32,7 +33,7 @@ from modgraph.prediction.domain.state import Base, State, Trouble
 from modgraph.prediction.domain.values import Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
 from modgraph.prediction.knowledge.tensors import devices
-from modgraph.prediction.paths import given_up, guards, havoc, partial_texts, several
+from modgraph.prediction.paths import given_up, guards, partial_texts, several
 from modgraph.prediction.paths.joining import choice_of, join_results
 from modgraph.prediction.project import import_progress, lookups, mutating_calls, registries, textual_order, waiting
 from modgraph.prediction.python import (
@@ -125,7 +126,8 @@ class Interpreter(Machine):
     copy_deep = copying.copy_deep
     pickled_its_own_way = copying.is_pickled_its_own_way
     place_tensors = devices.settle
-    expose = havoc.expose
+    expose = handed_over.expose
+    may_be_called = handed_over.may_be_called
     may_fail = guards.may_fail
     may_refuse = guards.may_refuse
     note_costly = allowances.note_costly

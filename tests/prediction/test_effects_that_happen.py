@@ -93,3 +93,40 @@ def test_an_exception_asks_for_no_text(agrees: Callable[[str], Graph]) -> None:
             def key(self, name): {}[name]
             def asserted(self, name): assert False, name
         """)
+
+
+REGISTERED = {
+    "a list": ("REG = []", "REG.append", "REG[0]"),
+    "a set": ("REG = set()", "REG.add", "list(REG)[0]"),
+    "a function": ("REG = []\ndef put(value): REG.append(value)", "put", "REG[0]"),
+}
+
+
+@pytest.mark.parametrize("what", ["class Made(nn.ReLU): pass", "def Made(): return nn.ReLU()"])
+@pytest.mark.parametrize(("made", "decorator", "found"), REGISTERED.values(), ids=REGISTERED)
+def test_a_decorator_that_gives_none(
+    agrees: Callable[[str], Graph], made: str, decorator: str, found: str, what: str
+) -> None:
+    agrees(f"""
+{made}
+@{decorator}
+{what}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = {found}()
+        self.b = nn.Linear(1, 1) if Made is None else nn.Tanh()
+""")
+
+
+def test_a_decorator_that_raises_is_told(predict_source: Callable[..., Graph]) -> None:
+    graph = predict_source("""
+        def refuse(function): raise ValueError("no")
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                @refuse
+                def make(): return nn.ReLU()
+                self.a = make()
+        """)
+    assert ["it raises builtins.ValueError: no" in each.message for each in graph.problems] == [True]

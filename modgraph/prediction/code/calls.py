@@ -162,6 +162,10 @@ _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 """Functions that ask for the name that they are given."""
 
 
+_CALLING = frozenset({"apply_", "map_", "map2_"})
+"""Methods of tensors that call what they are given for each element."""
+
+
 def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
@@ -178,6 +182,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         return machine.fork([lambda one=one: _model(machine, name, one) for one in each], choice.reason)  # type: ignore[misc]
     if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
         machine.expose(arguments.positional[:1], arguments.positional[0])
+    if last_name(name) in _CALLING and name.startswith("torch."):
+        machine.may_be_called(arguments.positional[1:], machine.unknown(f"given to {name}"))
     given = Arguments(
         name.removeprefix("builtins."), *_first_in_place(name, arguments), arguments.where, arguments.open
     )
@@ -294,8 +300,11 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
         allowances.require_cheap(machine, definition)
     before = machine.steps
     bound = binding.bind(machine, function, arguments)
-    if definition.is_async:
-        return machine.unknown("a coroutine is not run")
+    if definition.is_async and not function.awaited:
+        return taken_away.coroutine(machine, function, arguments)
+    if definition.is_async and _is_not_followed(definition):
+        machine.problem(f"what {definition.qualname} does is not followed: it is asynchronous")
+        return _unknown(machine, machine.unknown(f"{definition.qualname} is asynchronous"), arguments)
     if function.manager:
         return contexts.made_by_generator(machine, function, arguments)
     environment = machine.allocate(EnvironmentObject(bound, function.closure))
@@ -312,6 +321,14 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
         machine.depth -= 1
         machine.frames.pop()
         machine.caches.costs[definition] = machine.steps - before
+
+
+def _is_not_followed(definition: FunctionDefinition) -> bool:
+    """What the body of a coroutine does depends on methods that are coroutines too, or it yields."""
+    return definition.is_generator or any(
+        isinstance(each, (nodes.With, nodes.For, nodes.CompFor)) and each.is_async
+        for each in nodes.walk(definition.node)
+    )
 
 
 def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:
@@ -403,6 +420,7 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
     def make() -> Value:
         address = allocate_instance(machine, cls, arguments)
         initialise(machine, address, cls, arguments)
+        _may_end(machine, address, cls)
         why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
         if why is not None:
             reason = telling(
@@ -478,6 +496,12 @@ def _has_forward(machine: Machine, cls: Value) -> bool:
 def initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:
     """Runs `__init__` on a new instance, and keeps the constructor's arguments with a module."""
     several.does(machine, (cls,), lambda: _initialise(machine, address, cls, arguments), "__init__")
+
+
+def _may_end(machine: Machine, address: Address, cls: Value) -> None:
+    """When an object ends is not followed: its `__del__` may run from here on."""
+    if isinstance(cls, ClassValue) and machine.class_attribute(cls, "__del__") is not None:
+        machine.may_be_called([address], machine.unknown("when an object ends is not known"), ("__del__",))
 
 
 def _initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:

@@ -9,9 +9,16 @@ from modgraph.prediction.code import names, targets, walruses
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_PLAIN_STEPS
-from modgraph.prediction.domain.objects import MIXED, DictObject, EnvironmentObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import (
+    MIXED,
+    DictObject,
+    EnvironmentObject,
+    InstanceObject,
+    ListObject,
+    SetObject,
+)
 from modgraph.prediction.domain.suspended import Lost, Steps
-from modgraph.prediction.domain.values import NONE, TRUE, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import NONE, TRUE, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.python import hashing, items, node_text, producing, unordered
 from modgraph.source import nodes
 from modgraph.source.reached import Reached
@@ -216,7 +223,7 @@ def _maybe(
 
 def generator_of(machine: Machine, frame: Frame, node: nodes.GeneratorExp) -> Value:
     """Nothing of it runs before the first item is asked for, but what stands after its first `in`."""
-    iterable = machine.evaluate(frame, node.for_in.iter)
+    iterable = _asked_at_once(machine, machine.evaluate(frame, node.for_in.iter))
     inner = _inside(machine, frame, node.for_in)
     bound = walruses.bound_by(node)
 
@@ -238,6 +245,19 @@ def generator_of(machine: Machine, frame: Frame, node: nodes.GeneratorExp) -> Va
         return gathered.found if _apart(machine, frame, node.for_in, elements, gathered, None) else None
 
     return unordered.iterator(machine, found, producing.Suspended(start, changes, forget=forget))
+
+
+def _asked_at_once(machine: Machine, iterable: Value) -> Value:
+    """What stands after the first `in`, asked for its iterator where that may do something or raises.
+
+    Raises:
+        Raised: TypeError, where it is no iterable.
+    """
+    if isinstance(iterable, Constant) and not hasattr(iterable.value, "__iter__"):
+        machine.iterate(iterable)
+    if machine.state.find(iterable, InstanceObject) is not None:
+        return producing.iterator_of(machine, iterable)
+    return iterable
 
 
 def _steps(machine: Machine, inner: Frame, clause: nodes.CompFor, iterable: Value, element: nodes.Expression) -> Steps:

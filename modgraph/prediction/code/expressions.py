@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from modgraph.prediction.code import binding, comprehensions, functions, names
+from modgraph.prediction.code import binding, comprehensions, functions, names, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import EnoughError, Frame
@@ -323,11 +323,11 @@ def _yield(machine: Machine, frame: Frame, node: nodes.Yield) -> Value:
             frame.on_yield(given)
     if len(frame.yields) > MAX_YIELDED:
         raise EnoughError
-    return NONE
+    return NONE if frame.on_yield is not None else machine.unknown("what is sent to this `yield` is not known")
 
 
 def _await(machine: Machine, frame: Frame, node: nodes.Await) -> Value:
-    return evaluate(machine, frame, node.expression)
+    return taken_away.waited_for(machine, evaluate(machine, frame, node.expression))
 
 
 @cache

@@ -21,6 +21,7 @@ from modgraph.prediction.domain.values import (
     FunctionValue,
     GenericAlias,
     KnownClass,
+    KnownFunction,
     PartialValue,
     StaticMethod,
     Unknown,
@@ -145,8 +146,8 @@ def _doubt(machine: Machine, value: Value, why: Unknown) -> None:
 
 
 def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, value: Value) -> Value | None:
-    """What a decorator gives, Unknown where that is not known; None where it leaves what it decorates, or where it
-    raises or takes too long, and then it has changed nothing."""
+    """What a decorator gives, Unknown where that is not known, or where it raises; None where it leaves what it
+    decorates, or takes too long. What raises or takes too long has changed nothing."""
     before, limit = machine.state, machine.limit
     machine.state = before.fork()
     function: Value | None = None
@@ -162,12 +163,12 @@ def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, valu
             return None
         found = machine.invoke(function, Arguments("", (value,), {}, frame.location()))
         return None if found == Constant(None) and not _has_source(function) else found
-    except Raised:
+    except Raised as raised:
         if any(isinstance(guard, Guard) and guard.expects for guard in machine.guards):
             raise
         _give_up(machine, frame)
         machine.state = before
-        return None
+        return Unknown(f"it raises {raised}", frame.location())
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
@@ -181,8 +182,14 @@ def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, valu
 
 
 def _has_source(function: Value) -> bool:
-    """It is written in Python here: what it gives is what it gives, also None."""
-    return isinstance(function, FunctionValue) or (isinstance(function, BoundMethod) and _has_source(function.function))
+    """It is written in Python here, or a method of a container: what it gives is what it gives, also None."""
+    if isinstance(function, BoundMethod):
+        known = function.function
+        return _has_source(known) or (isinstance(known, KnownFunction) and known.name.startswith(_OF_CONTAINERS))
+    return isinstance(function, FunctionValue)
+
+
+_OF_CONTAINERS = tuple(f"{name}." for name in ("builtins.list", "builtins.set", "builtins.dict", "collections.deque"))
 
 
 def _give_up(machine: Machine, frame: Frame) -> None:

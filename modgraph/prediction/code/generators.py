@@ -85,11 +85,37 @@ def _given(machine: Machine, frame: Frame, node: nodes.Yield) -> _Given:
         yield Lost(machine.unknown("it is not known whether the generator comes to this `yield`"))
     if node.value is None or not node.is_from:
         yield machine.evaluate(frame, node.value) if node.value is not None else NONE
-        return NONE
-    why = yield from producing.walk(machine, machine.evaluate(frame, node.value), by_demand=True)
-    if why is not None:
-        yield Lost(why)
+        return _arrived(machine, frame)
+    inner = machine.evaluate(frame, node.value)
+    walking = producing.walk(machine, inner, by_demand=True)
+    while True:
+        try:
+            item = next(walking)
+        except StopIteration as stop:
+            if stop.value is not None:
+                yield Lost(stop.value)
+            break
+        yield item
+        if frame.sent != NONE or frame.thrown is not None:
+            why = machine.unknown("what is sent to an inner generator is not followed")
+            machine.expose([inner, frame.sent], why)
+            frame.sent, frame.thrown = NONE, None
+            yield Lost(why)
+            break
     return machine.unknown("what an inner generator returns is not known")
+
+
+def _arrived(machine: Machine, frame: Frame) -> Value:
+    """What was sent to the `yield` that the code goes on at.
+
+    Raises:
+        Raised: what was thrown there.
+    """
+    sent, thrown = frame.sent, frame.thrown
+    frame.sent, frame.thrown = NONE, None
+    if thrown is not None:
+        raise raising.raised_from(machine, thrown)
+    return sent
 
 
 def _expression(machine: Machine, frame: Frame, node: nodes.Expr) -> Stepping:

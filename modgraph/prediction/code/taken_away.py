@@ -20,6 +20,7 @@ from modgraph.prediction.domain.objects import (
     DictObject,
     HeapObject,
     InstanceObject,
+    IteratorObject,
     ListObject,
     ModuleObject,
     SetObject,
@@ -27,6 +28,7 @@ from modgraph.prediction.domain.objects import (
 )
 from modgraph.prediction.domain.values import (
     MODULE,
+    TRUE,
     Address,
     BoundMethod,
     Choice,
@@ -42,6 +44,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import havoc
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.source import containers, nodes
@@ -64,17 +67,22 @@ _NOT_CALLING_OBJECTS = frozenset({"json", "pickle"})
 """Libraries that write objects out and call none of them."""
 _MOST_WRITTEN_OUT = 8
 """Objects for each of which a `default=` is run; of more it is not told apart which it is given."""
+_COROUTINE = "<coroutine>"
+"""Attribute of such a list: it stands for a coroutine, whose body runs when it is waited for."""
 _LATER = "<called later>"
 """Attribute of the list of what was given: what may be called, and with what."""
 
 
 @dataclass(frozen=True)
-class _Called:
+class Called:
     """Something that may be called: with these arguments, and where `open` is set with others."""
 
     function: Value
     positional: tuple[Value, ...]
     open: Unknown | None
+
+    def with_others(self, others: Unknown) -> Called:
+        return Called(self.function, self.positional, others)
 
     def as_value(self) -> Value:
         further = () if self.open is None else (self.open,)
@@ -99,7 +107,7 @@ def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
     elif not called:
         return function
     for each in called:
-        _run_or_expose(machine, each, values, why)
+        run_or_expose(machine, each, values, why)
     if function.outside:
         machine.may_fail()
     if function.library in _AT_ONCE:
@@ -124,7 +132,7 @@ def _top(function: Unknown) -> str:
     return function.library.partition(".")[0]
 
 
-def _called(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+def _called(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[Called] | None:
     """What may be called of the arguments, and changes something then; None where they are too many to tell."""
     values = [*arguments.positional, *arguments.keywords.values()]
     if _top(function) == "threading":
@@ -140,7 +148,7 @@ def _called(machine: Machine, function: Unknown, arguments: Arguments, why: Unkn
     return None if finder.is_left else found
 
 
-def _of_thread(machine: Machine, arguments: Arguments) -> _Called | None:
+def _of_thread(machine: Machine, arguments: Arguments) -> Called | None:
     """The call that a `Thread` or a `Timer` makes, where it is written out."""
     keywords = arguments.keywords
     function = keywords.get("target") or keywords.get("function")
@@ -150,10 +158,10 @@ def _of_thread(machine: Machine, arguments: Arguments) -> _Called | None:
         return None
     items = keywords.get("args", TupleValue(()))
     found = machine.iterate(items) if isinstance(items, TupleValue) else None
-    return _Called(function, tuple(found), None) if isinstance(found, list) else None
+    return Called(function, tuple(found), None) if isinstance(found, list) else None
 
 
-def _of_default(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[_Called] | None:
+def _of_default(machine: Machine, function: Unknown, arguments: Arguments, why: Unknown) -> list[Called] | None:
     """The calls that `json.dumps(obj, default=function)`, or `cls=` of a class with that method, makes: with objects
     that it cannot write. None where these are not told apart."""
     default = arguments.keywords.get("default") or _of_encoder(machine, arguments.keywords.get("cls"))
@@ -176,7 +184,7 @@ def _of_default(machine: Machine, function: Unknown, arguments: Arguments, why: 
     if found is None:
         return None
     # What it is given further are results of its own, or what is not known already.
-    return [_Called(default, (*before, each), None) for each in (*found, why)] if found else []
+    return [Called(default, (*before, each), None) for each in (*found, why)] if found else []
 
 
 def _of_encoder(machine: Machine, cls: Value | None) -> Value | None:
@@ -232,7 +240,7 @@ class _Finder:
         self.is_left = False
         """There are more values than are looked at."""
 
-    def among(self, values: Sequence[Value]) -> Iterator[_Called]:
+    def among(self, values: Sequence[Value]) -> Iterator[Called]:
         pending, seen = list(values), set[Address]()
         for each in values:
             if isinstance(each, Address) and self.library in _NOT_CALLING_OBJECTS:
@@ -257,11 +265,12 @@ class _Finder:
                 if isinstance(value, PartialValue):
                     pending.extend((*value.positional, *(item for _, item in value.keywords)))
                 if _changes(self.machine, value):
-                    yield _Called(value, (), self.some)
+                    yield Called(value, (), self.some)
             elif value not in seen:
                 seen.add(value)
-                pending.extend(self._held(value))
                 item = self.machine.state.read(value)
+                yield from coroutines(item)
+                pending.extend(self._held(value))
                 yield from self._of_object(value, (*_call_names(item, self.library), *_WHEN_WRITTEN_OUT))
 
     def _held(self, value: Address) -> list[Value]:
@@ -274,24 +283,24 @@ class _Finder:
             return [*item.entries.values(), *([item.open] if item.open is not None else [])]
         return []
 
-    def _of_object(self, value: Address, names: tuple[str, ...]) -> Iterator[_Called]:
+    def _of_object(self, value: Address, names: tuple[str, ...]) -> Iterator[Called]:
         item = self.machine.state.read(value)
         if not isinstance(item, (InstanceObject, ModuleObject)) or not isinstance(item.cls, ClassValue):
             return
         for name in names:
             found = self.machine.class_attribute(item.cls, name)
-            if isinstance(found, FunctionValue) and _has_changing_source(found):
-                yield _Called(found, (value,), self.some)
+            if isinstance(found, FunctionValue) and has_changing_source(found):
+                yield Called(found, (value,), self.some)
 
-    def _of_class(self, cls: ClassValue) -> Iterator[_Called]:
+    def _of_class(self, cls: ClassValue) -> Iterator[Called]:
         machine = self.machine
         if any(isinstance(base, Unknown) and registry.may_call(base) for base in machine.mro(cls)):
             for method in _own_functions(machine, cls):
-                yield _Called(method, (self.some,), self.some)
+                yield Called(method, (self.some,), self.some)
         makers = [machine.class_attribute(cls, name) for name in ("__init__", "__new__")]
         makers = [each.function if isinstance(each, StaticMethod) else each for each in makers]
-        if any(isinstance(each, FunctionValue) and _has_changing_source(each) for each in makers):
-            yield _Called(cls, (), self.some)
+        if any(isinstance(each, FunctionValue) and has_changing_source(each) for each in makers):
+            yield Called(cls, (), self.some)
 
 
 def _call_names(item: HeapObject, library: str) -> tuple[str, ...]:
@@ -300,7 +309,8 @@ def _call_names(item: HeapObject, library: str) -> tuple[str, ...]:
     return ("__call__", "forward") if isinstance(item, ModuleObject) else ("__call__",)
 
 
-def _has_changing_source(function: FunctionValue) -> bool:
+def has_changing_source(function: FunctionValue) -> bool:
+    """It is none of torch's, and may change something when it is called."""
     return not function.definition.module.startswith("torch.") and _may_change(function.definition.node)
 
 
@@ -380,14 +390,14 @@ def _run_later(machine: Machine, address: Address, item: ListObject, why: Unknow
             function, positional, *others = each.items
             assert isinstance(positional, TupleValue)
             further = next((other for other in others if isinstance(other, Unknown)), None)
-            _run_or_expose(machine, _Called(function, positional.items, further), list(item.items), why)
+            run_or_expose(machine, Called(function, positional.items, further), list(item.items), why)
 
 
 def _run_own(machine: Machine, address: Address, item: InstanceObject, cls: ClassValue, why: Unknown) -> None:
     known_why = points_to.nowhere(why)
     plain = Unknown(known_why.reason, known_why.where)
     for method in _own_functions(machine, cls):
-        _run_or_expose(machine, _Called(method, (address,), plain), [address], plain)
+        run_or_expose(machine, Called(method, (address,), plain), [address], plain)
     kept = item.open.may_be if item.open is not None else frozenset()
     for index in sorted(kept):
         held = machine.state.read(Address(index)) if is_there(machine, index) else None
@@ -405,16 +415,51 @@ def _own_functions(machine: Machine, cls: ClassValue) -> Iterator[FunctionValue]
                 found = machine.class_attribute(base, name)
                 if name in ("__init__", "__new__") or not isinstance(found, FunctionValue):
                     continue
-                if _has_changing_source(found):
+                if has_changing_source(found):
                     yield found
+
+
+# ---- coroutines ------------------------------------------------------------------------------------------------------
+
+
+def coroutine(machine: Machine, function: FunctionValue, arguments: Arguments) -> Unknown:
+    """What the call of an `async def` gives: nothing of its body has run."""
+    keywords = tuple(arguments.keywords.items())
+    body = PartialValue(replace(function, awaited=True), arguments.positional, keywords)
+    later = TupleValue((Called(body, (), arguments.open).as_value(),))
+    held = [function, *arguments.positional, *arguments.keywords.values()]
+    kept = machine.allocate(ListObject(held, attributes={_LATER: later, _COROUTINE: TRUE}))
+    return replace(machine.unknown("a coroutine is not run"), may_be=frozenset({kept.index}))
+
+
+def coroutines(item: HeapObject) -> Iterator[Called]:
+    """The body of a coroutine that an object stands for."""
+    if isinstance(item, ListObject) and _COROUTINE in item.attributes:
+        later = item.attributes[_LATER]
+        if isinstance(later, TupleValue):
+            for each in later.items:
+                assert isinstance(each, TupleValue)
+                function, _, *others = each.items
+                yield Called(function, (), next((other for other in others if isinstance(other, Unknown)), None))
+
+
+def waited_for(machine: Machine, value: Value) -> Value:
+    """`await value`: the body of a coroutine runs."""
+    if not isinstance(value, Unknown) or len(value.may_be) != 1:
+        return value
+    index = next(iter(value.may_be))
+    found = list(coroutines(machine.state.read(Address(index)))) if is_there(machine, index) else []
+    if len(found) != 1:
+        return value
+    return machine.invoke(found[0].function, Arguments("", (), {}, machine.where, found[0].open))
 
 
 # ---- running it ------------------------------------------------------------------------------------------------------
 
 
-def _run_or_expose(machine: Machine, called: _Called, values: list[Value], why: Unknown) -> None:
+def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Unknown) -> None:
     if _is_known_alone(called.function) or not machine.frames:
-        machine.expose([called.function, *values], why)
+        havoc.expose(machine, [called.function, *values], why)
         return
     limit, before, depth, frames = machine.limit, machine.state, machine.depth, len(machine.frames)
     machine.limit = min(limit, machine.steps + MAX_CALLED_BACK_STEPS)
@@ -429,7 +474,7 @@ def _run_or_expose(machine: Machine, called: _Called, values: list[Value], why: 
             raise
         del machine.frames[frames:]
         machine.state, machine.depth = before, depth
-        machine.expose([called.function, *values], why)
+        havoc.expose(machine, [called.function, *values], why)
         machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
     finally:
         machine.frames[frames - 1].loops.pop()
@@ -443,7 +488,7 @@ def _is_known_alone(function: Value) -> bool:
     return isinstance(function, KnownFunction)
 
 
-def _run_often(machine: Machine, called: _Called, why: Unknown) -> None:
+def _run_often(machine: Machine, called: Called, why: Unknown) -> None:
     """Any number of calls, none among them: each ends where it raises, which ends a thread alone."""
     arguments = Arguments("", called.positional, {}, machine.where, called.open)
     since = machine.base.next_index
@@ -453,7 +498,8 @@ def _run_often(machine: Machine, called: _Called, why: Unknown) -> None:
         machine.guards.append(guard)
         frames = len(machine.frames)
         try:
-            machine.invoke(called.function, arguments)
+            is_iterator = _is_iterator(machine, called.function)
+            _take_all(machine, called.function if is_iterator else machine.invoke(called.function, arguments))
         except Raised:
             del machine.frames[frames:]
         finally:
@@ -463,3 +509,15 @@ def _run_often(machine: Machine, called: _Called, why: Unknown) -> None:
         return "normal"
 
     control.unknown_turns(machine, machine.frames[-1], turn, why.reason, since)
+
+
+def _take_all(machine: Machine, result: Value) -> None:
+    """A generator or a coroutine that was made does what it does when it is asked for."""
+    if _is_iterator(machine, result):
+        machine.iterate(result)
+    else:
+        waited_for(machine, result)
+
+
+def _is_iterator(machine: Machine, value: Value) -> bool:
+    return machine.state.find(value, IteratorObject) is not None

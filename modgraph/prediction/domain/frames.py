@@ -60,6 +60,10 @@ class Frame:
     yields: list[Value] | None = None
     """What a generator has yielded."""
     yields_unknown: bool = False
+    sent: Value = NONE
+    """What the `yield` is worth at which a generator goes on."""
+    thrown: Value | None = None
+    """The exception that is raised there."""
     on_yield: Callable[[Value], None] | None = None
     """Called with what is yielded: the block of the `with` around a generator."""
     handling: Raised | None = None

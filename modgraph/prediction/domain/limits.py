@@ -60,6 +60,12 @@ MAX_REPLAYED_STEPS = 300_000
 MAX_CALLED_BACK_STEPS = 5_000
 """Those of a function that is given to a library which may call it; with more, all that it is given may change."""
 
+MAX_HANDED_OVER = 16
+"""Functions given at once to code that is not known of which each is run."""
+
+MAX_HANDED_OVER_DEPTH = 3
+"""How deep inside each other such functions are run."""
+
 MAX_GIVEN_VALUES = 2_000
 """Values given to such a library, and held by those, among which it is looked for what it may call."""
 

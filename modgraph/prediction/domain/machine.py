@@ -53,6 +53,8 @@ class Machine(Budget):
         """Copies by their originals, for each memo that `deepcopy` was given."""
         self.making: list[ClassValue] = []
         """Classes whose metaclasses are running."""
+        self.handing_over = 0
+        """How deep inside each other functions run that were given to code which is not known."""
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
         self.taken: Value | None = None
@@ -377,6 +379,10 @@ class Machine(Budget):
     @abstractmethod
     def expose(self, values: Iterable[Value], why: Unknown) -> None:
         """Something not known was given these: whatever mutable is reachable from them is open from here on."""
+
+    @abstractmethod
+    def may_be_called(self, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = ...) -> None:
+        """Functions among these, and these special methods of objects there, may have run any number of times."""
 
     @abstractmethod
     def raises(self, name: str, message: str, given: tuple[Value, ...] | None = None) -> Raised:

@@ -303,6 +303,8 @@ class FunctionValue(Value):
     within: TupleValue | None = None
     """Such context managers that stand above its `def` as decorators: each call is made within them, the last the
     innermost."""
+    awaited: bool = False
+    """The body of an `async def`, as it runs when the coroutine is waited for."""
     turn: int = 0
     """How many the same `def` or lambda has made before, in a loop."""
 

@@ -65,7 +65,7 @@ def of_function(machine: Machine, value: FunctionValue, name: str) -> Value | No
         return _defaults(machine, value, name)
     if name.startswith("co_"):
         return _of_code(machine, definition, name)
-    if hasattr(of_function, name):
+    if name != "__call__" and hasattr(of_function, name):
         return machine.unknown(f"{name} of a function is not modelled")
     return None
 

@@ -400,6 +400,9 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
     found: list[Value] | None = None
     open_ = False
     target = machine.state.read(container) if isinstance(container, Address) else None
+    if isinstance(target, (DictObject, SetObject)) and isinstance(container, Address):
+        hashing.asked(machine, item)
+        target = machine.state.read(container)
     if isinstance(target, (ListObject, DictObject, SetObject)) and isinstance(target.cls, ClassValue):
         method = machine.class_attribute(target.cls, "__contains__")
         if method is not None and _is_source(method):
@@ -433,11 +436,19 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
         found, open_ = list(target.items), target.open is not None
         if _only_by_value(machine, item, target.items):
             return item in target.items or (None if open_ else False)
-    if found is not None:
-        count(machine, len(found))
-        answers = [_same(machine, each, item) for each in found]
-        return True if True in answers else (None if None in answers or open_ else False)
-    return _by_method(machine, container, item)
+    return _by_method(machine, container, item) if found is None else _is_among(machine, found, open_, item)
+
+
+def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) -> bool | None:
+    """One of these is equal to the item; those after it are not asked."""
+    count(machine, len(found))
+    is_sure = not is_open
+    for each in found:
+        answer = _same(machine, each, item)
+        if answer:
+            return True
+        is_sure = is_sure and answer is not None
+    return False if is_sure else None
 
 
 def _only_by_value(machine: Machine, item: Value, keys: Collection[Value]) -> bool:

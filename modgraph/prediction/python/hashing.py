@@ -52,6 +52,7 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
     why: Unknown | None = None
     for given in values:
         value = settled(machine, given)
+        asked(machine, value)
         if value in kept:
             if maybe_another(_held(kept, value), value):
                 return {}, machine.unknown("whether two elements of a set are equal is not known")
@@ -97,6 +98,19 @@ def _unsure_part(key: TupleValue) -> Value | None:
         if isinstance(each, TupleValue) and (part := _unsure_part(each)) is not None:
             return part
     return None
+
+
+def asked(machine: Machine, value: Value) -> None:
+    """The hash of the value is asked for, and whether others with that hash are equal; how often is not followed."""
+    if isinstance(value, TupleValue):
+        for each in value.items:
+            if isinstance(each, (Address, TupleValue)):
+                asked(machine, each)
+    elif isinstance(value, Address) and machine.state.find(value, InstanceObject) is not None:
+        machine.may_be_called([value], machine.unknown("how often a hash is asked for is not known"), _ASKED)
+
+
+_ASKED = ("__hash__", "__eq__")
 
 
 def require(machine: Machine, value: Value) -> None:

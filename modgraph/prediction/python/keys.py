@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | None:
     """The entry of a key that is equal to `key`; None where none is found, optional where it may be one of some."""
+    hashing.asked(machine, key)
     hashing.require(machine, key)
     if type(mapping) is ViewObject and type(key) is Constant:
         return inner_stores.entry(machine, mapping, key)
@@ -53,6 +54,7 @@ def key_in(machine: Machine, mapping: DictObject, key: Value, *, of_constants: b
         of_constants: it is known that all keys are constants; they need not be looked through for that.
     """
     key = hashing.settled(machine, key)
+    hashing.asked(machine, key)
     if isinstance(key, (Unknown, Choice)) or key in mapping.entries:
         return key
     hashing.require(machine, key)

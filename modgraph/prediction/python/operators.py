@@ -28,6 +28,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import enumerations, hashing, rich_comparison, text, unordered
+from modgraph.prediction.python.items import index_of
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
 
@@ -284,6 +285,8 @@ def _repeat(machine: Machine, sequence: Value, count: Value) -> Value | None:
         return None
     if isinstance(count, EnumMember):
         count = _plain_member(machine, count)
+    if isinstance(count, Address) and (number := index_of(machine, count)) is not None:
+        count = Constant(number)
     if isinstance(count, Unknown):
         why = points_to.read(machine, count, items)
         return why if source is None else machine.allocate(ListObject([], why))

@@ -286,6 +286,7 @@ def folded(function: Callable[..., Any], name: str) -> Model:
             if failure is not None and (name not in TEXT_ONLY or any(map(_is_text, arguments.positional))):
                 machine.may_refuse(failure)
             found = number_unknown(machine, f"{name} of something not known", *arguments.positional)
+            machine.may_be_called([*arguments.positional, *arguments.keywords.values()], found)
             return replace(found, library="") if name.startswith(_SINGLE) else found
         given = [found[0] for found in values if found is not None]
         named = {key: found[0] for key, found in keywords.items() if found is not None}

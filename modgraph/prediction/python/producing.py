@@ -48,6 +48,8 @@ class _Running:
     steps: Steps
     frame: Frame | None
     given: int = 0
+    sent: bool = False
+    """Something was sent to it: a `yield` is not always worth None."""
     busy: bool = False
 
 
@@ -72,9 +74,9 @@ class Suspended(Source):
         if running.busy:
             raise machine.raises("ValueError", "generator already executing")
         if running.given != item.taken:
-            return self._given_up(machine, "an iterator that another path has taken from is not followed")
+            return self._given_up(machine, running, "an iterator that another path has taken from is not followed")
         if machine.depth >= MAX_CALL_DEPTH:
-            return self._given_up(machine, Reached(TOO_DEEP))
+            return self._given_up(machine, running, Reached(TOO_DEEP))
         item.taken += 1
         running.given += 1
         found = _resumed(machine, running, lambda: next(running.steps))
@@ -83,9 +85,11 @@ class Suspended(Source):
     def references(self) -> tuple[Value, ...]:
         return self.changes
 
-    def _given_up(self, machine: Machine, reason: str) -> Ended:
+    def _given_up(self, machine: Machine, running: _Running, reason: str) -> Ended:
         why = machine.unknown(reason)
         reached = list(self.changes)
+        if running.frame is not None and running.frame.function is not None:
+            reached.append(running.frame.function)
         for value in self.changes:
             environment = machine.state.find(value, EnvironmentObject)
             while environment is not None:
@@ -126,6 +130,8 @@ def _rest(machine: Machine, running: _Running, why: Unknown) -> Ended:
     machine.undecided += 1
     try:
         for _ in range(MAX_YIELDED):
+            if running.frame is not None and running.sent:
+                running.frame.sent = points_to.nowhere(why)
             found = _resumed(machine, running, lambda: next(running.steps))
             if isinstance(found, Ended):
                 break
@@ -221,6 +227,36 @@ def take(machine: Machine, address: Address) -> Value | None:
         _finish(machine, address, found.why)
         return None
     return found
+
+
+def can_go_on(machine: Machine, address: Address) -> bool:
+    """It is a generator whose code is suspended, or has not begun."""
+    item = machine.state.change(address, IteratorObject)
+    return item.position == len(item.items) and isinstance(item.source, Suspended)
+
+
+def has_begun(machine: Machine, address: Address) -> bool:
+    return machine.state.change(address, IteratorObject).running is not None
+
+
+def go_on(machine: Machine, address: Address, sent: Value = NONE, thrown: Value | None = None) -> Value | None:
+    """generator.send(...) and generator.throw(...) of one that can: the next item; None where there is none.
+
+    Raises:
+        Raised: the code that makes it raises; TypeError, where something is sent before the first item.
+    """
+    running = machine.state.change(address, IteratorObject).running
+    if running is None:
+        raise machine.raises("TypeError", "can't send non-None value to a just-started generator")
+    frame: Frame | None = running.frame
+    if frame is None:
+        return take(machine, address)
+    frame.sent, frame.thrown = sent, thrown
+    running.sent = running.sent or sent != NONE
+    try:
+        return take(machine, address)
+    finally:
+        frame.sent, frame.thrown = NONE, None
 
 
 def close(machine: Machine, iterator: Address) -> None:

@@ -85,7 +85,11 @@ def _literal(machine: Machine, value: Value) -> str | None:
     try:
         return _written(to_python(machine, value))
     except (NotPlainError, OtherTextError, TypeError):
+        machine.may_be_called([value], machine.unknown("how often a text is asked for is not known"), _TEXTS)
         return None
+
+
+_TEXTS = ("__str__", "__repr__", "__format__")
 
 
 def _tuple(machine: Machine, value: TupleValue) -> str | None:
@@ -370,6 +374,7 @@ def percent(machine: Machine, template: str, value: Value) -> Value:
         return Constant(template % python)
     except (NotPlainError, OtherTextError):
         why = number_unknown(machine, "a part of the string is not known", value)
+        machine.may_be_called([value], why)
         return put_together(machine, [Constant(each) if each else why for each in _literals(template)])
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None

@@ -13,7 +13,7 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import constant, known_class, models
 from modgraph.prediction.domain.values import (
     NONE,
@@ -403,8 +403,18 @@ def new_list(arguments: Arguments, machine: Machine) -> Value:
     found = unordered.elements(machine, arguments.positional[0])
     if found is not None:
         return unordered.listed(machine, found)
+    _asked_for_length(machine, arguments.positional[0])
     first, why = prefix_of(machine, arguments.positional[0])
     return machine.allocate(ListObject(first, why))
+
+
+def _asked_for_length(machine: Machine, value: Value) -> None:
+    """How many items there may be is asked for, which some implementations of Python leave out."""
+    if machine.state.find(value, InstanceObject) is not None:
+        machine.may_be_called([value], machine.unknown("how often a length is asked for is not known"), _LENGTHS)
+
+
+_LENGTHS = ("__len__", "__length_hint__")
 
 
 @models("builtins.tuple", "builtins.tuple.__new__")
@@ -412,6 +422,7 @@ def new_tuple(arguments: Arguments, machine: Machine) -> Value:
     values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
     if not values:
         return TupleValue(())
+    _asked_for_length(machine, values[0])
     items = machine.iterate(values[0])
     return items if isinstance(items, Unknown) else TupleValue(tuple(items))
 

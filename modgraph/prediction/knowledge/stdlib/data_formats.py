@@ -107,7 +107,9 @@ def _from_file(machine: Machine, arguments: Arguments, what: str) -> Value:
 def json_text(arguments: Arguments, machine: Machine) -> Value:
     """Of text that is known; `object_hook` is called as json does, innermost objects first."""
     if set(arguments.keywords) - {"s", "object_hook"}:
-        return machine.unknown("json.loads with these options is not modelled")
+        why = machine.unknown("json.loads with these options is not modelled")
+        machine.expose(arguments.keywords.values(), why)
+        return why
     try:
         hook = arguments.keywords.get("object_hook", NONE)
         return _read(machine, arguments.get(0, "s", NONE), "JSON", json.loads, hook)

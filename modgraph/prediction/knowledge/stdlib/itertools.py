@@ -161,24 +161,6 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     return _iterator(machine, _tuples(machine, listed))
 
 
-@models("itertools.groupby")
-def group_by(arguments: Arguments, machine: Machine) -> Value:
-    """Neighbours with equal keys; each group is there at once."""
-    items, key = machine.iterate(arguments.positional[0]), arguments.get(1, "key", NONE)
-    if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
-    groups: list[tuple[Value, list[Value]]] = []
-    for item in items:
-        found = item if key == NONE else machine.call(key, (item,))
-        same = machine.equal(groups[-1][0], found) if groups else False
-        if same is None:
-            return _iterator(machine, [], machine.unknown("the key of a group is not known", found))
-        if not same:
-            groups.append((found, []))
-        groups[-1][1].append(item)
-    return _iterator(machine, _tuples(machine, [(found, _iterator(machine, members)) for found, members in groups]))
-
-
 @models("itertools.pairwise")
 def pairwise(arguments: Arguments, machine: Machine) -> Value:
     def steps(columns: list[Address]) -> Steps:

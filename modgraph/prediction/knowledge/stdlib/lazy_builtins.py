@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from modgraph.names import last_name
+from modgraph.prediction.code import raising
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.suspended import Lost, Steps
-from modgraph.prediction.domain.values import NONE, Address, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.python import unordered
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.prediction.python.producing import (
     Suspended,
+    can_go_on,
     close,
     drain,
     drain_maybe,
     ended,
+    go_on,
+    has_begun,
     iterator_of,
     made_by,
     rows,
@@ -123,18 +127,41 @@ def filtered(arguments: Arguments, machine: Machine) -> Value:
     return _over(machine, steps, [iterable], function)
 
 
-@models("builtins.generator.send", "builtins.generator.throw")
+@models("builtins.generator.send")
 def send(arguments: Arguments, machine: Machine) -> Value:
-    """What is sent does not arrive; None is what a `yield` is worth without it."""
+    """What is sent is what the `yield` is worth at which the code goes on."""
     generator, *given = arguments.positional
-    if arguments.function.endswith("send") and given == [NONE] and isinstance(generator, Address):
-        item = take(machine, generator)
-        if item is None and ended(machine, generator) is None:
-            raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
-        return item or ended(machine, generator) or NONE
-    why = machine.unknown(f"{arguments.function} is not followed", *given)
+    if len(given) != 1 or not isinstance(generator, Address) or not (given == [NONE] or can_go_on(machine, generator)):
+        return _not_followed(machine, arguments)
+    item = go_on(machine, generator, sent=given[0]) if given != [NONE] else take(machine, generator)
+    return _or_stopped(machine, generator, item)
+
+
+@models("builtins.generator.throw")
+def throw(arguments: Arguments, machine: Machine) -> Value:
+    """What is thrown is raised at the `yield` at which the code goes on; before its first statement, by the call."""
+    generator, *given = arguments.positional
+    if len(given) != 1 or isinstance(given[0], (Unknown, Choice)) or not isinstance(generator, Address):
+        return _not_followed(machine, arguments)
+    if not can_go_on(machine, generator):
+        return _not_followed(machine, arguments)
+    if not has_begun(machine, generator):
+        close(machine, generator)
+        raise raising.raised_from(machine, given[0])
+    return _or_stopped(machine, generator, go_on(machine, generator, thrown=given[0]))
+
+
+def _not_followed(machine: Machine, arguments: Arguments) -> Unknown:
+    why = machine.unknown(f"{arguments.function} is not followed", *arguments.positional[1:])
     machine.expose(arguments.positional, why)
+    machine.may_fail()
     return why
+
+
+def _or_stopped(machine: Machine, generator: Address, item: Value | None) -> Value:
+    if item is None and ended(machine, generator) is None:
+        raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
+    return item or ended(machine, generator) or NONE
 
 
 @models("builtins.generator.close")
@@ -155,9 +182,11 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(given) if items is None else items
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
-    truths = [machine.truth(item) for item in items]
-    if decisive in truths:
-        return Constant(decisive)
+    truths: list[bool | None] = []
+    for item in items:
+        truths.append(machine.truth(item))
+        if truths[-1] is decisive:
+            return Constant(decisive)
     if None in truths:
         return number_unknown(machine, f"{name} of something not known", *items)
     return Constant(not decisive)

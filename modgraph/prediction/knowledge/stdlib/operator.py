@@ -23,6 +23,8 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.python.plain import folded, number_unknown
 
+_CALLED = "operator._method.call"
+
 _OPERATORS = {
     "add": "+",
     "sub": "-",
@@ -120,4 +122,18 @@ def _attribute(machine: Machine, value: Value, path: Value) -> Value:
 
 @models("operator.methodcaller")
 def method_caller(arguments: Arguments, machine: Machine) -> Value:
-    return machine.unknown("operator.methodcaller is not interpreted")
+    """`methodcaller(name, ...)(value)` calls the method of that name."""
+    if arguments.open is not None or not arguments.positional:
+        return machine.unknown("operator.methodcaller of something not known", *arguments.positional)
+    return PartialValue(KnownFunction(_CALLED), arguments.positional, tuple(arguments.keywords.items()))
+
+
+@models(_CALLED)
+def method_called(arguments: Arguments, machine: Machine) -> Value:
+    name, *given, value = arguments.positional
+    if not isinstance(name, Constant) or not isinstance(name.value, str):
+        why = machine.unknown("which method is called is not known", name)
+        machine.expose(arguments.positional, why)
+        return why
+    method = machine.get_attribute(value, name.value)
+    return machine.call(method, tuple(given), arguments.keywords, arguments.where, arguments.open)

@@ -308,6 +308,7 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.hash")
 def hash_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
+    hashing.asked(machine, value)
     hashing.require(machine, value)
     if isinstance(value, Constant) and isinstance(value.value, int):
         return Constant(hash(value.value))

@@ -184,7 +184,7 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
 def remove(arguments: Arguments, machine: Machine) -> Value:
     address, target = _list(machine, arguments)
     for position, item in enumerate(list(target.items)):
-        same = machine.equal(item, arguments.positional[1])
+        same = _is_same(machine, item, arguments.positional[1])
         if same is None:
             _opened(machine, address, position, "which item is removed is not known", item)
             return NONE
@@ -248,7 +248,11 @@ def find(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(receiver)
     if isinstance(items, Unknown):
         return number_unknown(machine, "a list is not known", items)
-    same = [machine.equal(item, wanted) for item in items]
+    same: list[bool | None] = []
+    for item in items:
+        same.append(_is_same(machine, item, wanted))
+        if same[-1] and not arguments.function.endswith("count"):
+            break
     if arguments.function.endswith("count"):
         return number_unknown(machine, "a list is not known", *items) if None in same else Constant(same.count(True))
     first = next((position for position, verdict in enumerate(same) if verdict is not False), None)
@@ -257,6 +261,11 @@ def find(arguments: Arguments, machine: Machine) -> Value:
     if True not in same:
         machine.may_refuse("ValueError")
     return number_unknown(machine, "a list is not known", *items) if same[first] is None else Constant(first)
+
+
+def _is_same(machine: Machine, item: Value, wanted: Value) -> bool | None:
+    """As containers compare: an object is equal to itself, without being asked."""
+    return True if isinstance(item, Address) and item == wanted else machine.equal(item, wanted)
 
 
 # ---- sets ------------------------------------------------------------------------------------------------------------
@@ -290,6 +299,8 @@ def _changing(*names: str) -> Callable[[Model], Model]:
 @_changing("builtins.set.add")
 def add(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), hashing.settled(machine, arguments.positional[1])
+    hashing.asked(machine, item)
+    target = _set(machine, arguments)
     if isinstance(item, (Unknown, Choice)):
         target.open = points_to.either_of(
             target.open or machine.unknown("an element of a set is not known", item), (item,)
@@ -314,6 +325,8 @@ def _alike(target: SetObject, item: Value) -> bool:
 @_changing("builtins.set.discard", "builtins.set.remove")
 def discard(arguments: Arguments, machine: Machine) -> Value:
     target, item = _set(machine, arguments), hashing.settled(machine, arguments.positional[1])
+    hashing.asked(machine, item)
+    target = _set(machine, arguments)
     if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
         hashing.require(machine, item)
     if isinstance(item, (Unknown, Choice)):

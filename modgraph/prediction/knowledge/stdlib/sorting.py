@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import cmp_to_key
 from typing import Any
 
 from modgraph.prediction.domain import points_to
@@ -58,24 +57,26 @@ class NoOrderError(Exception):
 
 
 def by_order(machine: Machine, keys: list[Value]) -> Callable[[int], Any]:
-    """For places in `keys`: a key of Python's that compares what stands there."""
+    """For places in `keys`: a key of Python's that compares what stands there, as often as Python would.
 
-    def compare(left: int, right: int) -> int:
-        return _earlier(machine, keys[left], keys[right])
-
-    return cmp_to_key(compare)
-
-
-def _earlier(machine: Machine, left: Value, right: Value) -> int:
-    """-1, 0 or 1, by the `<` of the values.
-
-    Raises:
-        NoOrderError: it is not known.
+    Comparing raises `NoOrderError`, where the order is not known.
     """
-    for first, second, answer in ((left, right, -1), (right, left, 1)):
-        verdict = machine.truth(machine.compare("<", first, second))
-        if verdict is None:
-            raise NoOrderError
-        if verdict:
-            return answer
-    return 0
+
+    class Place:
+        def __init__(self, place: int) -> None:
+            self.key = keys[place]
+
+        def __lt__(self, other: Place) -> bool:
+            return _holds(machine, "<", self.key, other.key)
+
+        def __gt__(self, other: Place) -> bool:
+            return _holds(machine, ">", self.key, other.key)
+
+    return Place
+
+
+def _holds(machine: Machine, symbol: str, left: Value, right: Value) -> bool:
+    verdict = machine.truth(machine.compare(symbol, left, right))
+    if verdict is None:
+        raise NoOrderError
+    return verdict

@@ -111,6 +111,7 @@ def join(arguments: Arguments, machine: Machine) -> Value:
 def _partly(machine: Machine, template: str, given: tuple[Value, ...]) -> Value:
     """The literal parts of a template; what stands in its places is taken as not known."""
     why = number_unknown(machine, "text of something not known", *given)
+    machine.may_be_called(given, why)
     try:
         fields = list(Formatter().parse(template))
     except ValueError as error:
@@ -135,7 +136,9 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
     values = [plain(machine, value) for value in rest]
     keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
     if not isinstance(receiver, Constant) or arguments.open:
-        return number_unknown(machine, "text of something not known", *rest, *arguments.keywords.values())
+        why = number_unknown(machine, "text of something not known", *rest, *arguments.keywords.values())
+        machine.may_be_called([*rest, *arguments.keywords.values()], why)
+        return why
     if any(v is None for v in (*values, *keywords.values())):
         return _partly(machine, receiver.value, (*rest, *arguments.keywords.values()))
     given = [found[0] for found in values if found is not None]

@@ -1,0 +1,121 @@
+"""What code that is not known may do with what it is given: call the functions among it, and change the rest.
+
+A function is run, any number of times, as its effects on names of its module or on objects that these lead to cannot be
+seen from what it holds; then nothing is known any more of what is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from modgraph.prediction.code import contexts, taken_away
+from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.limits import MAX_HANDED_OVER, MAX_HANDED_OVER_DEPTH
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.values import (
+    Address,
+    BoundMethod,
+    Choice,
+    ClassMethod,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    PartialValue,
+    StaticMethod,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.paths import havoc
+from modgraph.source.reached import Reached
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+
+_SPECIAL = (
+    *("__call__", "__str__", "__repr__", "__format__", "__hash__", "__bool__", "__len__", "__iter__", "__next__"),
+    *("__int__", "__float__", "__complex__", "__index__", "__round__", "__trunc__", "__abs__", "__getitem__"),
+    *(f"__{name}__" for name in ("lt", "le", "eq", "ne", "gt", "ge", "contains", "missing", "add", "radd", "sizeof")),
+)
+"""Methods of an object that a function of Python's own may call of what it is given."""
+
+
+def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
+    """Forgets whatever can be changed through `values`, and what functions among them change when they are called."""
+    given = list(values)
+    _call(machine, given, why, _SPECIAL)
+    havoc.expose(machine, given, why)
+
+
+def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = _SPECIAL) -> None:
+    """Functions among these, and special methods of objects there, may have run any number of times; what is given is
+    as it was else."""
+    _call(machine, [each for each in values if not isinstance(each, Constant)], why, methods)
+
+
+def _call(machine: Machine, given: list[Value], why: Unknown, methods: tuple[str, ...]) -> None:
+    if not given or not machine.frames or machine.handing_over >= MAX_HANDED_OVER_DEPTH:
+        return
+    called = list(_called(machine, given, methods))
+    if not called:
+        return
+    some = points_to.either_of(why, given)
+    machine.handing_over += 1
+    try:
+        for each in called[:MAX_HANDED_OVER]:
+            taken_away.run_or_expose(machine, each.with_others(some), given, why)
+    finally:
+        machine.handing_over -= 1
+    if len(called) > MAX_HANDED_OVER:
+        machine.problem(Reached(f"more than {MAX_HANDED_OVER} functions may be called: {why.reason}"))
+
+
+def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> Iterator[taken_away.Called]:
+    """The functions with source among what is given, and in containers there, that may change something."""
+    pending, seen = list(reversed(given)), set[Value]()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, Choice):
+            pending.extend(value.alternatives)
+        elif isinstance(value, TupleValue):
+            pending.extend(value.items)
+        elif isinstance(value, Unknown):
+            yield from _coroutines(machine, value)
+        elif isinstance(value, Address):
+            item = machine.state.read(value)
+            if isinstance(item, (ListObject, SetObject)):
+                pending.extend(item.items)
+            elif isinstance(item, DictObject):
+                pending.extend(item.entries.values())
+            elif isinstance(item, IteratorObject) and item.source is not None and "__next__" in methods:
+                yield taken_away.Called(value, (), None)
+            elif isinstance(item, InstanceObject) and contexts.is_generated(item):
+                pending.append(item.attributes["call"])
+            if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject)):
+                yield from _methods(machine, value, item.cls, methods)
+        elif "__call__" in methods and _is_changing(value):
+            yield taken_away.Called(value, (), None)
+
+
+def _methods(machine: Machine, value: Address, cls: Value, names: tuple[str, ...]) -> Iterator[taken_away.Called]:
+    for name in names if isinstance(cls, ClassValue) else ():
+        found = machine.class_attribute(cls, name)
+        if isinstance(found, FunctionValue) and taken_away.has_changing_source(found):
+            yield taken_away.Called(BoundMethod(found, value), (), None)
+
+
+def _coroutines(machine: Machine, value: Unknown) -> Iterator[taken_away.Called]:
+    for index in sorted(value.may_be):
+        if havoc.is_there(machine, index):
+            yield from taken_away.coroutines(machine.state.read(Address(index)))
+
+
+def _is_changing(value: Value) -> bool:
+    while isinstance(value, (BoundMethod, PartialValue, StaticMethod, ClassMethod)):
+        value = value.function
+    return isinstance(value, FunctionValue) and taken_away.has_changing_source(value)
