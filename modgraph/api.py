@@ -535,7 +535,7 @@ def analyze_live(
     from modgraph.prediction.live_models import predict_live
 
     require_module(model)
-    from modgraph.tracing.sharding import unwrapped, user_class
+    from modgraph.tracing.basics.sharding import unwrapped, user_class
 
     kind = user_class(type(unwrapped(model)))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)

@@ -16,7 +16,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, Problem
 from modgraph.options import OnnxOptions
 
-CAPTURE = "modgraph.export.onnx_live:capture"
+CAPTURE = "modgraph.export.onnx.live:capture"
 """What the process of the trace calls."""
 _MAX_MESSAGE = 1000
 
@@ -61,7 +61,7 @@ class Exporting:
 
     def capture_here(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], graph: Graph) -> None:
         """Export a live model in this process."""
-        from modgraph.export.onnx_live import capture
+        from modgraph.export.onnx.live import capture
 
         try:
             self.settle(capture(model, args, kwargs, self.directory, graph, self.settings), None)

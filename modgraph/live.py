@@ -14,16 +14,16 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, Problem
 from modgraph.inputs.making import describe_arguments, make_inputs
 from modgraph.options import TraceOptions
-from modgraph.tracing import fake
-from modgraph.tracing.caches import nothing_fake_remembered
-from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.interruptions import kept_for_later, let_through
-from modgraph.tracing.loading import check_device, example_beside
-from modgraph.tracing.members import tensors
-from modgraph.tracing.patches import one_at_a_time
-from modgraph.tracing.restore import kept
+from modgraph.tracing.basics.forward_signature import ForwardSignature
+from modgraph.tracing.basics.interruptions import kept_for_later, let_through
+from modgraph.tracing.basics.members import tensors
+from modgraph.tracing.basics.patches import one_at_a_time
+from modgraph.tracing.basics.sharding import unwrapped, user_class
+from modgraph.tracing.faking import fake
+from modgraph.tracing.faking.caches import nothing_fake_remembered
+from modgraph.tracing.loading.models import check_device, example_beside
+from modgraph.tracing.restoring.restore import kept
 from modgraph.tracing.run import trace
-from modgraph.tracing.sharding import unwrapped, user_class
 
 Then = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Graph], None]
 """Is called after the run, with what was run and its graph."""

@@ -182,8 +182,9 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     sys.argv[:] = [str(target.file or target.module)]
 
     from modgraph.inputs.making import make_inputs
-    from modgraph.tracing import fake, trace_graph
-    from modgraph.tracing.loading import load_model
+    from modgraph.tracing import trace_graph
+    from modgraph.tracing.faking import fake
+    from modgraph.tracing.loading.models import load_model
 
     out.say(stage=f"importing {target.place} and building {target.name}", begins=True)
     loaded = load_model(target, options)
@@ -222,7 +223,7 @@ def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:
         ) from error
     _limit_memory(decode_options(request["options"]))
 
-    from modgraph.tracing.checkpoints import read_checkpoint
+    from modgraph.tracing.loading.checkpoints import read_checkpoint
 
     out.say(stage="reading the checkpoint", begins=True)
     out.say(checkpoint=read_checkpoint(request["checkpoint"]))
@@ -236,7 +237,7 @@ def _emit(event: Event, out: Channel) -> None:
 
 def _in_our_words(event: ErrorEvent | ExitEvent) -> ErrorEvent | ExitEvent:
     """What torch says of a run without values names its own files and switches, which are of no use here."""
-    from modgraph.tracing.value_decisions import DECIDES_BY_VALUES
+    from modgraph.tracing.faking.value_decisions import DECIDES_BY_VALUES
 
     said = "forward decides by values, which a run without weights does not have"
     if isinstance(event, ErrorEvent) and any(name in event.message for name in DECIDES_BY_VALUES):

@@ -165,7 +165,7 @@ class TestNotebook:
             raise RuntimeError("broken")
 
         monkeypatch.setattr("modgraph.export.notebook.render", fail)
-        monkeypatch.setattr("modgraph.export.text.summary", fail)
+        monkeypatch.setattr("modgraph.export.text.summary.summary", fail)
         assert graph._repr_mimebundle_() == {"text/plain": "<Graph of Net>"}
 
 

@@ -21,19 +21,19 @@ PACKAGE = ROOT / "modgraph"
 DOORS = {
     "torch": (
         *("tracing/", "inputs/", "live.py", "worker.py"),
-        *("export/onnx_capture.py", "export/onnx_translations.py", "export/onnx_live.py"),
+        *("export/onnx/capture.py", "export/onnx/translations.py", "export/onnx/live.py"),
     ),
     "libcst": ("source/lowering.py",),
     "networkx": ("graph/network.py",),
-    "graphviz": ("export/dot.py",),
-    "pygraphviz": ("export/images.py",),
-    "onnx": ("export/onnx_", "graph/onnx_reading.py"),
-    "onnx_ir": ("export/onnx_",),
+    "graphviz": ("export/picture/dot.py",),
+    "pygraphviz": ("export/picture/images.py",),
+    "onnx": ("export/onnx/", "graph/onnx_reading.py"),
+    "onnx_ir": ("export/onnx/",),
     "onnxscript": (
-        "export/onnx_capture.py",
-        "export/onnx_translations.py",
+        "export/onnx/capture.py",
+        "export/onnx/translations.py",
     ),
-    "onnxruntime": ("export/onnx_verify.py",),
+    "onnxruntime": ("export/onnx/verify.py",),
 }
 MAX_FUNCTION_LINES = 60
 MAX_PUBLIC_NAMES = 40

@@ -14,8 +14,8 @@ import pytest
 import modgraph
 from modgraph.checkpoint import compare
 from modgraph.errors import InputError
-from modgraph.export.text_checkpoint import checkpoint_text
-from modgraph.export.text_table import Pen
+from modgraph.export.text.checkpoint import checkpoint_text
+from modgraph.export.text.table import Pen
 from modgraph.graph.serial import from_json, schema
 from modgraph.graph.state_dict import state_dict_of
 from modgraph.source.checkpoints import NOT_A_TENSOR, Checkpoint, read_safetensors, shards_of

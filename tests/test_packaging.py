@@ -64,18 +64,18 @@ def test_what_is_read_at_run_time_is_part_of_the_package():
     assert "modgraph/py.typed" in package
     assert "modgraph/graph/modgraph-1.schema.json" in package
     assert "modgraph/graph/modgraph-diff-1.schema.json" in package
-    assert {f"modgraph/export/viewer/{name}" for name in ("template.html", "style.css", "src/main.js")} <= package
-    assert any(name.startswith("modgraph/export/fonts/") and name.endswith(".ttf") for name in package)
+    assert {f"modgraph/export/page/viewer/{name}" for name in ("template.html", "style.css", "src/main.js")} <= package
+    assert any(name.startswith("modgraph/export/look/fonts/") and name.endswith(".ttf") for name in package)
     assert "modgraph/prediction/knowledge/torch_stubs/torch/nn/modules/linear.py" in package
 
 
 def test_every_licence_goes_along(wheel: list[str]):
     licences = {name.partition("/licenses/")[2] for name in wheel if "/licenses/" in name}
     export = ROOT / "modgraph" / "export"
-    texts = [*(export / "fonts").glob("*.txt"), *(export / "viewer" / "vendor").glob("*.txt")]
+    texts = [*(export / "look" / "fonts").glob("*.txt"), *(export / "page" / "viewer" / "vendor").glob("*.txt")]
     assert licences == {"LICENSE", *(path.relative_to(ROOT).as_posix() for path in texts)}
-    assert "modgraph/export/fonts/OFL.txt" in licences
-    assert "modgraph/export/viewer/vendor/LICENSE-dagre.txt" in licences
+    assert "modgraph/export/look/fonts/OFL.txt" in licences
+    assert "modgraph/export/page/viewer/vendor/LICENSE-dagre.txt" in licences
 
 
 def test_nothing_else_is_in_it(wheel: list[str]):

@@ -27,7 +27,7 @@ from modgraph.source.tree_roots import LeftOut, find_tree_roots
 
 if TYPE_CHECKING:
     from modgraph.export import PictureOptions
-    from modgraph.export.overview import Overview
+    from modgraph.export.picture.overview import Overview
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for the code of one model."""
@@ -67,7 +67,7 @@ class Batch:
 
     def overview(self, n_open: int = 0) -> Overview:
         """All of it as the page shows it."""
-        from modgraph.export.overview import Entry, Overview
+        from modgraph.export.picture.overview import Entry, Overview
 
         entries = (Entry(one.name, one.file, one.state, one.reason, one.facts, one.files) for one in self.records)
         return Overview(tuple(entries), tuple((one.place, one.reason) for one in self.left_out), n_open)
@@ -352,7 +352,7 @@ def _kept(task: Task, outcome: Outcome, output: Path) -> Record:
 
 def _write_index(batch: Batch, *, n_open: int) -> None:
     from modgraph.export import write_file
-    from modgraph.export.overview import html, markdown
+    from modgraph.export.picture.overview import html, markdown
 
     overview = batch.overview(n_open)
     write_file(batch.output / "index.html", html(overview), below=batch.output)

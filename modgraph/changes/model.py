@@ -312,7 +312,7 @@ class Changes:
 
     def to_text(self) -> str:
         """What `modgraph diff` prints."""
-        from modgraph.export.diff import render
+        from modgraph.export.diff.formats import render
 
         return render(self, "text")
 
@@ -322,7 +322,7 @@ class Changes:
         Raises:
             ExportError: the suffix is no format, or what draws it is not installed.
         """
-        from modgraph.export.diff import save
+        from modgraph.export.diff.formats import save
 
         save(self, Path(path))
 

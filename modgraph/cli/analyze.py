@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Analyze every model that is asked for; the status of the worst."""
     from modgraph.api import read_checkpoint
     from modgraph.export import file_stems
-    from modgraph.export.text import check_columns
+    from modgraph.export.text.summary import check_columns
     from modgraph.prediction.together import Together
     from modgraph.source.kinds import saved_file
 
@@ -388,7 +388,7 @@ def report(graph: Graph, where: Destination, arguments: argparse.Namespace, cons
 
     The summary lists the problems too: where both streams end in the same terminal, once is enough.
     """
-    from modgraph.export.text import summary
+    from modgraph.export.text.summary import summary
 
     told = partial(
         summary,

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace, options: TraceOptions, kind: Kind, consol
     from modgraph.api import read_checkpoint, with_checkpoint
     from modgraph.cli.analyze import report, status_of
     from modgraph.export import file_stems
-    from modgraph.export.text import check_columns
+    from modgraph.export.text.summary import check_columns
     from modgraph.loading import load_file
 
     check_alone(arguments)

@@ -266,7 +266,7 @@ def rendered(
     """Findings in a format; `text` is what they were found in, where that is no file. `notes` say of files which fixes
     were not tried, and `unchecked` what was not checked."""
     from modgraph.doors.reading import read as read_file
-    from modgraph.export.findings import FindingView, render_findings
+    from modgraph.export.findings.formats import FindingView, render_findings
     from modgraph.source.files import decode, lines_of
 
     def read(file: str) -> list[str]:

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
     write_changes(changes, file, format, console)
     if file is not None and not console.quiet:
-        from modgraph.export.diff_words import verdict
+        from modgraph.export.diff.words import verdict
 
         console.note(verdict(changes))
         console.note(f"wrote {file}")
@@ -105,7 +105,7 @@ def _destination(arguments: argparse.Namespace) -> tuple[Path | None, str]:
     """
     if arguments.output in (None, "-"):
         return None, arguments.format or "text"
-    from modgraph.export.diff import FORMATS, format_of
+    from modgraph.export.diff.formats import FORMATS, format_of
 
     file = Path(arguments.output)
     if file.is_dir():
@@ -142,10 +142,10 @@ def write_changes(
         ExportError: the format cannot be written, or the file.
     """
     from modgraph.export import write_file
-    from modgraph.export.diff import render
+    from modgraph.export.diff.formats import render
 
     if file is None and format == "text":
-        from modgraph.export.diff_text import render as text
+        from modgraph.export.diff.text import render as text
 
         told = text(
             changes, width=console.width, color=console.color, unicode=console.unicode, encoding=console.encoding

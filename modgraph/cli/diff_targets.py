@@ -82,7 +82,7 @@ class _Telling:
     """Where what is said of each model goes."""
 
     def __init__(self, console: Console, directory: Path | None, format: str) -> None:
-        from modgraph.export.diff import FORMATS
+        from modgraph.export.diff.formats import FORMATS
 
         self.console, self.format = console, format
         self.directory = directory
@@ -98,7 +98,7 @@ class _Telling:
 
     def failed(self, there: str, error: ModgraphError, file: Path | None) -> ExitStatus:
         """What keeps a model from being compared; it keeps no other."""
-        from modgraph.export.diff_markdown import not_comparable
+        from modgraph.export.diff.markdown import not_comparable
 
         self.console.error(error)
         if self.format == "markdown":  # what a job said of it before is true no longer
@@ -108,7 +108,7 @@ class _Telling:
 
     def one_side(self, there: str, verdict: str, why: str, file: Path | None) -> ExitStatus:
         """Of a model that only one side has."""
-        from modgraph.export.diff_markdown import one_side
+        from modgraph.export.diff.markdown import one_side
 
         if self.format == "markdown":
             self._write(one_side(there, verdict, why), file)
@@ -200,7 +200,7 @@ class _Comparison:
 
     def one(self, target: Target, file: Path | None) -> ExitStatus:
         """What changed in one model, written into `file`."""
-        from modgraph.export.diff_words import verdict
+        from modgraph.export.diff.words import verdict
 
         there = self._written_there(target)
         console = self.telling.console

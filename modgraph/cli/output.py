@@ -108,7 +108,7 @@ _FOR_PEOPLE = ("text", "csv", "markdown")
 
 def shown_text(graph: Graph, arguments: argparse.Namespace, console: Console, *, color: bool = False) -> str:
     """The format `text` as wide as the terminal, in the characters that it has."""
-    from modgraph.export.text import summary
+    from modgraph.export.text.summary import summary
 
     return summary(
         graph,

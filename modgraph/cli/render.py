@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Write the graph in every format that was asked for."""
     from modgraph.api import load
-    from modgraph.export.text import check_columns
+    from modgraph.export.text.summary import check_columns
 
     where = destination(arguments.output, arguments.format, default=("svg",))
     where.check(n_models=1)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         write_file,
     )
     from modgraph.export.formats import FORMATS, Format, check_format, format_of, render
+    from modgraph.export.look.options import PictureOptions
     from modgraph.export.notebook import mime_bundle
-    from modgraph.export.picture import PictureOptions
 
 _HOMES = {
     **dict.fromkeys(
@@ -42,7 +42,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("FORMATS", "Format", "check_format", "format_of", "render"), "formats"),
     "mime_bundle": "notebook",
-    "PictureOptions": "picture",
+    "PictureOptions": "look.options",
 }
 
 __all__ = [

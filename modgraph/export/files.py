@@ -18,7 +18,7 @@ from modgraph.graph.model import Graph
 from modgraph.options import DEFAULT_DIRECTORY
 
 if TYPE_CHECKING:
-    from modgraph.export.picture import PictureOptions
+    from modgraph.export.look.options import PictureOptions
 
 MAX_STEM = 200
 """Bytes of a file name before its extension; file systems take 255 with it."""

@@ -13,7 +13,7 @@ from modgraph.errors import ExportError
 from modgraph.graph.model import Graph
 
 if TYPE_CHECKING:
-    from modgraph.export.picture import PictureOptions
+    from modgraph.export.look.options import PictureOptions
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def by(module: str, **settings: Any) -> Callable[..., Any]:
 
 
 def _svg(graph: Graph, options: PictureOptions | None) -> str:
-    image: bytes = by("images", format="svg")(graph, options)
+    image: bytes = by("picture.images", format="svg")(graph, options)
     return image.decode("utf-8")
 
 
@@ -52,7 +52,7 @@ def _json(graph: Graph, _options: PictureOptions | None) -> str:
 
 
 def _text(graph: Graph, options: PictureOptions | None) -> str:
-    from modgraph.export.text import summary
+    from modgraph.export.text.summary import summary
 
     if options is None:
         return summary(graph, width=TEXT_WIDTH)
@@ -68,18 +68,18 @@ def _whole(module: str) -> Callable[..., Any]:
 
 FORMATS: dict[str, Format] = {
     "svg": Format(render=_svg, extension="svg", instead=("html", "dot")),
-    "png": Format(render=by("images", format="png"), extension="png", binary=True, instead=("html", "dot")),
-    "pdf": Format(render=by("images", format="pdf"), extension="pdf", binary=True, instead=("html", "dot")),
-    "html": Format(render=by("html"), extension="html"),
-    "dot": Format(render=by("dot"), extension="dot"),
-    "mermaid": Format(render=by("mermaid"), extension="mmd"),
+    "png": Format(render=by("picture.images", format="png"), extension="png", binary=True, instead=("html", "dot")),
+    "pdf": Format(render=by("picture.images", format="pdf"), extension="pdf", binary=True, instead=("html", "dot")),
+    "html": Format(render=by("page.html"), extension="html"),
+    "dot": Format(render=by("picture.dot"), extension="dot"),
+    "mermaid": Format(render=by("picture.mermaid"), extension="mmd"),
     "json": Format(render=_json, extension="json"),
-    "onnx": Format(render=_whole("onnx_structural"), extension="onnx", binary=True),
-    "model-explorer": Format(render=_whole("model_explorer"), extension="model-explorer.json"),
-    "graphml": Format(render=_whole("graphml"), extension="graphml"),
+    "onnx": Format(render=_whole("onnx.structural"), extension="onnx", binary=True),
+    "model-explorer": Format(render=_whole("interchange.model_explorer"), extension="model-explorer.json"),
+    "graphml": Format(render=_whole("interchange.graphml"), extension="graphml"),
     "text": Format(render=_text, extension="txt"),
-    "csv": Format(render=by("csv_table"), extension="csv"),
-    "markdown": Format(render=by("markdown_table"), extension="md"),
+    "csv": Format(render=by("text.csv"), extension="csv"),
+    "markdown": Format(render=by("text.markdown"), extension="md"),
 }
 
 

@@ -40,7 +40,7 @@ def mime_bundle(
 
 
 def _summary(graph: Graph) -> str:
-    from modgraph.export.text import summary
+    from modgraph.export.text.summary import summary
 
     return summary(graph, width=TEXT_WIDTH).rstrip("\n")
 

@@ -12,7 +12,7 @@ from modgraph.inputs.guesses import Guesser, name_class
 from modgraph.inputs.probe import JOINS, Attempt, Outcome
 from modgraph.inputs.specs import Candidate, GroupSpec, Place, Spec, TensorSpec
 from modgraph.inputs.wishes import wish_of
-from modgraph.tracing.failures import said
+from modgraph.tracing.basics.failures import said
 
 _OF_SIZES = re.compile(r"[Zz]ero|division|modulo|is invalid for input of size|must be positive|non-empty")
 

@@ -18,8 +18,8 @@ from torch.nn.parameter import is_lazy
 
 from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
 from modgraph.inputs.wishes import Wish, is_transposed, wish_of
-from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.members import every_module, parameters, registered_modules
+from modgraph.tracing.basics.forward_signature import ForwardSignature
+from modgraph.tracing.basics.members import every_module, parameters, registered_modules
 
 STEPS = 8
 """Length of a sequence, number of nodes of a graph."""

@@ -13,7 +13,7 @@ from torch import nn
 from modgraph.inputs.guesses import Guesser, layers_of, name_class
 from modgraph.inputs.probe import Attempt, Outcome
 from modgraph.inputs.specs import Candidate, GroupSpec, Spec, TensorSpec
-from modgraph.tracing.members import registered_modules
+from modgraph.tracing.basics.members import registered_modules
 
 _MOST = 8
 _WIDEST = 128

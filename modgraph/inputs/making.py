@@ -30,16 +30,16 @@ from modgraph.inputs.specs import (
 )
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec, parse_input
-from modgraph.tracing import fake
-from modgraph.tracing.caches import nothing_fake_remembered
-from modgraph.tracing.failures import describe
-from modgraph.tracing.forward_signature import ForwardSignature, has_forward
-from modgraph.tracing.interruptions import kept_for_later
-from modgraph.tracing.loading import Example
-from modgraph.tracing.patches import one_at_a_time
-from modgraph.tracing.restore import kept
-from modgraph.tracing.tensors import Origin, model_input
-from modgraph.tracing.value_decisions import decides_by_values
+from modgraph.tracing.basics.failures import describe
+from modgraph.tracing.basics.forward_signature import ForwardSignature, has_forward
+from modgraph.tracing.basics.interruptions import kept_for_later
+from modgraph.tracing.basics.patches import one_at_a_time
+from modgraph.tracing.basics.tensors import Origin, model_input
+from modgraph.tracing.faking import fake
+from modgraph.tracing.faking.caches import nothing_fake_remembered
+from modgraph.tracing.faking.value_decisions import decides_by_values
+from modgraph.tracing.loading.models import Example
+from modgraph.tracing.restoring.restore import kept
 
 
 @dataclass(frozen=True, slots=True)

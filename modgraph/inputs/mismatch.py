@@ -15,8 +15,8 @@ import torch
 from modgraph.inputs.probe import JOINS, Failure, Origin, Outcome, Seen
 from modgraph.inputs.specs import Place, Spec, TensorSpec
 from modgraph.inputs.wishes import wish_of
-from modgraph.tracing.failures import said
-from modgraph.tracing.origins import is_installed
+from modgraph.tracing.basics.failures import said
+from modgraph.tracing.basics.origins import is_installed
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "__matmul__", "__rmatmul__", "addmm", "baddbmm", "mv", "dot"})
 _MAX_SIZE = 1 << 20

@@ -25,15 +25,15 @@ from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.inputs.packed import refuse_packed, unpacked
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.inputs.wishes import Wish, wish_of
-from modgraph.tracing import fake
-from modgraph.tracing.copying import copied
-from modgraph.tracing.failures import is_interruption, said
-from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.interruptions import let_through
-from modgraph.tracing.members import parameters, registered_modules, set_training, tensors
-from modgraph.tracing.patches import Patches, one_at_a_time
-from modgraph.tracing.restore import random_states
-from modgraph.tracing.value_decisions import decides_by_values
+from modgraph.tracing.basics.failures import is_interruption, said
+from modgraph.tracing.basics.forward_signature import ForwardSignature
+from modgraph.tracing.basics.interruptions import let_through
+from modgraph.tracing.basics.members import parameters, registered_modules, set_training, tensors
+from modgraph.tracing.basics.patches import Patches, one_at_a_time
+from modgraph.tracing.faking import fake
+from modgraph.tracing.faking.copying import copied
+from modgraph.tracing.faking.value_decisions import decides_by_values
+from modgraph.tracing.restoring.restore import random_states
 
 Shape = tuple[int, ...]
 MAX_FUNCTIONS = 200_000

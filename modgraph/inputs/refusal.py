@@ -14,7 +14,7 @@ from torch import nn
 
 from modgraph.inputs.probe import Failure
 from modgraph.source.quiet import python_tree
-from modgraph.tracing.failures import describe, raised_by_user, said, user_line
+from modgraph.tracing.basics.failures import describe, raised_by_user, said, user_line
 
 _UNCONDITIONAL = 3
 """Equal exceptions of a `raise` that nothing decides about, after which no other input is tried."""

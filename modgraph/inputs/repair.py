@@ -16,7 +16,7 @@ from modgraph.inputs.probe import Attempt, Use
 from modgraph.inputs.refusal import names_decided_on
 from modgraph.inputs.sizes import larger, numbers, resized, shapes_said, sizes
 from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec, place_name
-from modgraph.tracing.failures import said
+from modgraph.tracing.basics.failures import said
 
 Repairs = Iterator[Candidate]
 

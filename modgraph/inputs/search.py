@@ -26,7 +26,7 @@ from modgraph.inputs.repair import repairs, wishes
 from modgraph.inputs.sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
 from modgraph.inputs.sizes import waveforms
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
-from modgraph.tracing.failures import describe, user_line
+from modgraph.tracing.basics.failures import describe, user_line
 
 MAX_TRIES = 60
 """Runs of the forward that a search may cost."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from modgraph.inputs.mismatch import mismatches
 from modgraph.inputs.probe import Attempt, Outcome
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec
-from modgraph.tracing.failures import lacked_memory
+from modgraph.tracing.basics.failures import lacked_memory
 
 KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)
 KNOWN_LENGTHS = (64, 128, 256, 1024, 16000, 512, 100, 1000, 200, 300, 187, 3000, 32, 2048, 4096, 8000)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from modgraph.inputs.mismatch import Mismatch, mismatches, numbers_said, shared_sum
 from modgraph.inputs.probe import Attempt
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name
-from modgraph.tracing.failures import said
+from modgraph.tracing.basics.failures import said
 
 
 def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ...]]:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from modgraph.errors import TraceError
-from modgraph.tracing.sharding import place_in_world
+from modgraph.tracing.basics.sharding import place_in_world
 
 _PART = 4 << 20
 """Bytes of one value: the store takes 8 MiB at most."""

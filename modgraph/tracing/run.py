@@ -15,23 +15,23 @@ from modgraph.errors import RAISED_BY_OTHERS, ConfigError
 from modgraph.graph.events import DoneEvent, ErrorEvent, Event, ProfiledEvent, StartEvent, VerifiedEvent, replay
 from modgraph.graph.model import Graph, ModelInfo
 from modgraph.options import TraceOptions
-from modgraph.tracing.arguments import Names
-from modgraph.tracing.backward import GradientHooks, leaves_of, loss_of, without_history
-from modgraph.tracing.calls import recorded_calls
-from modgraph.tracing.failures import describe, is_interruption
-from modgraph.tracing.hooks import global_hooks, has_global_forward_hooks
-from modgraph.tracing.interruptions import kept_for_later, let_through
-from modgraph.tracing.patches import one_at_a_time
-from modgraph.tracing.profiling import Run, profiled
-from modgraph.tracing.recipes import Recipes
-from modgraph.tracing.recorder import Recorder
-from modgraph.tracing.resharding import Gathered, gathers
-from modgraph.tracing.restore import Snapshot
-from modgraph.tracing.sharding import place_in_world, unwrapped, user_class
-from modgraph.tracing.sites import stop_at
-from modgraph.tracing.tensors import model_input, quietly, tensors_in
-from modgraph.tracing.tree import Tree
-from modgraph.tracing.verification import verified
+from modgraph.tracing.basics.failures import describe, is_interruption
+from modgraph.tracing.basics.hooks import global_hooks, has_global_forward_hooks
+from modgraph.tracing.basics.interruptions import kept_for_later, let_through
+from modgraph.tracing.basics.patches import one_at_a_time
+from modgraph.tracing.basics.sharding import place_in_world, unwrapped, user_class
+from modgraph.tracing.basics.sites import stop_at
+from modgraph.tracing.basics.tensors import model_input, quietly, tensors_in
+from modgraph.tracing.measuring.profiling import Run, profiled
+from modgraph.tracing.recording.arguments import Names
+from modgraph.tracing.recording.backward import GradientHooks, leaves_of, loss_of, without_history
+from modgraph.tracing.recording.calls import recorded_calls
+from modgraph.tracing.recording.recipes import Recipes
+from modgraph.tracing.recording.recorder import Recorder
+from modgraph.tracing.recording.resharding import Gathered, gathers
+from modgraph.tracing.recording.tree import Tree
+from modgraph.tracing.recording.verification import verified
+from modgraph.tracing.restoring.restore import Snapshot
 
 
 def trace(

@@ -15,7 +15,7 @@ import pytest
 import modgraph
 from modgraph.arguments import calls_in_project, candidates
 from modgraph.export import render
-from modgraph.export.text import summary
+from modgraph.export.text.summary import summary
 from modgraph.graph.model import ArgumentsFrom
 from modgraph.graph.serial import schema
 from modgraph.source.targets import Built, parse_target

@@ -135,7 +135,7 @@ def test_a_link_that_leads_out_of_the_folder_is_left_out(tmp_path: Path):
 
 
 def test_hostile_names_are_text_on_the_index_page(tmp_path: Path):
-    from modgraph.export.overview import Entry, Overview, html, markdown
+    from modgraph.export.picture.overview import Entry, Overview, html, markdown
 
     name = '<img src=x onerror=alert(1)>"&`|`_*[x](y).py'
     facts = {"findings": [{"code": "MG101", "file": name, "line": 1, "message": "<script>alert(2)</script>"}]}

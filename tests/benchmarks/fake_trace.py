@@ -138,7 +138,9 @@ def main() -> None:
     print(f"{'memory (MB)':22} {memory:8.0f}            target < {MEGABYTES:.0f}")
 
 
-_IMPORTS = "import modgraph.worker, modgraph.tracing, modgraph.tracing.fake, torch.fx.experimental.symbolic_shapes"
+_IMPORTS = (
+    "import modgraph.worker, modgraph.tracing, modgraph.tracing.faking.fake, torch.fx.experimental.symbolic_shapes"
+)
 
 
 def _children() -> float:

@@ -20,7 +20,7 @@ from torch import nn
 
 from modgraph.inputs.making import Inputs, make_inputs
 from modgraph.options import TraceOptions
-from modgraph.tracing import fake
+from modgraph.tracing.faking import fake
 
 ROOT = Path(__file__).resolve().parent.parent / "tracing" / "models_inputs"
 

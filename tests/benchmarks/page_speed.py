@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 sys.path.insert(0, str(Path(__file__).parent.parent / "export"))
 from conftest import Sketch
 
-from modgraph.export.html import render
+from modgraph.export.page.html import render
 from modgraph.graph.model import Graph
 
 READY = "performance.timing.domContentLoadedEventEnd - performance.timing.responseEnd"

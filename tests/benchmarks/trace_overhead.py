@@ -28,10 +28,10 @@ from torch import nn
 
 from modgraph.options import TraceOptions
 from modgraph.tracing import trace_graph
-from modgraph.tracing.calls import recorded_calls
-from modgraph.tracing.recorder import Recorder
-from modgraph.tracing.tensors import quietly
-from modgraph.tracing.tree import Tree
+from modgraph.tracing.basics.tensors import quietly
+from modgraph.tracing.recording.calls import recorded_calls
+from modgraph.tracing.recording.recorder import Recorder
+from modgraph.tracing.recording.tree import Tree
 
 
 class Bottleneck(nn.Module):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from modgraph.changes import Changes, compare
 from modgraph.changes.trees import Numbers, Tree
-from modgraph.export.diff_words import lines
+from modgraph.export.diff.words import lines
 from modgraph.graph.state_dict import state_dict_of
 
 MANY = settings(max_examples=max(60, settings.default.max_examples))

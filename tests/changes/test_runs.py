@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from modgraph.changes import compare, flow
-from modgraph.export.diff_words import verdict
+from modgraph.export.diff.words import verdict
 from modgraph.findings import Finding
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.measures import Profile

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modgraph.changes import compare
-from modgraph.export.diff_words import lines
+from modgraph.export.diff.words import lines
 
 MODEL = """
 class Block(nn.Module):

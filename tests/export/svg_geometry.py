@@ -2,7 +2,7 @@
 
     python tests/export/svg_geometry.py FILE.svg...
 
-Widths of texts are those of the font's metrics (`modgraph.export.metrics`), as no browser is asked.
+Widths of texts are those of the font's metrics (`modgraph.export.look.metrics`), as no browser is asked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from modgraph.export.metrics import text_width
+from modgraph.export.look.metrics import text_width
 
 SLACK = 1.5
 """Points by which a text may pass a border: the metrics round, and so does Graphviz."""

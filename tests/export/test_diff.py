@@ -14,16 +14,16 @@ import modgraph
 from modgraph.changes import Changes, compare
 from modgraph.changes.model import ABSENT, Changed, Field, FindingChange, Side, StateChanges
 from modgraph.errors import ExportError
-from modgraph.export import diff_markdown, images
-from modgraph.export.diff import render
-from modgraph.export.diff_facts import field_text
-from modgraph.export.diff_markdown import MOST_CHARACTERS
-from modgraph.export.diff_picture import both
-from modgraph.export.diff_text import checkpoint_verdict
-from modgraph.export.diff_words import delta_text, lines, verdict
-from modgraph.export.dot import write_dot
-from modgraph.export.parts import Card, Frame
-from modgraph.export.picture import picture_of
+from modgraph.export.diff import markdown as diff_markdown
+from modgraph.export.diff.facts import field_text
+from modgraph.export.diff.formats import render
+from modgraph.export.diff.markdown import MOST_CHARACTERS
+from modgraph.export.diff.picture import both
+from modgraph.export.diff.text import checkpoint_verdict
+from modgraph.export.diff.words import delta_text, lines, verdict
+from modgraph.export.look.parts import Card, Frame
+from modgraph.export.picture.choosing import images, picture_of
+from modgraph.export.picture.dot import write_dot
 from modgraph.graph.model import ModelInfo, ModuleNode, ParameterInfo
 
 OLD = """\

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from modgraph.export import dot, images
-from modgraph.export.metrics import text_width
-from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.export.look.metrics import text_width
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.picture.choosing import dot, images, picture_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -130,7 +130,7 @@ def test_the_same_text_under_another_hash_seed_and_working_directory(tmp_path):
     script = textwrap.dedent(
         f"""
         import runpy
-        from modgraph.export import dot
+        from modgraph.export.picture import dot
         nets = runpy.run_path({str(ROOT / "tests" / "export" / "conftest.py")!r})["NETS"]
         for name in sorted(nets):
             print(dot.render(nets[name]().graph()))

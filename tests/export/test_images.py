@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from modgraph.errors import ExportError
-from modgraph.export import images
-from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.picture.choosing import images, picture_of
 
 SMALL = 'digraph { a [label=<<b>Hello</b>>, fontname="Arial"]; a -> b }'
 
@@ -218,7 +218,7 @@ def test_the_version_of_graphviz_is_no_part_of_an_svg():
 
 
 def test_drawing_imports_neither_torch_nor_pygraphviz_into_this_process():
-    code = "import sys, modgraph.export.images; print(sorted({'torch', 'pygraphviz', 'libcst'} & set(sys.modules)))"
+    code = "import sys, modgraph.export.picture.images; print(sorted({'torch', 'pygraphviz', 'libcst'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert re.search(r"\S", done.stdout)

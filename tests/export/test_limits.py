@@ -9,11 +9,12 @@ import time
 import pytest
 
 from modgraph.export import render
-from modgraph.export.extent import length_of
-from modgraph.export.images import render as render_image
-from modgraph.export.page_items import drawn_items
-from modgraph.export.parts import Card, Frame, Pill
-from modgraph.export.picture import LONGEST, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Card, Frame, Pill
+from modgraph.export.page.items import drawn_items
+from modgraph.export.picture.choosing import LONGEST, MOST_CARDS, MOST_EDGES, count_cards, picture_of
+from modgraph.export.picture.extent import length_of
+from modgraph.export.picture.images import render as render_image
 
 
 def loop_net(sketch, turns: int, cell_of=lambda turn: "cell"):

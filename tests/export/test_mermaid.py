@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from modgraph.export import mermaid, render
-from modgraph.export.mermaid import MOST_EDGES, MOST_LENGTH, escaped
-from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.export import render
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.picture.choosing import mermaid, picture_of
+from modgraph.export.picture.mermaid import MOST_EDGES, MOST_LENGTH, escaped
 from modgraph.graph.model import Problem
 
 LABEL = r'"(?:[^"<>&;#\n]|#(?:\d+|quot|lt|gt|amp);|</?b>|<br/>)*"'

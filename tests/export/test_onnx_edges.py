@@ -7,7 +7,7 @@ from collections import Counter
 import onnx
 import pytest
 
-from modgraph.export.onnx_structural import structural_model
+from modgraph.export.onnx.structural import structural_model
 from modgraph.graph.index import GraphIndex
 from modgraph.options import TraceOptions
 

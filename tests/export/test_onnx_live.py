@@ -18,8 +18,8 @@ from torch.nn import functional
 
 import modgraph
 from modgraph.errors import ConfigError
-from modgraph.export import onnx_capture
-from modgraph.export.onnx_cut import Place
+from modgraph.export.onnx import capture as onnx_capture
+from modgraph.export.onnx.cut import Place
 from modgraph.options import OnnxOptions, dynamic_size
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("onnx_table")]
@@ -350,7 +350,7 @@ def test_a_model_without_memory_is_exported_too(exported):
 
 def test_a_flat_model_says_the_module_of_every_node_where_functions_do_not_hold(tmp_path, monkeypatch):
     from modgraph.errors import ExportError
-    from modgraph.export import onnx_file
+    from modgraph.export.onnx import file as onnx_file
 
     def refuse(*_):
         raise ExportError("on purpose")
@@ -387,7 +387,7 @@ def test_a_flat_model_says_the_module_of_every_node_where_functions_do_not_hold(
 
 
 def test_a_file_with_other_results_is_not_left(tmp_path, monkeypatch):
-    from modgraph.export import onnx_file
+    from modgraph.export.onnx import file as onnx_file
 
     monkeypatch.setattr(onnx_file, "run_file", lambda *_: [numpy.zeros((2, 4), dtype="float32")])
     graph = modgraph.export_onnx(perturbed(Inner()), tmp_path / "net.onnx", torch.ones(2, 4))

@@ -10,9 +10,9 @@ import onnx_ir as ir
 import pytest
 
 from modgraph.errors import ExportError
-from modgraph.export.onnx_cut import SCOPE, Place, Run, cut, scope_of, scope_text
-from modgraph.export.onnx_regroup import WEIGHT, ModuleFacts, clone_constants, regroup
-from modgraph.export.onnx_verify import difference, operators, prove
+from modgraph.export.onnx.cut import SCOPE, Place, Run, cut, scope_of, scope_text
+from modgraph.export.onnx.regroup import WEIGHT, ModuleFacts, clone_constants, regroup
+from modgraph.export.onnx.verify import difference, operators, prove
 from modgraph.options import OnnxOptions
 
 BLOCK = "model.Block"

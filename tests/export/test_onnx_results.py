@@ -216,7 +216,7 @@ def test_inputs_given_by_name_may_come_in_any_order(tmp_path, dynamic):
 
 
 def test_a_reason_names_no_path_of_this_machine(tmp_path, monkeypatch):
-    from modgraph.export import onnx_file
+    from modgraph.export.onnx import file as onnx_file
 
     def refuse(*_):
         raise OSError(f"cannot open {tmp_path}/weights.bin")
@@ -228,7 +228,7 @@ def test_a_reason_names_no_path_of_this_machine(tmp_path, monkeypatch):
 
 
 def test_a_large_model_is_not_run(tmp_path, monkeypatch):
-    from modgraph.export import onnx_file
+    from modgraph.export.onnx import file as onnx_file
 
     def run_nothing(*_):
         raise AssertionError("run")
@@ -242,7 +242,7 @@ def test_a_large_model_is_not_run(tmp_path, monkeypatch):
 
 
 def test_weights_too_large_for_one_file_go_into_a_second(tmp_path, monkeypatch):
-    from modgraph.export import onnx_file
+    from modgraph.export.onnx import file as onnx_file
 
     monkeypatch.setattr(onnx_file, "MAX_EMBEDDED", 10)
     _, _, facts = export(Normed().eval(), tmp_path / "net.onnx")

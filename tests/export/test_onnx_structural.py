@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from modgraph.errors import ExportError
-from modgraph.export.onnx_structural import render
+from modgraph.export.onnx.structural import render
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
     Call,

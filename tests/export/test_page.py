@@ -18,8 +18,10 @@ import pytest
 
 from modgraph.cli import main
 from modgraph.errors import ExportError
-from modgraph.export import formats, html, images
-from modgraph.export.picture import PictureOptions
+from modgraph.export import formats
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.page import html
+from modgraph.export.picture import images
 from modgraph.graph.model import BufferInfo, Graph, HookInfo, SourceLocation, Statistics, TensorInfo
 
 ROOT = Path(__file__).parent.parent.parent

@@ -7,8 +7,9 @@ import dataclasses
 import pytest
 
 from modgraph.export import render
-from modgraph.export.parts import Card, Frame
-from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Card, Frame
+from modgraph.export.picture.choosing import picture_of
 
 
 def experts_net(sketch, count: int = 4, *, rows=lambda number: 2, odd: int | None = None, fed_by_another: bool = False):

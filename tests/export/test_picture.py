@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import modgraph
-from modgraph.export.arguments import LONGEST_ARGUMENTS, argument_text
-from modgraph.export.kinds import class_kind, operation_kind
-from modgraph.export.labels import clean, count_text, cut, member_range, number_text, shape_text
-from modgraph.export.metrics import text_width
-from modgraph.export.parts import Card, Frame, Join, Pill, Tag
-from modgraph.export.picture import FEW_CARDS, MOST_CARDS, MOST_EDGES, PictureOptions, count_cards, picture_of
-from modgraph.export.widths import card_width, mark_width, title_width
+from modgraph.export.look.arguments import LONGEST_ARGUMENTS, argument_text
+from modgraph.export.look.kinds import class_kind, operation_kind
+from modgraph.export.look.labels import clean, count_text, cut, member_range, number_text, shape_text
+from modgraph.export.look.metrics import text_width
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Card, Frame, Join, Pill, Tag
+from modgraph.export.look.widths import card_width, mark_width, title_width
+from modgraph.export.picture.choosing import FEW_CARDS, MOST_CARDS, MOST_EDGES, count_cards, picture_of
 from modgraph.graph.model import CheckpointComparison, ModuleNode, ParameterInfo
 
 

@@ -10,9 +10,9 @@ import pytest
 from modgraph.cli import main
 from modgraph.errors import ExportError
 from modgraph.export import PictureOptions, render
-from modgraph.export.parts import Card, Frame, Pill
-from modgraph.export.picture import picture_of
-from modgraph.export.style import KINDS, MUTED, RAMP, TEXT
+from modgraph.export.look.parts import Card, Frame, Pill
+from modgraph.export.look.style import KINDS, MUTED, RAMP, TEXT
+from modgraph.export.picture.choosing import picture_of
 from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.serial import to_json
 

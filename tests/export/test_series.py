@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from modgraph.export.page_items import drawn_items
-from modgraph.export.parts import Card, Frame, Join
-from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Card, Frame, Join
+from modgraph.export.page.items import drawn_items
+from modgraph.export.picture.choosing import picture_of
 
 
 def residual_net(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from modgraph.export import render
-from modgraph.export.picture import PictureOptions
+from modgraph.export.look.options import PictureOptions
 
 problems = runpy.run_path(str(Path(__file__).with_name("svg_geometry.py")))["problems"]
 

@@ -10,9 +10,9 @@ import pytest
 
 from modgraph.errors import ConfigError
 from modgraph.export import PictureOptions, render
-from modgraph.export.columns import COLUMNS
-from modgraph.export.text import summary
-from modgraph.export.text_table import text_width
+from modgraph.export.text.columns import COLUMNS
+from modgraph.export.text.summary import summary
+from modgraph.export.text.table import text_width
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.model import Call, ModelInfo, ModuleNode, ParameterInfo, TensorInfo

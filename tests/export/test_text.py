@@ -8,8 +8,8 @@ import re
 import pytest
 
 from modgraph.errors import ConfigError, ExportError
-from modgraph.export.text import summary
-from modgraph.export.text_table import text_width
+from modgraph.export.text.summary import summary
+from modgraph.export.text.table import text_width
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
     BufferInfo,

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from modgraph.export import html, kinds, render, style
-from modgraph.export.mermaid import write_mermaid
-from modgraph.export.parts import Card, Frame, Join, Pill
-from modgraph.export.picture import PictureOptions, picture_of
+from modgraph.export import render
+from modgraph.export.look import kinds, style
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Card, Frame, Join, Pill
+from modgraph.export.page import html
+from modgraph.export.picture.choosing import picture_of
+from modgraph.export.picture.mermaid import write_mermaid
 
 
 def cell_net(sketch, turns: int, *, first_without: bool = False):

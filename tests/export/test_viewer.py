@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from modgraph.errors import ExportError
-from modgraph.export import html, images
-from modgraph.export.picture import PictureOptions
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.page import html
+from modgraph.export.picture import images
 from modgraph.findings import Finding
 from modgraph.graph.model import Graph
 from tests.export.page_geometry import FAULTS, STATES, translator

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from modgraph.errors import GraphError
-from modgraph.export.html import page_data
-from modgraph.export.picture import PictureOptions
-from modgraph.export.text import summary
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.page.html import page_data
+from modgraph.export.text.summary import summary
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, ModelInfo, ModuleNode, OpenPlace, Problem
 from modgraph.graph.paths import common_path

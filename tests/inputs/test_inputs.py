@@ -28,8 +28,8 @@ from modgraph.inputs.search import MAX_TRIES
 from modgraph.inputs.specs import TensorSpec
 from modgraph.options import TraceOptions
 from modgraph.source.inputs import parse_input
-from modgraph.tracing.forward_signature import ForwardSignature
-from modgraph.tracing.loading import Example
+from modgraph.tracing.basics.forward_signature import ForwardSignature
+from modgraph.tracing.loading.models import Example
 
 pytestmark = pytest.mark.needs_torch
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from modgraph.api import load
 from modgraph.export import write_file
-from modgraph.export.images import render
-from modgraph.export.picture import PictureOptions
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.picture.images import render
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

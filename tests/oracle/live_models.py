@@ -67,7 +67,7 @@ def walked(model: Any) -> Any:
     """The graph of the live tree alone: nothing is run."""
     from modgraph.graph.events import DoneEvent, StartEvent, replay
     from modgraph.graph.model import ModelInfo
-    from modgraph.tracing.tree import Tree
+    from modgraph.tracing.recording.tree import Tree
 
     kind = type(model)
     info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None)

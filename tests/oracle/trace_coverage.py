@@ -114,8 +114,9 @@ def traced_fake(library: str, name: str, *, build_only: bool = False) -> dict[st
 
     from modgraph.inputs.making import make_inputs
     from modgraph.options import TraceOptions
-    from modgraph.tracing import fake, trace_graph
-    from modgraph.tracing.caches import nothing_fake_remembered
+    from modgraph.tracing import trace_graph
+    from modgraph.tracing.faking import fake
+    from modgraph.tracing.faking.caches import nothing_fake_remembered
 
     mode = fake.new_mode()
     try:

@@ -59,7 +59,7 @@ def agrees(
 ) -> Callable[[str], Graph]:
     """agrees(text): runs `Net()` of the text in torch, and fails unless it is predicted exactly, from either source."""
     pytest.importorskip("torch")
-    from modgraph.tracing.tree import Tree
+    from modgraph.tracing.recording.tree import Tree
 
     def compare(text: str) -> Graph:
         namespace: dict[str, Any] = {"__name__": "net"}

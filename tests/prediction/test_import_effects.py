@@ -457,7 +457,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 def test_as_the_import_leaves_it(
     imported: Callable[[str], Any], described: Callable[[Graph], list[tuple[Any, ...]]], tmp_path: Path, text: str
 ) -> None:
-    from modgraph.tracing.tree import Tree
+    from modgraph.tracing.recording.tree import Tree
 
     class Seen:
         modules = Tree(imported(text)).nodes

@@ -154,7 +154,7 @@ class Net(nn.Module):
 def test_a_lazy_layer_that_has_run_is_the_layer_it_stood_for(
     predict_source: Callable[..., Graph], described: Callable[[Graph], list[tuple[object, ...]]]
 ) -> None:
-    from modgraph.tracing.tree import Tree
+    from modgraph.tracing.recording.tree import Tree
 
     namespace: dict[str, object] = {"__name__": "net"}
     exec("import torch\nfrom torch import nn\n" + _LAZY, namespace)

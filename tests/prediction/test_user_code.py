@@ -176,7 +176,7 @@ def test_parametrisations_have_the_shapes_that_torch_gives_them(
     import torch
     from torch import nn
 
-    from modgraph.tracing.tree import Tree
+    from modgraph.tracing.recording.tree import Tree
 
     text = net(
         """

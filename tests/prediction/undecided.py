@@ -223,7 +223,7 @@ class _Tree:
     """What the live model hides, which of its parameters are tied, and how many elements it has."""
 
     def __init__(self, model: Any) -> None:
-        from modgraph.tracing.tree import Tree
+        from modgraph.tracing.recording.tree import Tree
 
         tree = Tree(model)
         self.nodes = {node.path: node for node in tree.nodes}

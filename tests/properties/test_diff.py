@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from modgraph.changes import compare
 from modgraph.errors import GraphError
-from modgraph.export.diff import render
+from modgraph.export.diff.formats import render
 
 # To make two large graphs smaller takes minutes, and says little more.
 NO_SHRINKING = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])

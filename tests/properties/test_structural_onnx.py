@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from modgraph.export.agreement import reached_modules
-from modgraph.export.onnx_structural import render
+from modgraph.export.look.agreement import reached_modules
+from modgraph.export.onnx.structural import render
 from modgraph.graph.index import GraphIndex
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from modgraph.export.text import MAX_LINES, summary
-from modgraph.export.text_table import text_width
+from modgraph.export.text.summary import MAX_LINES, summary
+from modgraph.export.text.table import text_width
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 

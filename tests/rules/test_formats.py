@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from modgraph.export.findings import FINDING_FORMATS, FindingView, fingerprints, render_findings
+from modgraph.export.findings.formats import FINDING_FORMATS, FindingView, fingerprints, render_findings
 from modgraph.findings import Edit, Finding, Fix, Related
 from modgraph.rules.registry import rules
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modgraph.export.findings import FindingView, render_findings
+from modgraph.export.findings.formats import FindingView, render_findings
 from modgraph.findings import Edit, Finding, Fix, Related
 from modgraph.rules.registry import rules
 

@@ -14,7 +14,7 @@ from modgraph import isolation
 from modgraph.errors import InputError
 from modgraph.isolation import read_checkpoint_in_process
 from modgraph.options import TraceOptions
-from modgraph.tracing.checkpoints import read_checkpoint
+from modgraph.tracing.loading.checkpoints import read_checkpoint
 
 
 def archive(path: Path, pickled: bytes, compression: int = zipfile.ZIP_STORED, **members: bytes) -> Path:

@@ -17,9 +17,9 @@ from markdown_it import MarkdownIt
 
 from modgraph.cli import main
 from modgraph.doors import printing
-from modgraph.export.diff_markdown import not_comparable, one_side
-from modgraph.export.findings import FindingView, render_findings
-from modgraph.export.overview import Entry, Overview, markdown
+from modgraph.export.diff.markdown import not_comparable, one_side
+from modgraph.export.findings.formats import FindingView, render_findings
+from modgraph.export.picture.overview import Entry, Overview, markdown
 from modgraph.findings import Finding
 
 HOSTILE = runpy.run_path(str(Path(__file__).with_name("hostile.py")))

@@ -15,7 +15,7 @@ from torch import nn
 
 import modgraph
 from modgraph.cli import main
-from modgraph.tracing import fake
+from modgraph.tracing.faking import fake
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.filterwarnings("ignore")]
 X = torch.ones(2, 4)

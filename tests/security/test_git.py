@@ -17,7 +17,7 @@ from modgraph.doors import git as door
 from modgraph.doors import reading
 from modgraph.doors.programs import find
 from modgraph.errors import TargetError
-from modgraph.export import images
+from modgraph.export.picture import images
 from modgraph.source import checkouts, ignored
 from modgraph.source.revisions import parse_revision, the_revision
 

@@ -11,7 +11,7 @@ import pytest
 
 from modgraph.cli import main
 from modgraph.doors.keeping import Kept
-from modgraph.export import images
+from modgraph.export.picture import images
 from modgraph.source import cache_home
 from modgraph.source.cache_home import analysing, kept_in
 

@@ -473,7 +473,7 @@ def test_buffers_of_every_kind_keep_values_memory_and_version(kind, mode):
 
 
 def test_nothing_is_written_where_nothing_changed(monkeypatch):
-    from modgraph.tracing import kept_tensor
+    from modgraph.tracing.restoring import kept_tensor
 
     written = []
     monkeypatch.setattr(kept_tensor, "_set_version", lambda *given: written.append(given))
@@ -541,7 +541,7 @@ def test_a_model_traced_again_and_again_leaves_no_tensors():
 
 
 def test_a_large_array_that_a_global_holds_is_not_copied(monkeypatch):
-    from modgraph.tracing import restore
+    from modgraph.tracing.restoring import restore
 
     monkeypatch.setattr(restore, "_MAX_NAMED_BYTES", 8)
     copied = []

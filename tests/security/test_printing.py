@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from modgraph.cli import main
 from modgraph.doors import printing
 from modgraph.export import FORMATS
-from modgraph.export.diff import FORMATS as DIFF_FORMATS
-from modgraph.export.findings import FINDING_FORMATS
-from modgraph.export.html import library_text
+from modgraph.export.diff.formats import FORMATS as DIFF_FORMATS
+from modgraph.export.findings.formats import FINDING_FORMATS
+from modgraph.export.page.html import library_text
 
 ROOT = Path(__file__).parents[2]
 _HOSTILE = runpy.run_path(str(Path(__file__).with_name("hostile.py")))
@@ -524,7 +524,7 @@ def test_names_in_an_onnx_file(run, folder: Path):
 
 # --- nobody goes round ---------------------------------------------------------------------------------------------
 
-STREAMS = {"cli/__init__.py", "cli/console.py", "cli/progress.py", "cli/streams.py", "export/images.py"}
+STREAMS = {"cli/__init__.py", "cli/console.py", "cli/progress.py", "cli/streams.py", "export/picture/images.py"}
 """Those that write on a standard stream; the last one is the text of a program that writes an image for us."""
 
 
@@ -556,7 +556,7 @@ def test_json_for_others_is_written_by_one_function():
         escaped = {id(each) for call, called in calls if called == "json_text" for each in ast.walk(call)}
         for call, called in calls:
             raw = any(keyword.arg == "ensure_ascii" for keyword in call.keywords)
-            if called == "json.dumps" and raw and not name.startswith(("graph/", "export/onnx", "export/mermaid")):
+            if called == "json.dumps" and raw and not name.startswith(("graph/", "export/onnx/", "export/picture/mermaid")):
                 assert id(call) in escaped, f"{name}:{call.lineno}"
 
 

@@ -1,6 +1,6 @@
 """Brings the layout library of the HTML page from npm into the tree: `python tests/tools/vendor_dagre.py`.
 
-`modgraph/export/viewer/vendor/vendor.json` pins each package by version and by npm's own checksum of its archive, and
+`modgraph/export/page/viewer/vendor/vendor.json` pins each package by version and by npm's own checksum of its archive, and
 names the files that are taken from it, with the checksum of each. The files are taken as they are. To change a version:
 edit it there, with `npm view @dagrejs/dagre@X dist.integrity`, and run this with `--update`.
 """

@@ -21,7 +21,7 @@ class State:
         import torch
         from torch import nn
 
-        from modgraph.tracing.tree import Tree
+        from modgraph.tracing.recording.tree import Tree
 
         registered = list(model.modules())
         known = set(map(id, registered))
@@ -102,7 +102,7 @@ def traced():
         from modgraph.graph.events import Event, replay
         from modgraph.options import TraceOptions
         from modgraph.tracing import trace_graph
-        from modgraph.tracing.tensors import tensors_in
+        from modgraph.tracing.basics.tensors import tensors_in
 
         state = State(model, [tensor for _, tensor in tensors_in((args, kwargs), "")])
         lines: list[str] = []

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from modgraph.options import TraceOptions
-from modgraph.tracing import statistics, trace_graph
+from modgraph.tracing import trace_graph
+from modgraph.tracing.recording import statistics
 
 pytestmark = [
     pytest.mark.needs_torch,

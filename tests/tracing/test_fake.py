@@ -18,8 +18,9 @@ import modgraph
 from modgraph.inputs.making import make_inputs
 from modgraph.options import TraceOptions
 from modgraph.source.targets import parse_target
-from modgraph.tracing import fake, trace_graph
-from modgraph.tracing.loading import load_model
+from modgraph.tracing import trace_graph
+from modgraph.tracing.faking import fake
+from modgraph.tracing.loading.models import load_model
 
 pytestmark = pytest.mark.needs_torch
 

@@ -18,7 +18,7 @@ from modgraph.options import TraceOptions
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Ref, Target, parse_target
 from modgraph.source.wire import decode, decode_input, decode_options, decode_target, encode, encode_fields
-from modgraph.tracing.loading import LoadedModel, load_model
+from modgraph.tracing.loading.models import LoadedModel, load_model
 
 pytestmark = pytest.mark.needs_torch
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from modgraph.tracing.failures import MAX_MESSAGE, describe, said, without_places
+from modgraph.tracing.basics.failures import MAX_MESSAGE, describe, said, without_places
 
 pytestmark = pytest.mark.needs_torch
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from modgraph.options import TraceOptions
 from modgraph.tracing import trace_graph
-from modgraph.tracing.tree import Tree
+from modgraph.tracing.recording.tree import Tree
 
 pytestmark = pytest.mark.needs_torch
 X = torch.ones(2, 4)
@@ -493,7 +493,7 @@ def test_own_call_that_goes_to_forward(traced):
 
 
 def test_modules_that_share_each_other_stay_bounded():
-    from modgraph.tracing.tree import MAX_ALIASES
+    from modgraph.tracing.recording.tree import MAX_ALIASES
 
     module = lin()
     for _ in range(40):
@@ -502,7 +502,7 @@ def test_modules_that_share_each_other_stay_bounded():
 
 
 def test_children_that_hold_lists_of_their_siblings_are_walked_in_linear_time():
-    from modgraph.tracing import hidden
+    from modgraph.tracing.recording import hidden
 
     looked_at = []
     original = hidden._contents

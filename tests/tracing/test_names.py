@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from modgraph.tracing.tree import Tree  # noqa: E402
+from modgraph.tracing.recording.tree import Tree  # noqa: E402
 
 
 class Part(str, enum.Enum):

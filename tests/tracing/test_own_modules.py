@@ -10,7 +10,7 @@ import pytest
 
 from modgraph.errors import TraceError
 from modgraph.source.targets import parse_target
-from modgraph.tracing.importing import import_target
+from modgraph.tracing.loading.importing import import_target
 
 pytestmark = pytest.mark.needs_torch
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import modgraph
-from modgraph.export.text import summary
+from modgraph.export.text.summary import summary
 
 pytestmark = pytest.mark.needs_torch
 

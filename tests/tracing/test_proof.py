@@ -11,10 +11,12 @@ import torch
 from torch import nn
 
 import modgraph
-from modgraph.export.text_run import verification_text
+from modgraph.export.text.run import verification_text
 from modgraph.graph.build import GraphBuilder
-from modgraph.tracing import fingerprints, tensors, verification
 from modgraph.tracing import run as tracing_run
+from modgraph.tracing.basics import tensors
+from modgraph.tracing.recording import verification
+from modgraph.tracing.restoring import fingerprints
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.filterwarnings("ignore")]
 X = torch.randn(2, 4)
@@ -183,7 +185,7 @@ def test_what_went_round_outside_is_a_gap_of_the_proof(forward, at_least):
     graph = proof(forward)
     assert graph.verification.gaps >= at_least
     assert graph.to_json()
-    from modgraph.export.text_table import Pen
+    from modgraph.export.text.table import Pen
 
     assert verification_text(graph, 100, Pen(color=False))[0].startswith("verified with ")
 

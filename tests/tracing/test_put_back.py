@@ -222,7 +222,7 @@ def test_weights_written_in_forward_are_put_back_after_further_runs(option):
 
 
 def test_gradients_are_not_copied_where_nobody_writes_into_them(monkeypatch):
-    from modgraph.tracing import kept_tensor
+    from modgraph.tracing.restoring import kept_tensor
 
     copied = []
     original = kept_tensor._copy

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import modgraph
-from modgraph.export.text import summary
+from modgraph.export.text.summary import summary
 
 
 class Pair(nn.Module):

@@ -1,4 +1,4 @@
-"""What is recorded in few steps is what is recorded in many: `tracing/shortcuts.py` beside `calls.py`, `operations.py`."""
+"""What is recorded in few steps is what is recorded in many: `tracing/recording/shortcuts.py` beside `calls.py`, `operations.py`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 import modgraph
-from modgraph.tracing.operations import OperationMode
-from modgraph.tracing.recorder import Recorder
-from modgraph.tracing.shortcuts import NOT_PLAIN, Leaves, PlainOperations
+from modgraph.tracing.recording.operations import OperationMode
+from modgraph.tracing.recording.recorder import Recorder
+from modgraph.tracing.recording.shortcuts import NOT_PLAIN, Leaves, PlainOperations
 
 
 class Views(nn.Module):

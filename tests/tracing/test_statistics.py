@@ -12,8 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from modgraph.errors import GraphError
 from modgraph.graph.events import AmendedEvent, Event, replay
 from modgraph.options import TraceOptions
-from modgraph.tracing import statistics, trace_graph
-from modgraph.tracing.statistics import Pending, measured, settle, statistics_of
+from modgraph.tracing import trace_graph
+from modgraph.tracing.recording import statistics
+from modgraph.tracing.recording.statistics import Pending, measured, settle, statistics_of
 
 pytestmark = pytest.mark.needs_torch
 WAITS = {"_local_scalar_dense", "item", "nonzero", "masked_select", "index", "equal", "is_nonzero"}

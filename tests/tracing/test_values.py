@@ -254,7 +254,7 @@ def test_iteration_over_a_tensor(traced, flows):
 
 
 def test_statistics_of_every_kind_of_tensor():
-    from modgraph.tracing.statistics import statistics_of
+    from modgraph.tracing.recording.statistics import statistics_of
 
     def numbers(tensor):
         found = statistics_of(tensor)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import modgraph
-from modgraph.export.text import summary
+from modgraph.export.text.summary import summary
 from modgraph.graph.no_gradient import FROZEN, NEVER_USED, NO_OUTPUT
 
 pytestmark = pytest.mark.needs_torch

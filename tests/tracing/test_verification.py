@@ -15,7 +15,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.parsing import parse_graph
 from modgraph.options import TraceOptions
 from modgraph.tracing import run as tracing_run
-from modgraph.tracing import verification
+from modgraph.tracing.recording import verification
 
 pytestmark = pytest.mark.needs_torch
 X = torch.randn(2, 4)

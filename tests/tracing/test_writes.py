@@ -281,7 +281,7 @@ def test_a_cache_filled_step_by_step_under_kept_views_has_linear_edges(traced):
 def test_places_that_lie_apart_have_no_element_in_common():
     import itertools
 
-    from modgraph.tracing.dataflow import _lie_apart, place
+    from modgraph.tracing.recording.dataflow import _lie_apart, place
 
     base = torch.arange(48).view(4, 3, 4)
     rows = [
@@ -332,7 +332,7 @@ def test_a_write_by_index_tensor_reaches_every_view(traced, flows):
 def test_memory_that_was_exported_and_freed_is_not_taken_for_what_comes_after():
     import numpy
 
-    from modgraph.tracing.dataflow import Dataflow
+    from modgraph.tracing.recording.dataflow import Dataflow
 
     memory, dataflow = numpy.zeros(4), Dataflow()
     tensor = torch.from_numpy(memory)

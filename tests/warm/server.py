@@ -84,7 +84,7 @@ def _import_torch() -> Any:
 
     state = torch.get_rng_state()
     import modgraph.inputs.making
-    import modgraph.tracing.loading
+    import modgraph.tracing.loading.models
     import modgraph.worker
 
     del sys.path[0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import modgraph
-from modgraph.tracing.tensors import tensors_in
+from modgraph.tracing.basics.tensors import tensors_in
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.filterwarnings("ignore")]
 

@@ -1,0 +1,1 @@
+"""What a change did, in each format."""

@@ -1,0 +1,189 @@
+"""What a change did, for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from modgraph.changes.model import Changes, NotCompared, Side, StateChanges, Undecided
+from modgraph.export.diff.facts import name_of
+from modgraph.export.diff.words import (
+    SIGNS,
+    Line,
+    delta_text,
+    effect_unknown,
+    lines,
+    pattern_of,
+    range_of,
+    rewritten_rows,
+    total_text,
+    verdict,
+)
+from modgraph.export.look.labels import shape_text
+from modgraph.export.text.table import Cell, Column, Pen, shortened, table
+from modgraph.graph.paths import is_open_place
+
+MOST_LINES = 12
+"""Of each further section; the JSON has all."""
+_COLUMNS = (
+    Column(""),
+    Column("module", shortest=16),
+    Column("change", shortest=24, ample=48),
+    Column("parameters", right=True),
+)
+_STYLES = {"removed": "red", "added": "green", "renamed": "cyan", "moved": "cyan", "changed": "yellow"}
+
+
+def render(
+    changes: Changes, *, width: int = 100, color: bool = False, unicode: bool = True, encoding: str = "ascii"
+) -> str:
+    """All that differs, the weightiest first; at the end what cannot be told."""
+    pen = Pen(color=color, unicode=unicode, encoding=encoding)
+    written = [
+        f"old  {_side(changes.old)}",
+        f"new  {_side(changes.new)}",
+        "",
+        *textwrap.wrap(verdict(changes), max(width, 40), break_on_hyphens=False),
+    ]
+    text = [shortened(pen.plain(line), max(width, 40), pen) for line in written]
+    found = lines(changes)
+    if found:
+        text += ["", *table(_COLUMNS, [_cells(line) for line in found], max(width, 40), pen)]
+    for title, rows in sections(changes):
+        text += ["", pen.paint(pen.plain(title), "bold")]
+        for row in limited(rows):
+            text += textwrap.wrap(
+                pen.plain(row),
+                max(width, 40),
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+    return "\n".join(line.rstrip() for line in text) + "\n"
+
+
+def _side(side: Side) -> str:
+    plural = "" if side.parameters == 1 else "s"
+    counted = "" if side.parameters is None else f"{side.parameters:,} parameter{plural}"
+    partial = "" if side.complete else "partial"
+    return " · ".join(filter(None, [side.name, side.target or "", side.known_by, counted, partial]))
+
+
+def _cells(line: Line) -> tuple[Cell, ...]:
+    style = _STYLES[line.sign]
+    return (
+        Cell(SIGNS[line.sign], style=style),
+        Cell(line.place, style=style),
+        Cell(line.words),
+        Cell(delta_text(line.delta)),
+    )
+
+
+def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
+    """What follows the table, each with its title; none that is empty."""
+    totals = [total_text(total.name, total.old, total.new) for total in changes.totals]
+    flows = [
+        f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}"
+        + (f", as {flow.place}" if flow.place else "")
+        for flow in changes.dataflow
+    ]
+    findings = [
+        f"{'+' if one.side == 'new' else '−'} {one.code} {name_of(one.module or '')}: {one.message}"
+        for one in changes.findings
+    ]
+    parts = [
+        ("totals", totals),
+        (checkpoint_verdict(changes.state), list(checkpoint_rows(changes))),
+        ("other ways of data", flows),
+        ("findings", findings),
+        (f"source changed; {effect_unknown(changes)}", rewritten_rows(changes)),
+        ("cannot be told", undecided_rows(changes.undecided)),
+        ("not compared", [_not_compared(one) for one in changes.not_compared]),
+    ]
+    for title, rows in parts:
+        if rows or (changes and title == checkpoint_verdict(changes.state)):
+            yield title, rows
+
+
+def _not_compared(one: NotCompared) -> str:
+    models = "both models" if one.side == "both" else f"the {one.side} model"
+    return f"{one.what}: {models} {one.reason}"
+
+
+def checkpoint_verdict(state: StateChanges) -> str:
+    """Whether a checkpoint of the old model can be loaded into the new one, in words."""
+    if state.loads is None:
+        return "whether a checkpoint of the old model fits cannot be told"
+    if state.loads:
+        return "a checkpoint of the old model fits"
+    counts = [
+        (len(state.missing), "missing"),
+        (len(state.unexpected), "unexpected"),
+        (len(state.mismatched), "of another shape"),
+        (len(state.misplaced), f"that {'is' if len(state.misplaced) == 1 else 'are'} another layer's now"),
+    ]
+    return "a checkpoint of the old model does not fit: keys " + ", ".join(
+        f"{count:,} {words}" for count, words in counts if count
+    )
+
+
+def checkpoint_rows(changes: Changes) -> Iterator[str]:
+    """What becomes of its keys; those of a module that was added or removed as a whole in one row."""
+    state = changes.state
+    yield from (f"{old} → {new}" for old, new in state.renamed)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in state.mismatched:
+        words = f"{shape_text(one.old)} → {shape_text(one.new)}"
+        alike.setdefault((pattern_of(one.key), words), []).append(one.key)
+    yield from (f"{range_of(keys)}: {words}" for (_, words), keys in alike.items())
+    for keys, subtrees, words in (
+        (state.fresh, changes.added, "it has no values for"),
+        (state.lost, changes.removed, "the new model has no place for"),
+    ):
+        for name, count in _by_subtree(keys, [one.path for one in subtrees]).items():
+            yield f"{words} {name}" + (f" ({count} keys)" if count > 1 else "")
+    if state.loads is None:
+        yield from (f"left open: {_open_key(key)}" for key in state.undecided)
+    moved = {old for old, _ in state.renamed}
+    yield from (f"{key} would load, and is another layer's now" for key in state.misplaced if key not in moved)
+
+
+def _open_key(key: str) -> str:
+    if not is_open_place(key):
+        return key
+    return f"further keys of {name_of(key[:-1].rstrip('.'))}"
+
+
+def _by_subtree(keys: Sequence[str], subtrees: Sequence[str]) -> dict[str, int]:
+    """How many keys lie below each subtree; those that lie below none are counted one by one."""
+    outer = set(subtrees)
+    found: dict[str, int] = {}
+    for key in keys:
+        name, end = key, len(key)
+        while (end := key.rfind(".", 0, end)) > 0:
+            if key[:end] in outer:
+                name = f"{key[:end]}.*"
+                break
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def undecided_rows(undecided: Sequence[Undecided]) -> list[str]:
+    """What cannot be told, and why; what has one reason in one row."""
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for one in undecided:
+        grouped.setdefault((one.path, one.side, one.reason), []).append(one.what)
+    rows = []
+    for (path, side, reason), whats in grouped.items():
+        which = "both sides leave it" if side == "both" else f"the {side} side leaves it"
+        rows.append(f"{name_of(path)}: {', '.join(whats)} ({which} open{f': {reason}' if reason else ''})")
+    return rows
+
+
+def limited(rows: Iterable[str], most: int = MOST_LINES) -> list[str]:
+    """The first rows, and how many more there are."""
+    listed = list(rows)
+    if len(listed) <= most:
+        return listed
+    return [*listed[: most - 1], f"… {len(listed) - most + 1:,} more"]

@@ -1,0 +1,1 @@
+"""Findings of the check, in each format."""

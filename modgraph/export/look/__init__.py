@@ -1,0 +1,1 @@
+"""What every picture, page and table shares: labels, colours, widths, what stands for what."""

@@ -1,0 +1,177 @@
+"""What prediction and run say together of each module; signs and words are those of the pictures.
+
+`states.py` answers the same for one occurrence of a module in a picture; here it is the module, over all of its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from modgraph.export.look.parts import State
+from modgraph.export.look.style import STATES
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import ModuleNode
+from modgraph.graph.paths import is_open_place, parameter_path
+
+DIFF_STATES: tuple[State, ...] = ("removed", "added", "changed")
+"""What a picture of two graphs says; nothing that one graph alone could."""
+FRAME_STATES: tuple[State, ...] = (
+    *DIFF_STATES,
+    "failed",
+    "unregistered",
+    "runtime only",
+    "static only",
+    "never called",
+    "unseen",
+    "unknown",
+)
+"""Those that set the frame, in order: the first that holds."""
+SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "weights used", "shared")
+"""In the order in which several are named."""
+
+_WITHOUT_FORWARD = frozenset(
+    f"torch.nn.modules.container.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+)
+"""That these are never called says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One state of a module."""
+
+    state: State
+    detail: str = ""
+    """The path after "same as"; the exception after "failed here"."""
+
+    @property
+    def text(self) -> str:
+        """ "▲ unregistered", "↺ same as conv1"."""
+        style = STATES[self.state]
+        return f"{style.sign} {style.words} {self.detail}".rstrip()
+
+
+def remarks_of(index: GraphIndex) -> dict[str, tuple[Remark, ...]]:
+    """The states of every module of a graph, by path; () for an ordinary one.
+
+    What is true of a module because it is true of the one around it (it was not called, only one half knows it, it
+    stands under a second name) is said of the outer one alone.
+    """
+    reached = reached_modules(index)
+    owners = _owners_of_used_tensors(index)
+    all_of = {
+        node.path: tuple(_remarks(node, index, idle=index.run_finished and node.path not in reached, owners=owners))
+        for node in index.graph.modules
+    }
+    return {
+        path: tuple(remark for remark in remarks if not _is_said(remark, path, index.parents[path], all_of))
+        for path, remarks in all_of.items()
+    }
+
+
+def _is_said(remark: Remark, path: str, parent: str | None, remarks: Mapping[str, tuple[Remark, ...]]) -> bool:
+    """Whether the same is true of the parent, and of this module because of that."""
+    if parent is None:
+        return False
+    if remark.state == "shared":
+        rest = path[len(parent) :] if parent else f".{path}"
+        return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
+    inherited = ("unregistered", "runtime only", "static only", "never called", "unseen")
+    return remark.state in inherited and remark in remarks[parent]
+
+
+def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str]) -> list[Remark]:
+    remarks: list[Remark] = []
+    failure = next((error for number in node.calls if (error := failure_in(index, number)) is not None), None)
+    if failure is not None:
+        remarks.append(Remark("failed", failure.partition(":")[0]))
+    if not node.registered:
+        remarks.append(Remark("unregistered"))
+    if (node.predicted, node.observed) == (False, True):
+        remarks.append(Remark("runtime only"))
+    if (node.predicted, node.observed) == (True, False):
+        remarks.append(Remark("static only"))
+    if idle and _may_be_called(node) and not _is_read(node.path, index, owners):
+        remarks.append(Remark("unseen" if _is_scripted_above(node.path, index) else "never called"))
+    if is_unknown(node):
+        remarks.append(Remark("unknown"))
+    if idle and node.path in owners:
+        remarks.append(Remark("weights used"))
+    if node.alias_of is not None:
+        remarks.append(Remark("shared", node.alias_of or "the root"))
+    return remarks
+
+
+def failure_in(index: GraphIndex, call: int) -> str | None:
+    """The exception that arose in a call; None for one that only passed through from an inner call."""
+    if any(inner.error is not None for inner in index.child_calls.get(call, ())):
+        return None
+    return index.graph.calls[call].error
+
+
+def is_unknown(node: ModuleNode) -> bool:
+    """Whether it is not known which module stands there, or whether one does."""
+    return node.class_is_open or is_open_place(node.path)
+
+
+def _may_be_called(node: ModuleNode) -> bool:
+    if node.observed is False or node.alias_of is not None or is_unknown(node):
+        return False
+    return node.class_name != "NoneType" and node.class_name not in _WITHOUT_FORWARD
+
+
+def _is_scripted_above(path: str, index: GraphIndex) -> bool:
+    """Whether a module that was called runs as a TorchScript program, which calls what it holds without Python."""
+    above = index.parents[path]
+    while above is not None:
+        node = index.modules[above]
+        if node.calls and (node.class_name or "").startswith("torch.jit."):
+            return True
+        above = index.parents[above]
+    return False
+
+
+def _owners_of_used_tensors(index: GraphIndex) -> set[str]:
+    """Paths of the modules of which a parameter or buffer was used outside their own call."""
+    owners = {
+        parameter_path(node.path, name): node.path
+        for node in index.graph.modules
+        for name in (*(held.name for held in node.parameters), *(held.name for held in node.buffers))
+    }
+    used = (edge.producer.removeprefix("param:") for edge in index.graph.edges if edge.producer.startswith("param:"))
+    return {owners[path] for path in used if path in owners}
+
+
+def _is_read(path: str, index: GraphIndex, owners: set[str]) -> bool:
+    """Whether a module is of use without a call: something in it was used, or a layer of torch's own reads it.
+
+    `MultiheadAttention` registers `out_proj` for its parameters alone.
+    """
+    if path in owners or any(inner.path in owners for inner in index.below(path)):
+        return True
+    above = index.parents[path]
+    while above is not None:
+        node = index.modules[above]
+        if _is_layer_of_torch(node) and node.calls:
+            return all(index.is_leaf_call(number) for number in node.calls)
+        above = index.parents[above]
+    return False
+
+
+def _is_layer_of_torch(node: ModuleNode) -> bool:
+    room = (node.class_name or "").rpartition(".")[0]
+    return room.startswith("torch.nn.modules.") and room != "torch.nn.modules.container"
+
+
+def reached_modules(index: GraphIndex) -> set[str]:
+    """Paths of the modules that were called, also under another name, and of all that hold one of them."""
+    reached: set[str] = set()
+    called = {node.path for node in index.graph.modules if node.calls}
+    called |= {node.alias_of for node in index.graph.modules if node.calls and node.alias_of is not None}
+    for node in index.graph.modules:
+        if node.path in called or node.alias_of in called:
+            above: str | None = node.path
+            while above is not None and above not in reached:
+                reached.add(above)
+                above = index.parents[above]
+    return reached

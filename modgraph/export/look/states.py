@@ -1,0 +1,143 @@
+"""What is said of one occurrence of a module in a picture: what `agreement.py` says of the module, and of this call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from modgraph.export.look.agreement import FRAME_STATES, Remark, failure_in, remarks_of
+from modgraph.export.look.labels import cut_end
+from modgraph.export.look.parts import Mark, State
+from modgraph.export.look.style import STATES
+from modgraph.graph.index import GraphIndex
+from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.paths import is_open_place
+
+NOTE_LENGTH = 44
+
+
+@lru_cache(maxsize=1)
+def _remarks(index: GraphIndex) -> Mapping[str, tuple[Remark, ...]]:
+    """Kept for the graph that is being drawn, as each of its occurrences asks."""
+    return remarks_of(index)
+
+
+def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
+    """The states of one module, in the order in which their rows stand; none for an operation."""
+    said = list(run.said.get(occurrence.path, ())) if occurrence.is_module else []
+    if any(mark.state == "removed" for mark in said):
+        return tuple(said)
+    failure = _failure(run, occurrence)
+    marks = [*said, failure] if failure else said
+    if occurrence.is_module and occurrence.path != "":
+        remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state != "failed"]
+        marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in remarks]
+        again = _again(run, occurrence)
+        marks += [again] if again else []
+    return tuple(marks)
+
+
+def frame_state(marks: tuple[Mark, ...]) -> State | None:
+    """The state that sets the frame around what has `marks`."""
+    states = {mark.state for mark in marks}
+    return next((state for state in FRAME_STATES if state in states), None)
+
+
+def marks_inside(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
+    """What a collapsed container hides, counted: "▲ 1 · ✕ 2"; () where everything in it is ordinary."""
+    counted = _counted(run, occurrence.children)
+    if not occurrence.children:
+        remarks = _remarks(run.index)
+        counted.update(remark.state for node in run.index.below(occurrence.path) for remark in remarks[node.path])
+        counted.update(mark.state for node in run.index.below(occurrence.path) for mark in run.said.get(node.path, ()))
+    return _inside(counted)
+
+
+def marks_inside_all(run: Run, hidden: Iterable[Occurrence]) -> tuple[Mark, ...]:
+    """What a row hides that stands for all of `hidden`, counted."""
+    return _inside(_counted(run, hidden))
+
+
+def _counted(run: Run, hidden: Iterable[Occurrence]) -> Counter[State]:
+    counted: Counter[State] = Counter()
+    pending = list(hidden)
+    while pending:
+        inner = pending.pop()
+        pending.extend(inner.children)
+        counted.update(mark.state for mark in marks_of(run, inner))
+    return counted
+
+
+def _inside(counted: Counter[State]) -> tuple[Mark, ...]:
+    shown = [f"{STATES[state].sign} {counted[state]}" for state in FRAME_STATES if counted[state]]
+    return (Mark(state="inside", note=" · ".join(shown)),) if shown else ()
+
+
+def _failure(run: Run, occurrence: Occurrence) -> Mark | None:
+    call = occurrence.call
+    if call is None or (occurrence.path == "" and occurrence.end is not None):
+        return None
+    error = failure_in(run.index, call.index)
+    return Mark(state="failed", note=cut_end(error, NOTE_LENGTH)) if error else None
+
+
+_NOTES: dict[State, str] = {
+    "runtime only": "not foreseen from the source",
+    "static only": "not on the live model",
+    "never called": "no call seen",
+    "unseen": "calls inside a scripted module pass Python by",
+    "weights used": "without a call",
+}
+
+
+def _note(remark: Remark, path: str) -> str:
+    """What explains a state, beside its words."""
+    if remark.state == "unregistered":
+        key = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
+        if path.rpartition("[")[0].endswith(".closure"):
+            return "held by a function"
+        if key.isdecimal():
+            return "kept in a plain list or tuple"
+        return "kept in a plain dict" if key else "not in the module tree"
+    if remark.state == "unknown":
+        return "further modules may stand here" if is_open_place(path) else "its class is not known"
+    return _NOTES.get(remark.state) or cut_end(remark.detail, NOTE_LENGTH)
+
+
+def _holds_tensors(run: Run, path: str) -> bool:
+    """Whether calling a module twice uses something twice; a `ReLU` is only a function with a name."""
+    nodes = (run.index.modules[path], *run.index.below(path))
+    return any(node.parameters or node.buffers for node in nodes)
+
+
+def _again(run: Run, occurrence: Occurrence) -> Mark | None:
+    """A further call of something with weights; said once, on the outermost container that is called again."""
+    call = occurrence.call
+    if call is None or occurrence.path != call.module:
+        return None
+    number, count = run.call_numbers.get(call.index, (1, 1))
+    if number == 1 or _is_inside_another(run, occurrence) or not _holds_tensors(run, call.module):
+        return None
+    return Mark(state="again", note=f"{number} of {count}")
+
+
+def _is_inside_another(run: Run, occurrence: Occurrence) -> bool:
+    """Whether a container around it is called again, and says so."""
+    above = occurrence.parent
+    while above is not None:
+        if above.call is not None and run.call_numbers.get(above.call.index, (1, 1))[0] > 1:
+            return True
+        above = above.parent
+    return False
+
+
+def call_text(run: Run, occurrence: Occurrence) -> str:
+    """ "call 2 of 3" for a layer without parameters, where a state of its own would say too much; "" for one call."""
+    call = occurrence.call
+    if call is None or occurrence.end is None or occurrence.path != call.module or not occurrence.path:
+        return ""
+    if _is_inside_another(run, occurrence):
+        return ""
+    number, count = run.call_numbers.get(call.index, (1, 1))
+    return f"call {number} of {count}" if number > 1 and not _holds_tensors(run, call.module) else ""

@@ -1,0 +1,357 @@
+"""Graph -> what the interactive page draws: every container with its content and the data that passes in it.
+
+Where a picture is cut to what can be read at once, a page holds everything and opens it on demand. Cards, rows, folds
+and words are those of the pictures: the arrangement is the one with every container open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from modgraph.export.look.folding import Block, Cut, Unit, arrange
+from modgraph.export.look.labels import cut, cut_end
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Card, Frame, Join, Mark, Pill, Row
+from modgraph.export.picture.composition import Composer, Style
+from modgraph.export.picture.costs import Costs
+from modgraph.export.picture.framing import merged
+from modgraph.export.picture.rows import TOOLTIP_LENGTH, fold_text
+from modgraph.export.picture.spots import Spot, spot_name
+from modgraph.graph.dataflow import operation_word
+from modgraph.graph.loops import fold_loops
+from modgraph.graph.model import Graph, TensorInfo
+from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.repeats import Likeness
+from modgraph.names import last_name
+
+EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
+UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
+MOST_FED_BACK = 40
+"""Characters that say what a turn gives to the next."""
+PORT = -1
+"""In place of an item in a container's edges: the border, through which the data of that net comes or goes."""
+
+
+@dataclass(slots=True)
+class Drawn:
+    """The items of a page, by number; the first is the model."""
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Path of a module -> the item that shows it, and the row of that item."""
+    labels: list[str] = field(default_factory=list)
+    """What stands on edges."""
+    ramp: tuple[str, str] | None = None
+    """What colours measure, and the cost of the strongest; None where they say the kind."""
+
+
+def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
+    """Everything of `graph` that can be drawn, and the run that it was made from."""
+    run = Run(graph, views=options.views)
+    likeness = fold_loops(run) if options.fold else Likeness(run)
+    arrangement = arrange(run, likeness, EVERYTHING if options.fold else UNFOLDED)
+    costs = None if options.color == "kind" else Costs(run, options.color)
+    if costs is not None:
+        costs.scale(arrangement.units)
+    writer = _ItemWriter(run, Composer(run, arrangement, Style(costs=costs)))
+    writer.write(arrangement.root)
+    writer.drawn.ramp = None if costs is None else costs.legend()
+    return run, writer.drawn
+
+
+class _ItemWriter:
+    def __init__(self, run: Run, composer: Composer) -> None:
+        self.run = run
+        self.composer = composer
+        self.drawn = Drawn()
+        self.items = self.drawn.items
+        self.item_of: dict[Spot, int] = {}
+        self.twins: dict[str, str] = {}
+        """Path of a module in a folded turn -> path of the one that is drawn."""
+
+    def write(self, root: Block) -> None:
+        self.composer.gather()
+        numbers = {root: self._add(None, {"type": "container", "of": ""})}
+        self.drawn.places[""] = (0, 0)
+        pending = [root]
+        while pending:
+            block = pending.pop()
+            number = numbers[block]
+            inner: list[Block] = []
+            for item in self.composer.contents[block]:
+                if isinstance(item, Block):
+                    held, frame = self._with_only_child(item)
+                    numbers[held] = self._container(item, number, held, frame)
+                    inner.append(held)
+                else:
+                    self._spot(item, number)
+            pending.extend(reversed(inner))
+        self._edges()
+        self._place_the_rest()
+
+    def _add(self, parent: int | None, item: dict[str, Any]) -> int:
+        number = len(self.items)
+        if item["type"] == "container":
+            item["items"] = []
+            item["edges"] = []
+        if parent is not None:
+            item["in"] = parent
+            self.items[parent]["items"].append(number)
+        self.items.append(item)
+        return number
+
+    # --- items ---------------------------------------------------------------------------------------------------
+
+    def _with_only_child(self, block: Block) -> tuple[Block, Frame]:
+        """The block whose content stands in the frame of `block`, and that frame: as in pictures, a container that
+        holds nothing but a container shares its frame."""
+        frame, held = self.composer.frame(block, ()), block
+        below = self._below(block.parent)
+        while not frame.loop and len(self.composer.contents[held]) == 1:
+            (only,) = self.composer.contents[held]
+            if not isinstance(only, Block):
+                break
+            inner = self.composer.frame(only, ())
+            if inner.loop or inner.copies > 1 or inner.marks:
+                break
+            frame, held = merged(frame, inner, below), only
+        return held, frame
+
+    def _container(self, block: Block, parent: int, held: Block | None = None, frame: Frame | None = None) -> int:
+        """`held`: the block whose content is drawn in the frame, where that is not `block` itself."""
+        frame = frame or self.composer.frame(block, ())
+        item: dict[str, Any] = {"type": "container", "frame": [frame.title, frame.detail]}
+        if frame.copies > 1:
+            item["copies"] = frame.copies
+        if frame.loop:
+            fed = self._fed_back(block)
+            frame = replace(frame, detail=" · ".join([frame.detail, *([f"next turn: {fed}"] if fed else [])]))
+            item.update(loop=True, frame=[frame.title, frame.detail])
+            row = Row(kind="other", title=f"▸ {frame.title}", detail=frame.detail, collapsed=True)
+        else:
+            unit = Unit(occurrence=block.occurrence, block=block, members=block.members, collapsed=True)
+            row = self.composer.row(unit, self._below(block.parent))
+            item["of"] = (block if frame.copies > 1 or held is None else held).occurrence.path
+        item["row"] = _row(row)
+        if frame.marks:
+            item["marks"] = _marks(frame.marks)
+        if frame.state:
+            item["state"] = frame.state
+        number = self._add(parent, item)
+        if not frame.loop:
+            self._place(block.members, number, 0)
+            self._members(item, block.members)
+            while held is not None and held is not block:
+                self._place(held.members, number, 0)
+                held = held.parent
+        else:
+            first, *others = ([step.path for step in turn.children if step.is_module] for turn in block.members)
+            for paths in others:
+                self.twins.update((own, drawn) for own, drawn in zip(paths, first, strict=True) if own != drawn)
+        return number
+
+    def _fed_back(self, block: Block) -> str:
+        """ "tanh → hh": what a turn gives to the next, in words, as the lines of a page lead down alone."""
+        pairs = []
+        for tail, head in self.composer.arrangement.feedback:
+            around = tail.block
+            while around is not block and around.parent is not None:
+                around = around.parent
+            if around is block:
+                names = [last_name(spot_name(self.composer.spot_of[unit])) for unit in (tail, head)]
+                pairs.append(" → ".join(names))
+        return cut_end(", ".join(dict.fromkeys(pairs)), MOST_FED_BACK)
+
+    @staticmethod
+    def _below(block: Block | None) -> str:
+        return block.occurrence.path if block is not None else ""
+
+    def _spot(self, spot: Spot, parent: int) -> None:
+        """A card; what was not called and holds modules is a container of its own, which can be opened as well."""
+        if not any(self._is_hollow(unit.occurrence) for unit in spot.units):
+            self.item_of[spot] = self._node(spot, parent)
+            return
+        for unit in spot.units:
+            if self._is_hollow(unit.occurrence):
+                self.item_of[spot] = self._hollow(unit.occurrence, spot.block, parent)
+            else:
+                self.item_of[spot] = self._node(Spot([unit], spot.block), parent)
+
+    def _is_hollow(self, occurrence: Occurrence) -> bool:
+        return occurrence.is_module and occurrence.end is None and bool(self.run.index.children[occurrence.path])
+
+    def _hollow(self, occurrence: Occurrence, around: Block, parent: int) -> int:
+        """A container without calls and all that is registered in it."""
+        outermost = Block(occurrence=occurrence, parent=around, members=[occurrence])
+        first = self._container(outermost, parent)
+        pending = [(outermost, first)]
+        while pending:
+            block, number = pending.pop()
+            inner = []
+            for node in self.run.index.children[block.occurrence.path]:
+                child = Occurrence(path=node.path, parent=block.occurrence)
+                if self._is_hollow(child):
+                    within = Block(occurrence=child, parent=block, members=[child])
+                    inner.append((within, self._container(within, number)))
+                elif node.class_name != "NoneType":
+                    unit = Unit(occurrence=child, block=block, members=[child])
+                    self._node(Spot([unit], block), number)
+            pending.extend(reversed(inner))
+        return first
+
+    def _node(self, spot: Spot, parent: int) -> int:
+        shown = self.composer.node(spot)
+        if isinstance(shown, Pill):
+            return self._add(
+                parent, {"type": "pill", "title": shown.title, "detail": shown.detail, "tip": shown.tooltip}
+            )
+        if isinstance(shown, Join):
+            return self._add(parent, {"type": "join", "sign": shown.sign, "step": self._step(spot.units[0])})
+        assert isinstance(shown, Card)
+        rows = []
+        for unit, row in zip(spot.units, shown.rows, strict=True):
+            written = _row(row)
+            if unit.occurrence.is_module:
+                written["of"] = unit.occurrence.path
+                if unit.occurrence.call is not None:
+                    written["call"] = unit.occurrence.call.index
+                self._members(written, unit.members)
+            else:
+                written["step"] = self._step(unit)
+            rows.append(written)
+        item: dict[str, Any] = {"type": "card", "rows": rows}
+        if shown.marks:
+            item["marks"] = _marks(shown.marks)
+        if shown.state:
+            item["state"] = shown.state
+        number = self._add(parent, item)
+        for position, unit in enumerate(spot.units):
+            if unit.occurrence.is_module:
+                self._place(unit.members, number, position)
+        return number
+
+    def _members(self, item: dict[str, Any], members: list[Occurrence]) -> None:
+        paths = list(dict.fromkeys(member.path for member in members))
+        if len(paths) > 1:
+            item["members"] = paths
+            differing = fold_text(self.run, members)
+            if differing:
+                item["differ"] = cut_end(differing, TOOLTIP_LENGTH)
+
+    def _step(self, unit: Unit) -> dict[str, Any]:
+        """An operation, a parameter or a constant, as the side panel tells of it."""
+        occurrence = unit.occurrence
+        leaf = occurrence.first
+        operation = occurrence.operation
+        step: dict[str, Any] = {"name": cut_end(operation.name if operation else occurrence.end or "", TOOLTIP_LENGTH)}
+        if operation is not None:
+            step["word"] = cut(operation_word(operation.name))
+        if operation is not None and operation.source is not None:
+            step["at"] = f"{operation.source.file}:{operation.source.line}"
+        if unit.occurrence.parent is not None and operation is not None:
+            step["inside"] = occurrence.path
+        inputs = [self._tensor(link.tensor) for link in self.run.incoming[leaf]]
+        outputs = list(dict.fromkeys(self._tensor(link.tensor) for link in self.run.outgoing[leaf]))
+        step.update({key: texts for key, texts in (("inputs", inputs), ("outputs", outputs)) if texts})
+        return step
+
+    def _tensor(self, tensor: TensorInfo) -> str:
+        return self.composer.tensor_text(tensor)
+
+    def _place(self, members: list[Occurrence], number: int, row: int) -> None:
+        for member in members:
+            self.drawn.places.setdefault(member.path, (number, row))
+
+    def _place_the_rest(self) -> None:
+        """Modules without a row: in a folded copy, in a leaf that stands for them, in a frame that was left out."""
+        places, index = self.drawn.places, self.run.index
+        copies = self._copies()
+        for node in self.run.graph.modules:
+            path, above = node.path, index.parents[node.path]
+            if path in places or above is None:
+                continue
+            stand_in = copies.get(above)
+            twin = copies.get(path) if stand_in is None else stand_in + path[len(above) :]
+            if twin is not None and twin in places:
+                copies[path] = twin
+                places[path] = places[twin]
+            else:
+                inner = next((each.path for each in index.below(path) if each.path in places), None)
+                places[path] = places[inner] if inner is not None else places[above]
+
+    def _copies(self) -> dict[str, str]:
+        """Path of a folded copy -> path of the one that is drawn."""
+        found = dict(self.twins)
+        for item in self.items:
+            for holder in (item, *item.get("rows", ())):
+                first, *copies = holder.get("members", ("",))
+                found.update(dict.fromkeys(copies, first))
+        return found
+
+    # --- edges ---------------------------------------------------------------------------------------------------
+
+    def _edges(self) -> None:
+        """For each container the edges in it, five numbers each: tail, head, net, label, whether on the main path.
+
+        A net is what one item gives; its number is that of the item. Data that comes from outside or goes there has
+        the border, -1, for tail or head, so that each container can be laid out without looking into any other.
+        """
+        wiring = self.composer.wire()
+        labels: dict[str, int] = {}
+        seen: dict[tuple[int, int, int, int], list[int]] = {}
+
+        def pass_on(container: int, tail: int, head: int, net: int, label: int, main: bool) -> None:
+            known = seen.get((container, tail, head, net))
+            if known is None:
+                known = seen[container, tail, head, net] = [tail, head, net, label, int(main)]
+                self.items[container]["edges"].append(known)
+            known[4] |= int(main)
+
+        for wire in wiring.wires:
+            tail, head = (self.item_of[self.composer.spots[number]] for number in (wire.tail, wire.head))
+            if tail == head:
+                continue
+            label = labels.setdefault(wire.label, len(labels))
+            ups, downs = self._way_up(tail), self._way_up(head)
+            shared = 0
+            while shared < min(len(ups), len(downs)) - 1 and ups[shared] == downs[shared]:
+                shared += 1
+            # Both ways begin at the model; where they part, the containers before them are around both ends.
+            pass_on(ups[shared - 1], ups[shared], downs[shared], tail, label, wire.main)
+            for outer, inner in zip(ups[shared:], ups[shared + 1 :], strict=False):
+                pass_on(outer, inner, PORT, tail, label, wire.main)
+            for outer, inner in zip(downs[shared:], downs[shared + 1 :], strict=False):
+                pass_on(outer, PORT, inner, tail, label, wire.main)
+        self.drawn.labels = list(labels)
+        for item in self.items:
+            if item["type"] == "container":
+                item["edges"] = [number for edge in item["edges"] for number in edge]
+
+    def _way_up(self, number: int) -> list[int]:
+        way = [number]
+        while "in" in self.items[way[-1]]:
+            way.append(self.items[way[-1]]["in"])
+        return way[::-1]
+
+
+def _row(row: Row) -> dict[str, Any]:
+    words = {"detail": row.detail, "path": row.path, "count": row.count, "tip": row.tooltip}
+    written: dict[str, Any] = {"kind": row.kind, "title": row.title.removeprefix("▸ "), **_without_empty(words)}
+    if row.heat is not None:
+        written["heat"] = row.heat
+    if row.copies > 1:
+        written["copies"] = row.copies
+    if row.muted:
+        written["muted"] = True
+    if row.marks:
+        written["marks"] = _marks(row.marks)
+    return written
+
+
+def _without_empty(words: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in words.items() if value}
+
+
+def _marks(marks: tuple[Mark, ...]) -> list[list[str]]:
+    return [[mark.state, mark.note] for mark in marks]

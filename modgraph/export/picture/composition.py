@@ -1,0 +1,457 @@
+"""Puts a picture together: runs of units become cards, blocks become frames, bundles become arrows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from modgraph.export.look.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of, comes_again
+from modgraph.export.look.held_tensors import is_unnamed, module_title
+from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
+from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
+from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
+from modgraph.export.look.states import frame_state, marks_of
+from modgraph.export.look.widths import roomy
+from modgraph.export.picture.costs import Costs
+from modgraph.export.picture.framing import leveled, merged, short_name
+from modgraph.export.picture.heading import heading
+from modgraph.export.picture.rows import (
+    TOOLTIP_LENGTH,
+    fold_text,
+    parameters_text,
+    range_text,
+    row_of,
+    said_once,
+    sign_of,
+)
+from modgraph.export.picture.runs import runs_of
+from modgraph.export.picture.spots import Ids, Spot, id_text, name_from, spot_name
+from modgraph.export.picture.turns import calls_of_all, turns_around, turns_frame
+from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
+from modgraph.graph.focus import Focus
+from modgraph.graph.model import ModuleNode, TensorInfo
+from modgraph.graph.occurrences import Run
+from modgraph.graph.repeats import Likeness
+
+MOST_BESIDE = 3
+"""Cards in a row that no data reaches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a picture is drawn, apart from what is left out."""
+
+    direction: Literal["TB", "LR"] = "TB"
+    focus: Focus | None = None
+    """The one module that is drawn."""
+    costs: Costs | None = None
+    """What the colours say; None for kinds of layers."""
+
+
+def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) -> Picture:
+    """The picture of `run` under one cut."""
+    arrangement = arrange(run, likeness, cut_at)
+    if how.costs is not None:
+        how.costs.scale(arrangement.units)
+    composer = Composer(run, arrangement, how)
+    items, arrows = composer.items_and_arrows()
+    if how.direction == "TB":
+        items = roomy(items, arrows)
+    name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
+    legend = replace(legend, feedback=bool(arrangement.feedback))
+    if how.costs is not None:
+        legend = replace(legend, kinds=(), ramp=how.costs.legend())
+    return Picture(
+        name=name,
+        subtitle=subtitle,
+        notes=notes,
+        legend=legend,
+        items=items,
+        arrows=arrows,
+        direction=how.direction,
+        depth=cut_at.depth,
+    )
+
+
+@dataclass(eq=False)
+class Composer:
+    run: Run
+    arrangement: Arrangement
+    how: Style = field(default_factory=Style)
+    ids: Ids = field(default_factory=Ids)
+
+    def __post_init__(self) -> None:
+        self.batch = _batch_size(self.run)
+        self.dtype = usual_dtype(self.run.graph)
+        self.spots: list[Spot] = []
+        self.spot_of: dict[Unit, Spot] = {}
+        self.contents: dict[Block, list[Spot | Block]] = {}
+        self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
+        self._outermost: dict[tuple[Block, int], Spot | None] = {}
+
+    def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
+        self.gather()
+        wiring = self.wire()
+        arrows = self._arrows(wiring)
+        items = self._items()
+        return items, tuple(arrows + self._feedback_arrows() + self._order_arrows())
+
+    # --- nodes ---------------------------------------------------------------------------------------------------
+
+    def gather(self) -> None:
+        """Units to spots; a plain container that is one card alone gets no frame."""
+        blocks = blocks_of(self.arrangement.root)
+        runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
+        for block in reversed(blocks):
+            content: list[Spot | Block] = []
+            for item in block.items:
+                if isinstance(item, Block):
+                    inner = self.contents[item]
+                    if self._needs_no_frame(item, inner):
+                        spot = inner[0]
+                        assert isinstance(spot, Spot)
+                        spot.block = block
+                        spot.marks += marks_of(self.run, item.occurrence)
+                        content.append(spot)
+                        del self.contents[item]
+                    else:
+                        content.append(item)
+                elif item in runs:
+                    content.append(Spot(runs[item], block))
+            self.contents[block] = content
+        self._number()
+
+    def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
+        node = self.run.index.modules[block.occurrence.path]
+        return (
+            len(content) == 1
+            and isinstance(content[0], Spot)
+            and len(block.members) == 1
+            and class_title(node.class_name) in PLAIN_CONTAINERS
+            and (node.class_name or "").startswith("torch.")
+            and not self.is_pill(content[0].units[0])
+            and all(mark.state in ("again", "shared") for mark in marks_of(self.run, block.occurrence))
+        )
+
+    def _number(self) -> None:
+        """Spots in the order of the run, with their ids."""
+        for content in self.contents.values():
+            self.spots.extend(item for item in content if isinstance(item, Spot))
+        self.spots.sort(
+            key=lambda spot: (spot.order, spot.units[0].occurrence.end is None, spot.units[0].occurrence.path)
+        )
+        for number, spot in enumerate(self.spots):
+            spot.number = number
+            spot.id = self.ids.make(id_text(spot.units[0]))
+            for unit in spot.units:
+                self.spot_of[unit] = spot
+
+    @staticmethod
+    def is_pill(unit: Unit) -> bool:
+        return (unit.occurrence.end or "").partition(":")[0] in ("input", "output")
+
+    @staticmethod
+    def _says_its_shape(unit: Unit) -> bool:
+        """Whether the node itself shows the shape of its data: inputs, outputs, parameters and constants do."""
+        return not (unit.middle or unit.occurrence.turn or unit.occurrence.operation or unit.occurrence.is_module)
+
+    # --- arrows --------------------------------------------------------------------------------------------------
+
+    def wire(self) -> Wiring:
+        labels: dict[tuple[int, int], list[str]] = {}
+        for (tail, head), links in self.arrangement.bundles.items():
+            ends = (self.spot_of[tail].number, self.spot_of[head].number)
+            if ends[0] == ends[1]:
+                continue
+            texts = labels.setdefault(ends, [])
+            for text in self._tensor_texts([link.tensor for link in links]):
+                if text not in texts:
+                    texts.append(text)
+        wires = [
+            Wire(tail=tail, head=head, label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""))
+            for (tail, head), texts in sorted(labels.items())
+        ]
+        wiring = Wiring([self._facts(spot) for spot in self.spots], wires)
+        wiring.settle()
+        return wiring
+
+    def _facts(self, spot: Spot) -> NodeFacts:
+        block, outermost = spot.block, -1
+        numbers = self._block_numbers
+        while block.parent is not None:
+            outermost = numbers[block]
+            block = block.parent
+        end = spot.units[0].occurrence.end or ""
+        return NodeFacts(
+            weight=sum(len(unit.members) for unit in spot.units),
+            # A collapsed container is one of its own: its users stand inside it.
+            container=len(numbers) + spot.number if spot.units[0].collapsed else numbers[spot.block],
+            outermost=outermost,
+            source=end.startswith("input:"),
+            sink=end.startswith("output:"),
+            shape=self._pill_shape(spot) if self._says_its_shape(spot.units[0]) else "",
+            joins=sign_of(self.run, spot.units[0]) is not None,
+            elementwise=sign_of(self.run, spot.units[0]) in ELEMENTWISE,
+        )
+
+    @cached_property
+    def _block_numbers(self) -> dict[Block, int]:
+        return {block: number for number, block in enumerate(self.contents)}
+
+    def _tensor_texts(self, tensors: list[TensorInfo]) -> list[str]:
+        """What is written for several tensors; "…×16" once where they differ in their first size alone."""
+        sizes = {(tensor.shape, tensor.dtype) for tensor in tensors}
+        rest = {(shape[1:], dtype) for shape, dtype in sizes if shape}
+        if len(sizes) > 1 and len(rest) == 1 and all(shape for shape, _ in sizes):
+            ((inner, _),) = rest
+            return [self.tensor_text(replace(tensors[0], shape=("…", *inner)))]
+        return [self.tensor_text(tensor) for tensor in tensors]
+
+    def tensor_text(self, tensor: TensorInfo) -> str:
+        text = shape_text(tensor.shape, self.batch)
+        if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
+            text += f" · {tensor.dtype}"
+        return text
+
+    def _arrows(self, wiring: Wiring) -> list[Arrow]:
+        arrows = []
+        tags: dict[tuple[int, int], tuple[str, int]] = {}
+        ranks = wiring.ranks()
+        for wire in wiring.wires:
+            tail, head = self.spots[wire.tail], self.spots[wire.head]
+            start = tail.id
+            if wire.tagged:
+                key = (wire.tail, wiring.nodes[wire.head].container)
+                if key not in tags or ranks[wire.head] - tags[key][1] > NEAR:
+                    tags[key] = self._add_tag(tail, head), ranks[wire.head]
+                start = tags[key][0]
+            arrows.append(
+                Arrow(
+                    id=self.ids.make(f"{start}:to:{head.id}"),
+                    tail=start,
+                    head=head.id,
+                    label=wire.label if wire.written else "",
+                    main=wire.main,
+                    kind=self._arrow_kind(tail, head),
+                    tooltip=cut_end(f"{spot_name(tail)} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
+                )
+            )
+        return arrows
+
+    def _feedback_arrows(self) -> list[Arrow]:
+        """What a turn of a loop gives to the next."""
+        texts: dict[tuple[Spot, Spot], list[str]] = {}
+        for (tail, head), links in self.arrangement.feedback.items():
+            known = texts.setdefault((self.spot_of[tail], self.spot_of[head]), [])
+            known.extend(self._tensor_texts([link.tensor for link in links]))
+        return [
+            Arrow(
+                id=self.ids.make(f"{tail.id}:next:{head.id}"),
+                tail=tail.id,
+                head=head.id,
+                kind="feedback",
+                tooltip=cut_end(
+                    f"to the next turn: {spot_name(tail)} → {spot_name(head)} · {', '.join(dict.fromkeys(said))}",
+                    TOOLTIP_LENGTH,
+                ),
+            )
+            for (tail, head), said in texts.items()
+        ]
+
+    def _add_tag(self, source: Spot, user: Spot) -> str:
+        tag = Tag(
+            id=self.ids.make(f"tag:{source.id}:at:{user.id}"),
+            text=cut(name_from(source, user)),
+            tooltip=cut_end(f"from {spot_name(source)}", 200),
+        )
+        self.tags.setdefault(user.block, []).append((user, tag))
+        return tag.id
+
+    def _arrow_kind(self, tail: Spot, head: Spot) -> ArrowKind:
+        states = {
+            mark.state for unit in (tail.units[-1], head.units[0]) for mark in marks_of(self.run, unit.occurrence)
+        }
+        if "static only" in states:
+            return "static"
+        arriving = {mark.state for mark in marks_of(self.run, head.units[0].occurrence)}
+        return "runtime" if "runtime only" in arriving else "data"
+
+    def _order_arrows(self) -> list[Arrow]:
+        """Places what no data reaches: beside the sibling before it, a few in a row; below it where nothing ran."""
+        linked = {self.spot_of[unit] for ends in self.arrangement.bundles for unit in ends}
+        feeders: dict[Spot, Spot] = {}
+        for tail, head in self.arrangement.bundles:
+            feeders.setdefault(self.spot_of[head], self.spot_of[tail])
+        arrows = []
+        for block in blocks_of(self.arrangement.root):
+            previous: Spot | None = None
+            above: Spot | None = None
+            beside = 0
+            for spot in self._spots_in_order(block):
+                if spot in linked:
+                    above, beside = feeders.get(spot, spot), 0
+                elif previous is not None:
+                    if above is None or beside == MOST_BESIDE:
+                        above, beside = previous, 0
+                    if not linked:
+                        above = previous
+                    beside += 1
+                    if above is not spot:
+                        name = self.ids.make(f"{above.id}:before:{spot.id}")
+                        arrows.append(Arrow(id=name, tail=above.id, head=spot.id, kind="order"))
+                previous = spot
+        return arrows
+
+    def _spots_in_order(self, block: Block) -> list[Spot]:
+        """The spots of a block, and of each inner block the last one, so that frames stand below each other."""
+        found: list[Spot] = []
+        for item in self.contents.get(block, []):
+            if isinstance(item, Spot):
+                found.append(item)
+            else:
+                found.extend(self._edge_spots(item))
+        return found
+
+    def _edge_spots(self, block: Block) -> list[Spot]:
+        ends: list[Spot] = []
+        for side in (0, -1):
+            end = self._end(block, side)
+            if end is not None and end not in ends:
+                ends.append(end)
+        return ends
+
+    def _end(self, block: Block, side: int) -> Spot | None:
+        """The first or last spot of a block, in whichever block within it; looked for once, as each block around asks
+        for the same."""
+        way: list[Block] = []
+        end: Spot | Block | None = block
+        while isinstance(end, Block) and (end, side) not in self._outermost:
+            way.append(end)
+            inner = self.contents.get(end, [])
+            end = inner[side] if inner else None
+        found = self._outermost[end, side] if isinstance(end, Block) else end
+        self._outermost.update(dict.fromkeys(((each, side) for each in way), found))
+        return found
+
+    # --- items ---------------------------------------------------------------------------------------------------
+
+    def _items(self) -> tuple[Item, ...]:
+        made: dict[Block, Item | tuple[Item, ...]] = {}
+        for block in reversed(blocks_of(self.arrangement.root)):
+            if block not in self.contents:
+                continue
+            items: list[Item] = []
+            for item in self.contents[block]:
+                if isinstance(item, Block):
+                    items.append(made[item])  # type: ignore[arg-type]
+                    continue
+                items.extend(tag for user, tag in self.tags.get(block, ()) if user is item)
+                items.append(self.node(item))
+            made[block] = tuple(items) if block.parent is None else self.frame(block, tuple(items))
+        outer = made[self.arrangement.root]
+        assert isinstance(outer, tuple)
+        return tuple(leveled(item, 0) for item in outer)
+
+    def node(self, spot: Spot) -> Item:
+        unit = spot.units[0]
+        if self.is_pill(unit):
+            return self._pill(spot)
+        sign = sign_of(self.run, unit)
+        if sign is not None and unit.occurrence.operation is not None:
+            return Join(
+                id=spot.id, sign=sign, tooltip=cut_end(f"{SIGNS[sign]} · {unit.occurrence.operation.name}", 200)
+            )
+        below = spot.block.occurrence.path
+        rows = tuple(self.row(each, below) for each in spot.units)
+        rows, marks = said_once(rows)
+        marks += spot.marks
+        everything = marks + tuple(mark for row in rows for mark in row.marks)
+        return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
+
+    def row(self, unit: Unit, below: str) -> Row:
+        """The row of `unit`, coloured and counted as the picture measures."""
+        row, costs = row_of(self.run, unit, below), self.how.costs
+        row = replace(row, marks=calls_of_all(row.marks, turns_around(unit)))
+        if costs is None:
+            return row
+        cost = costs.of(unit)
+        return replace(row, kind="other", count=costs.text(cost), heat=costs.heat(cost))
+
+    def _pill(self, spot: Spot) -> Pill:
+        unit = spot.units[0]
+        kind, _, name = (unit.occurrence.end or "").partition(":")
+        if unit.middle:
+            return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
+        unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
+        title = kind if unnamed else cut(f"{kind} {name}" if name.isdecimal() else name)
+        return Pill(
+            id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
+        )
+
+    @cached_property
+    def _ends(self) -> Counter[str]:
+        """How many spots there are of each kind: "input", "output", "call"."""
+        return Counter((spot.units[0].occurrence.end or "").partition(":")[0] for spot in self.spots)
+
+    def _pill_shape(self, spot: Spot) -> str:
+        """Of the input, output, parameter or constant itself, not of a view of it that its users get."""
+        end, leaf = spot.units[0].occurrence.end or "", spot.units[0].occurrence.first
+        if self.how.focus is None:
+            edges = self.run.index.outgoing.get(end) or self.run.index.incoming.get(end)
+            if edges:
+                return self.tensor_text(edges[0].tensor)
+        links = self.run.outgoing[leaf] or self.run.incoming[leaf]
+        return self.tensor_text(links[0].tensor) if links else ""
+
+    def _count(self, block: Block, node: ModuleNode) -> str:
+        """What stands beside the class in a frame's title."""
+        costs = self.how.costs
+        return parameters_text(self.run, node) if costs is None else costs.text(costs.of_all(block.members))
+
+    def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
+        if block.occurrence.turn:
+            counts = self.how.costs
+            costs = None if counts is None else counts.text(counts.of_all(block.members))
+            return turns_frame(self.run, block, items, self.ids.make(f"loop:{block.occurrence.path}"), costs)
+        node = self.run.index.modules[block.occurrence.path]
+        marks = marks_of(self.run, block.occurrence)
+        if len(block.members) > 1 and comes_again(block.members):
+            marks = calls_of_all(marks, len(block.members))
+        title = module_title(node)
+        parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
+        inner = items[0] if len(items) == 1 else None
+        name = range_text(block.members)
+        if block.parent is not None:
+            name = short_name(name, block.parent.occurrence.path)
+        kind = node.class_name or ("" if is_unnamed(node) else "unknown class")
+        said = (range_text(block.members), kind, fold_text(self.run, block.members))
+        frame = Frame(
+            id=self.ids.make(f"frame:{block.occurrence.path}"),
+            title=cut(name),
+            detail=" · ".join(part for part in parts if part),
+            name=range_text(block.members),
+            items=items,
+            level=0,
+            copies=len(block.members),
+            state=frame_state(marks),
+            marks=marks,
+            tooltip=cut_end(" · ".join(each for each in said if each), TOOLTIP_LENGTH // 2),
+        )
+        if not isinstance(inner, Frame) or inner.loop:
+            return frame
+        below = block.parent.occurrence.path if block.parent is not None else ""
+        return merged(frame, inner, below)
+
+
+def _batch_size(run: Run) -> int | str | None:
+    """The first size of the first input that has several; what begins with it carries the batch."""
+    for model_input in run.graph.model.inputs:
+        for tensor in model_input.tensors:
+            if tensor.shape is not None and len(tensor.shape) > 1:
+                return tensor.shape[0]
+    for edge in run.graph.edges:
+        if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
+            return edge.tensor.shape[0]
+    return None

@@ -1,0 +1,471 @@
+"""Picture -> DOT, Graphviz's language. What is looked at is decided in `picture.py`; here it is only written down.
+
+All text from the model passes through `markup` (inside HTML-like labels) or `quoted` (everywhere else).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from graphviz import escape
+from graphviz.quoting import quote
+
+from modgraph.export.look import style
+from modgraph.export.look.labels import clean
+from modgraph.export.look.metrics import text_width
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Arrow, Card, Frame, Item, Join, Legend, Mark, Picture, Pill, Row, Tag
+from modgraph.export.look.widths import BAR, COUNT_WIDTH, card_width, column_widths, mark_in_title, natural_width
+from modgraph.export.picture.choosing import picture_of
+from modgraph.graph.model import Graph
+
+_TABLE = '<table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
+
+
+def render(graph: Graph, options: PictureOptions | None = None) -> str:
+    """DOT text of `graph`: one cluster per frame, one node per card, one edge per arrow."""
+    return write_dot(picture_of(graph, options))
+
+
+def write_dot(picture: Picture) -> str:
+    """`picture` as DOT text; the same picture gives the same text."""
+    lines = [f"digraph {quoted(picture.name)} {{", *_defaults(picture)]
+    main = {end for arrow in picture.arrows if arrow.main for end in (arrow.tail, arrow.head)}
+    for item in _main_first(picture.items, main):
+        lines.extend(_item(item, "  ", picture.direction))
+    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1}
+    titled = _titled(picture)
+    lines.extend(
+        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main, titled))
+        for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
+    )
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _main_first(items: tuple[Item, ...], main: set[str], *, beside: bool = False) -> tuple[Item, ...]:
+    """`items`, what the main path passes in front: the layout engine puts what it reads first to the left.
+
+    `beside`: all of them are in a frame that the main path does not enter.
+    """
+    passed = [_is_on(item, main) for item in items]
+    aside = [beside or (any(passed) and not on) for on in passed]
+    inside = [
+        replace(item, items=_main_first(item.items, main, beside=off), beside=off) if isinstance(item, Frame) else item
+        for item, off in zip(items, aside, strict=True)
+    ]
+    ranked = sorted(range(len(items)), key=lambda number: not passed[number])
+    return tuple(inside[number] for number in ranked)
+
+
+def _is_on(item: Item, main: set[str]) -> bool:
+    return any(_is_on(inner, main) for inner in item.items) if isinstance(item, Frame) else item.id in main
+
+
+def _cards(items: tuple[Item, ...]) -> Iterator[Card]:
+    for item in items:
+        if isinstance(item, Frame):
+            yield from _cards(item.items)
+        elif isinstance(item, Card):
+            yield item
+
+
+def markup(text: str) -> str:
+    """`text` for an HTML-like label; backslashes are doubled, as Graphviz puts the node's name for `\\N` even there."""
+    safe = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return safe.replace("\\", "\\\\")
+
+
+def quoted(text: str) -> str:
+    """`text` as a DOT identifier: no quote, backslash (`\\N` is the node's name) or entity in it has a meaning."""
+    quoted_text: str = quote(escape(clean(text).replace("&", "&amp;")))
+    return quoted_text
+
+
+def _attributes(pairs: dict[str, str]) -> str:
+    """`name=value` pairs; an HTML-like label stands as it is.
+
+    Backslashes of a tooltip are doubled once more, as Graphviz resolves `\\N` in tooltips twice.
+    """
+    written = []
+    for name, value in pairs.items():
+        if name.endswith("tooltip"):
+            value = quoted(value.replace("\\", "\\\\"))
+        elif not (name == "label" and value.startswith("<")):
+            value = quoted(value)
+        written.append(f"{name}={value}")
+    return " ".join(written)
+
+
+_BEGINS_WITH_SPACE = re.compile(r"(?:^|(?<=>)) (?=[^ <])")
+"""The space between two pieces of a line: each becomes a text of its own in SVG, where a space at its begin is lost."""
+
+
+def _font(text: str, size: int, color: str | None = None, face: str | None = None, bold: bool = False) -> str:
+    """`text` (already markup) in a font; "" for no text, as an empty element is a syntax error in Graphviz."""
+    if not text:
+        return ""
+    face_part = f' face="{face}"' if face else ""
+    color_part = f' color="{color}"' if color else ""
+    text = _BEGINS_WITH_SPACE.sub("&#160;", text)
+    inner = f"<b>{text}</b>" if bold else text
+    return f'<font{face_part} point-size="{size}"{color_part}>{inner}</font>'
+
+
+def _defaults(picture: Picture) -> list[str]:
+    graph = {
+        "rankdir": picture.direction,
+        "newrank": "true",
+        "nodesep": "0.30",
+        "ranksep": "0.32",
+        "pad": "0.25",
+        "bgcolor": "white",
+        "labelloc": "t",
+        "labeljust": "l",
+        "splines": "spline",
+        "fontname": style.FONT,
+        "fontsize": "12",
+        "fontcolor": style.TEXT,
+        "id": "picture",
+        "tooltip": picture.name,
+        "label": _heading(picture),
+    }
+    node = {
+        "shape": "box",
+        "style": "filled",
+        "fillcolor": "white",
+        "color": "#FFFFFF00",
+        "margin": "0",
+        "width": "0",
+        "height": "0",
+        "penwidth": "1.2",
+        "fontname": style.FONT,
+        "fontsize": "12",
+        "fontcolor": style.TEXT,
+    }
+    edge = {
+        "color": style.LINE,
+        "penwidth": "1.3",
+        "arrowsize": "0.7",
+        "fontname": style.FONT,
+        "fontsize": "10",
+        "fontcolor": style.LINE,
+    }
+    return [f"  {kind} [{_attributes(pairs)}];" for kind, pairs in (("graph", graph), ("node", node), ("edge", edge))]
+
+
+def _heading(picture: Picture) -> str:
+    subtitle = _font(markup(picture.subtitle), style.SUBTITLE_SIZE, style.MUTED)
+    name = _font(markup(picture.name), style.TITLE_SIZE, bold=True)
+    rows = [f'<tr><td align="left">{name}  {subtitle}</td></tr>']
+    rows.extend(
+        f'<tr><td align="left">{_font(markup(note), style.DETAIL_SIZE, style.MUTED)}</td></tr>'
+        for note in picture.notes
+    )
+    rows.extend(f'<tr><td align="left">{line}</td></tr>' for line in _legend(picture.legend))
+    rows.append('<tr><td height="6"></td></tr>')
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{"".join(rows)}</table>>'
+
+
+def _legend(legend: Legend) -> list[str]:
+    """The legend's lines: kinds, then frames."""
+    swatches = [(style.KINDS[kind].fill, style.KINDS[kind].strong, style.KINDS[kind].legend) for kind in legend.kinds]
+    ramp = _ramp(*legend.ramp) if legend.ramp else ""
+    if legend.collapsed and not ramp:
+        other = style.KINDS["other"]
+        swatches.append((other.fill, other.strong, "▸ collapsed"))
+    cells: list[str] = []
+    width = 0.0
+    for fill, strong, words in swatches:
+        box = f'<td width="12" height="12" fixedsize="true" border="1" color="{strong}" bgcolor="{fill}"></td>'
+        cells.append(f'{box}<td align="left"> {_font(words, style.DETAIL_SIZE, style.MUTED)}</td>')
+        width += text_width(f" {words}", style.DETAIL_SIZE) + 30
+    if legend.repeated:
+        width += text_width("×N identical blocks", style.DETAIL_SIZE) + 16
+        cells.append(f"<td>{_font('<b>×N</b> identical blocks', style.DETAIL_SIZE, style.MUTED)}</td>")
+    if legend.feedback:
+        width += text_width("→ to the next turn", style.DETAIL_SIZE) + 16
+        arrow = _font("→", style.DETAIL_SIZE, style.REPEAT, bold=True)
+        cells.append(f"<td>{arrow}{_font(' to the next turn', style.DETAIL_SIZE, style.MUTED)}</td>")
+    lines = [ramp] if ramp else []
+    if cells:
+        spaced = '<td width="10"></td>'.join(cells)
+        # A fixed size: in a wide picture the table would else be stretched, and its words driven apart.
+        size = f'align="left" fixedsize="true" width="{width:.0f}" height="18"'
+        lines.append(
+            f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{spaced}</tr></table>'
+        )
+    if legend.states:
+        states = [style.STATES[state] for state in legend.states]
+        words = " · ".join(f"<b>{each.legend} {each.sign}</b> {each.words}" for each in states)
+        lines.append(_font(f"frame: {words}", style.DETAIL_SIZE, style.MUTED))
+    return lines
+
+
+def _ramp(measure: str, most: str) -> str:
+    """The steps of a cost, the words beside them."""
+    steps = "".join(
+        f'<td width="20" height="12" fixedsize="true" border="1" color="{each.strong}" bgcolor="{each.fill}"></td>'
+        for each in style.RAMP
+    )
+    words = [_font(markup(text), style.DETAIL_SIZE, style.MUTED) for text in (f"{measure}: 0 ", f" {most}")]
+    width = 20 * len(style.RAMP) + text_width(f"{measure}: 0  {most}", style.DETAIL_SIZE) + 20
+    size = f'align="left" fixedsize="true" width="{width:.0f}" height="18"'
+    cells = f'<td align="right">{words[0]}</td>{steps}<td align="left">{words[1]}</td>'
+    return f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{cells}</tr></table>'
+
+
+def _item(item: Item, indent: str, direction: str) -> Iterator[str]:
+    if isinstance(item, Frame):
+        yield from _frame(item, indent, direction)
+        return
+    if isinstance(item, Card):
+        attributes = _card(item, direction)
+    elif isinstance(item, Join):
+        attributes = _join(item)
+    elif isinstance(item, Pill):
+        attributes = _pill(item)
+    else:
+        attributes = _tag(item)
+    yield f"{indent}{quoted(item.id)} [{_attributes({**attributes, 'id': item.id})}];"
+
+
+def _frame(frame: Frame, indent: str, direction: str) -> Iterator[str]:
+    border, width, line = style.FRAME_BORDER, "1", ""
+    if frame.copies > 1:
+        border, width = style.REPEAT, "2"
+    if frame.state is not None:
+        state = style.STATES[frame.state]
+        border, width = state.frame_color, "2.4" if state.frame in ("thick", "double") else "2"
+        line = state.frame if state.frame in ("dashed", "dotted") else ""
+    attributes = {
+        "bgcolor": style.FRAME_FILLS[frame.level % 2],
+        "color": border,
+        "penwidth": width,
+        "labeljust": "r" if frame.beside else "l",
+        "margin": "10",
+        "id": frame.id,
+        "tooltip": frame.tooltip,
+        "label": _frame_title(frame),
+    }
+    if line:
+        attributes["style"] = line
+    yield f"{indent}subgraph {quoted(f'cluster_{frame.id}')} {{"
+    if frame.state is not None and style.STATES[frame.state].frame == "double":
+        # Graphviz draws no double line around a cluster: a second one stands close around it.
+        around = {**attributes, "penwidth": "1.2", "margin": "4", "id": f"{frame.id}:around", "label": ""}
+        yield f"{indent}  graph [{_attributes(around)}];"
+        yield f"{indent}  subgraph {quoted(f'cluster_{frame.id}:inner')} {{"
+        yield from _frame_content(frame, {**attributes, "penwidth": "1.2"}, f"{indent}  ", direction)
+        yield f"{indent}  }}"
+    else:
+        yield from _frame_content(frame, attributes, indent, direction)
+    yield f"{indent}}}"
+
+
+def _frame_content(frame: Frame, attributes: dict[str, str], indent: str, direction: str) -> Iterator[str]:
+    yield f"{indent}  graph [{_attributes(attributes)}];"
+    for item in frame.items:
+        yield from _item(item, f"{indent}  ", direction)
+
+
+def _frame_title(frame: Frame) -> str:
+    rows = [f'<td align="left"><b>{markup(frame.title)}</b></td>']
+    rows.append(f'<td align="left">{_font(markup(frame.detail), style.DETAIL_SIZE, style.MUTED)}</td>')
+    if frame.copies > 1:
+        badge = _font(f"×{frame.copies}", 13, "white", bold=True)
+        cell = f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
+        if frame.gap:
+            rows[0] += f'<td rowspan="2" width="{frame.gap:g}"></td>{cell}'
+        else:
+            rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
+    # Where the badge stands first, its column is no wider than the badge.
+    columns = 3 if frame.copies > 1 and not frame.gap else 1
+    rows.extend(_mark_cell(mark_in_title(mark), columns, ' cellpadding="2"') for mark in frame.marks)
+    return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
+
+
+def _card(card: Card, direction: str) -> dict[str, str]:
+    across = direction == "LR"
+    first, _, _ = column_widths(card.rows)
+    spare = card_width(card) - natural_width(card)
+    lines: list[str] = []
+    for number, row in enumerate(card.rows):
+        if number:
+            lines.append("<hr/>")
+        last = number > 0 and number == len(card.rows) - 1
+        port = "out" if last else "in" if across and not number and len(card.rows) > 1 else ""
+        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port)}</tr>")
+        lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in row.marks)
+    lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
+    table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
+    attributes = {"tooltip": " | ".join(row.tooltip for row in card.rows if row.tooltip) or card.id}
+    attributes.update(_card_frame(card))
+    attributes["label"] = f"<{table}{''.join(lines)}</table>>"
+    return attributes
+
+
+def _card_frame(card: Card) -> dict[str, str]:
+    state = style.STATES[card.state] if card.state is not None else None
+    if state is None or not state.frame:
+        return {}
+    frame = {"color": state.frame_color, "penwidth": "2", "margin": "0.05"}
+    if state.frame in ("dashed", "dotted"):
+        frame["style"] = f"filled,{state.frame}"
+    else:
+        frame["penwidth"] = "2.4"
+    if state.frame == "double":
+        frame["peripheries"] = "2"
+    return frame
+
+
+def _row(row: Row, width: float, port: str) -> str:
+    """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs.
+
+    `port`: "in" for the first of several rows, "out" for the last.
+    """
+    kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
+    text, muted = (style.FADED, style.FADED) if row.muted else (None, style.MUTED)
+    if row.heat is not None:
+        kind, text, muted = style.RAMP[row.heat], None, style.TEXT
+    fill = f'bgcolor="{kind.fill}"'
+    title = f"<b>{markup(row.title)}</b>"
+    if text:
+        title = f'<font color="{text}">{title}</font>'
+    detail = _font(markup(row.detail), style.DETAIL_SIZE, muted)
+    if row.copies > 1:
+        title += f' <font color="{style.REPEAT}"><b>×{row.copies}</b></font>'
+    wide = f' width="{width:.0f}"' if width else ""
+    path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
+    count = _font(markup(row.count), style.DETAIL_SIZE, muted)
+    enters, leaves = (f' port="{name}"' if port == name else "" for name in ("in", "out"))
+    return (
+        f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"{enters}></td>'
+        f'<td align="left" {fill}{wide}>{title} {detail}</td>'
+        f'<td align="left" {fill}>{path}</td>'
+        f'<td align="right" {fill} width="{COUNT_WIDTH}"{leaves}>{count}</td>'
+    )
+
+
+def _mark_cell(mark: Mark, span: int, room: str = "") -> str:
+    state = style.STATES[mark.state]
+    words = {"shared": "same as", "again": "call", "inside": ""}.get(mark.state, state.words)
+    said = " ".join(part for part in (state.sign, words) if part)
+    if mark.state == "inside":
+        text = _font(f"{markup(mark.note)} inside", style.DETAIL_SIZE, "white")
+    else:
+        text = _font(said, style.MARK_SIZE, "white", bold=True)
+        if mark.note:
+            # Room at its end: fonts may be a little wider than the engine takes them for.
+            text += f"  {_font(f'{markup(mark.note)}&#160;', style.DETAIL_SIZE, 'white')}"
+    return f'<td colspan="{span}" align="left" bgcolor="{state.strong}"{room}>{text}</td>'
+
+
+def _join(join: Join) -> dict[str, str]:
+    return {
+        "shape": "circle",
+        "color": style.MUTED,
+        "penwidth": "1.4",
+        "width": "0.30",
+        "height": "0.30",
+        "fixedsize": "true",
+        "fontsize": "15",
+        "label": join.sign,
+        "tooltip": join.tooltip,
+    }
+
+
+def _pill(pill: Pill) -> dict[str, str]:
+    detail = _font(markup(pill.detail), style.DETAIL_SIZE)
+    return {
+        "style": "rounded,filled",
+        "fillcolor": style.PILL,
+        "color": style.PILL,
+        "fontcolor": "white",
+        "margin": "0.16,0.07",
+        "tooltip": pill.tooltip,
+        "label": f"<<b>{markup(pill.title)}</b>{'  ' + detail if detail else ''}>",
+    }
+
+
+def _tag(tag: Tag) -> dict[str, str]:
+    return {
+        "style": "rounded,filled",
+        "fillcolor": style.TAG_FILL,
+        "color": style.CARD_BORDER,
+        "penwidth": "0.8",
+        "margin": "0.07,0.03",
+        "tooltip": tag.tooltip,
+        "label": f"<{_font('◂ ' + markup(tag.text), style.DETAIL_SIZE, style.MUTED)}>",
+    }
+
+
+_ARROWS: dict[str, dict[str, str]] = {
+    "data": {},
+    "static": {"style": "dashed", "color": style.FADED},
+    "runtime": {"color": "#5B3A8C", "penwidth": "2.2"},
+    "feedback": {"color": style.REPEAT, "penwidth": "1.6", "constraint": "false"},
+    "order": {"style": "invis"},
+}
+
+
+def _titled(picture: Picture) -> set[str]:
+    """Arrows beside the main one into the first card of a frame: they enter at the right, the title is at the left."""
+    frame_of: dict[str, str] = {}
+    pending: list[tuple[Item, str]] = [(item, "") for item in picture.items]
+    while pending:
+        item, frame = pending.pop()
+        if isinstance(item, Frame):
+            pending.extend((inner, item.id) for inner in item.items)
+        elif isinstance(item, Card) or frame:
+            frame_of[item.id] = frame
+    cards = {card.id for card in _cards(picture.items)}
+    entering = [
+        arrow
+        for arrow in picture.arrows
+        if arrow.head in cards and frame_of[arrow.head] and frame_of.get(arrow.tail, "") != frame_of[arrow.head]
+    ]
+    first = {arrow.head for arrow in entering if arrow.main}
+    return {arrow.id for arrow in entering if arrow.head in first and not arrow.main and arrow.kind != "order"}
+
+
+def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str], titled: set[str]) -> dict[str, str]:
+    """Where an arrow leaves and enters cards of several rows: data comes from the last row and goes to the first.
+
+    From top to bottom that is so by itself, but for skips that leave at a side.
+    """
+    if arrow.kind == "feedback":
+        ends = {"tailport": "se"} if arrow.tail in tall and direction == "TB" else {}
+        return {**ends, "headport": "ne"} if arrow.head in tall and direction == "TB" else ends
+    if direction == "TB":
+        enters = {"headport": "ne"} if arrow.id in titled else {}
+        return {"tailport": "out:_", **enters} if arrow.tail in tall & main and not arrow.main else enters
+    ends = {"tailport": "out:e"} if arrow.tail in tall else {}
+    return {**ends, "headport": "in:w"} if arrow.head in tall else ends
+
+
+def _arrow(arrow: Arrow, direction: str, ports: dict[str, str]) -> str:
+    attributes = {} if arrow.kind == "order" else dict(ports)
+    if arrow.label and arrow.main and direction == "TB":
+        attributes["label"] = _slim_label(arrow.label)
+    elif arrow.label:
+        attributes["label"] = f"\u00a0{arrow.label}\u00a0"
+    if arrow.main:
+        attributes["weight"] = "8"
+    attributes.update(_ARROWS[arrow.kind])
+    attributes["id"] = arrow.id
+    if arrow.tooltip:
+        attributes["tooltip"] = attributes["labeltooltip"] = arrow.tooltip
+    return f"  {quoted(arrow.tail)} -> {quoted(arrow.head)} [{_attributes(attributes)}];"
+
+
+def _slim_label(text: str) -> str:
+    """A label that takes no width in the layout, and stands to the right of its edge.
+
+    A label of its full width can push the edge aside, so that the main path bends and crosses the title below.
+    """
+    size = 'fixedsize="true" width="6" height="14"'
+    table = f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0" {size}>'
+    return f'<{table}<tr><td align="left">&#160;{markup(text)}</td></tr></table>>'

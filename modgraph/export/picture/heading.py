@@ -1,0 +1,133 @@
+"""The title of a picture and its legend: what the model is, what is shown of it, what was cut."""
+
+from __future__ import annotations
+
+from modgraph.export.look.folding import Arrangement, Cut
+from modgraph.export.look.labels import class_title, cut, cut_end, number_text, shape_text
+from modgraph.export.look.parts import Card, Frame, Item, Kind, Legend, State
+from modgraph.export.look.style import KINDS, STATES
+from modgraph.export.picture.rows import parameters_text
+from modgraph.export.text.arguments import arguments_line
+from modgraph.export.text.checkpoint import checkpoint_headline
+from modgraph.export.text.stored import stored_title
+from modgraph.graph.focus import Focus
+from modgraph.graph.model import Graph
+from modgraph.graph.occurrences import Run
+
+MOST_INPUTS = 3
+
+
+def heading(
+    run: Run,
+    items: tuple[Item, ...],
+    cut_at: Cut,
+    levels: int,
+    arrangement: Arrangement,
+    focus: Focus | None = None,
+) -> tuple[str, str, tuple[str, ...], Legend]:
+    """Name, line beside it, further lines, and the legend of what occurs in `items`."""
+    graph = run.graph
+    return (
+        cut(graph.model.name if focus is None else focus.path) or "model",
+        subtitle_of(run, focus),
+        _notes(graph, cut_at, levels, arrangement),
+        legend_of(items),
+    )
+
+
+def subtitle_of(run: Run, focus: Focus | None = None) -> str:
+    """What stands beside the name: where the model comes from, its size, its inputs."""
+    graph = run.graph
+    facts = [
+        cut_end(graph.model.target or "", 60),
+        *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
+        _half(graph),
+        "train mode" if graph.model.mode == "train" else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _focus_facts(run: Run, focus: Focus) -> list[str]:
+    node = run.index.modules[focus.path]
+    numbers = parameters_text(run, node)
+    occurs = f"the first of {focus.times} calls" if focus.times > 1 else ""
+    return [cut(class_title(node.class_name)), f"{numbers} params" if numbers else "", occurs]
+
+
+def _parameters(graph: Graph) -> str:
+    number = graph.model.parameters
+    if number is None and graph.stored is not None and graph.stored.elements is not None:
+        return f"{number_text(graph.stored.elements, 4)} elements"
+    return "" if number is None else f"{number_text(number, 4)} params"
+
+
+def _inputs(run: Run) -> str:
+    shapes = [(given.name, shape_text(tensor.shape)) for given in run.graph.model.inputs for tensor in given.tensors]
+    if not shapes:
+        seen = {edge.producer: edge.tensor for edge in run.graph.edges if edge.producer.startswith("input:")}
+        shapes = [(end.partition(":")[2], shape_text(tensor.shape)) for end, tensor in seen.items()]
+    if not shapes:
+        return ""
+    if len(shapes) == 1:
+        return f"input {shapes[0][1]}"
+    shown = ", ".join(f"{cut(name)} {text}" for name, text in shapes[:MOST_INPUTS])
+    return f"inputs {shown}" + (" …" if len(shapes) > MOST_INPUTS else "")
+
+
+def _half(graph: Graph) -> str:
+    if graph.predicted and not graph.traced:
+        return "predicted"
+    if graph.traced and not graph.predicted:
+        return "traced"
+    return stored_title(graph)
+
+
+def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> tuple[str, ...]:
+    notes = []
+    if arguments := arguments_line(graph):
+        notes.append(cut_end(arguments, 120))
+    shown = []
+    if cut_at.depth < levels:
+        shown.append(f"drawn to depth {cut_at.depth} of {levels}")
+    if arrangement.left_out:
+        shown.append(f"{arrangement.left_out} steps in the middle left out")
+    if arrangement.like:
+        what = "1 container" if arrangement.like == 1 else f"{arrangement.like} containers"
+        shown.append(f"{what} collapsed (▸), like an open one but for sizes")
+    if shown:
+        notes.append(" · ".join(shown))
+    if graph.problems:
+        number = len(graph.problems)
+        text = graph.problems[0].headline
+        notes.append(f"partial: {cut_end(text, 90)}" + (f" · and {number - 1} more" if number > 1 else ""))
+    if graph.checkpoint is not None:
+        notes.append(cut_end(checkpoint_headline(graph.checkpoint), 120))
+    return tuple(notes)
+
+
+def legend_of(items: tuple[Item, ...]) -> Legend:
+    """Kinds and states that occur in `items`, in the order of the tables."""
+    kinds: set[Kind] = set()
+    states: set[State] = set()
+    collapsed = repeated = False
+    pending = list(items)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Frame):
+            pending.extend(item.items)
+            repeated = repeated or item.copies > 1
+            states.update(mark.state for mark in item.marks)
+        elif isinstance(item, Card):
+            states.update(mark.state for mark in item.marks)
+            for row in item.rows:
+                states.update(mark.state for mark in row.marks)
+                repeated = repeated or row.copies > 1
+                collapsed = collapsed or row.collapsed
+                if not row.collapsed and not row.muted:
+                    kinds.add(row.kind)
+    return Legend(
+        kinds=tuple(kind for kind in KINDS if kind in kinds),
+        collapsed=collapsed,
+        repeated=repeated,
+        states=tuple(state for state in STATES if state in states and STATES[state].legend),
+    )

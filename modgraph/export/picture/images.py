@@ -1,0 +1,363 @@
+"""DOT -> SVG, PNG, PDF, by the Graphviz that is there: `dot` if it is on the PATH, else the one inside pygraphviz.
+
+Layout engines can run for hours or eat all memory on a graph that is too large, so both run in a child process under
+limits. Where those are reached, the picture is drawn one level of containers coarser, and says so in its title. The
+child is given fonts that come with modgraph, so that the text is the same on a machine that has none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import escape
+
+from modgraph.doors import reading, temporary, writing
+from modgraph.doors.keeping import usable
+from modgraph.doors.processes import running
+from modgraph.doors.programs import find
+from modgraph.errors import ExportError, ResourceError
+from modgraph.export.look.labels import cut_end
+from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.parts import Frame, Picture
+from modgraph.export.picture.choosing import picture_of
+from modgraph.export.picture.dot import write_dot
+from modgraph.graph.model import Graph
+from modgraph.source.cache_home import font_home, places
+
+ImageFormat = Literal["svg", "png", "pdf"]
+
+MOST_CROSSINGS = 8_000_000
+"""Nodes times arrows of a picture that is laid out: what Graphviz takes grows with it, and is some ten seconds here.
+What has more is drawn coarser at once, so that the picture is the same on a busy machine."""
+TIME_LIMIT = 300.0
+"""Seconds that one picture may take, tries of coarser ones included: a last resort."""
+LATE = "Graphviz had no time for a finer picture; on a machine with less to do there may be one"
+"""In the title, as the same graph may look otherwise then."""
+FEWEST_STEPS = (12, 4)
+"""Where not even the closed model can be laid out: so many things side by side."""
+MEMORY_LIMIT = 2 * 1024**3
+"""Bytes of data that the layout engine may allocate."""
+MANY_NODES = 500
+"""From here on the engine's network simplex is bounded: without that, some graphs never end."""
+DPI = 110
+LONGEST_SIDE = 16_000
+"""Pixels of a PNG; longer ones are opened by few programs."""
+
+LONGEST_REASON = 400
+"""Characters of Graphviz's own words in an error."""
+
+FONTS = Path(__file__).parents[1] / "look" / "fonts"
+
+
+class RendererMissingError(ExportError):
+    """There is no Graphviz on this machine."""
+
+
+class LayoutLimitError(ExportError):
+    """The layout engine reached its time or memory limit."""
+
+
+class LayoutTimeError(LayoutLimitError):
+    """It was the time on the clock, so that a machine with less to do may draw more."""
+
+
+def render(graph: Graph, options: PictureOptions | None = None, format: ImageFormat = "svg") -> bytes:
+    """`graph` as an image; where it cannot be laid out in time, with fewer containers open.
+
+    Raises:
+        RendererMissingError: there is no Graphviz.
+        ExportError: Graphviz failed, or not even the closed model could be laid out.
+    """
+    options = options or PictureOptions()
+    engine = find_engine()
+    end = time.monotonic() + TIME_LIMIT
+    last: LayoutLimitError | None = None
+    late = False
+    for picture in _coarser(graph, options):
+        # Half of the time that is left, so that there is some for a coarser picture.
+        seconds = max((end - time.monotonic()) / 2, TIME_LIMIT / 10)
+        nodes, arrows = count_nodes(picture), len(picture.arrows)
+        if nodes * arrows > MOST_CROSSINGS:
+            last = LayoutLimitError(f"Graphviz would take too long for {nodes} nodes and {arrows} arrows")
+            continue
+        try:
+            many = nodes > MANY_NODES or last is not None
+            told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
+            return draw(write_dot(told), format, engine=engine, many=many, seconds=seconds)
+        except LayoutLimitError as error:
+            last, late = error, late or isinstance(error, LayoutTimeError)
+    assert last is not None
+    raise last
+
+
+def _coarser(graph: Graph, options: PictureOptions) -> Iterator[Picture]:
+    """The picture that is wanted, and others with less and less in them, down to a few closed containers."""
+    picture = picture_of(graph, options)
+    yield picture
+    deepest = picture.depth if options.depth is not None else picture.depth - 1
+    options = replace(options, depth=None)
+    while deepest >= 0:
+        picture = picture_of(graph, options, deepest=deepest)
+        yield picture
+        # Two levels at once: there is time for a few tries only.
+        deepest = picture.depth - (2 if picture.depth > 2 else 1)
+    for most in FEWEST_STEPS:
+        yield picture_of(graph, options, deepest=0, most=most)
+
+
+def draw(
+    text: str,
+    format: ImageFormat,
+    *,
+    engine: Engine | None = None,
+    many: bool = False,
+    seconds: float | None = None,
+) -> bytes:
+    """The DOT text as an image; the same text gives the same bytes with one Graphviz.
+
+    Args:
+        engine: by default the one that is found.
+        many: bound the engine's search, which some graphs never end.
+        seconds: how long it may take; by default `TIME_LIMIT`.
+
+    Raises:
+        RendererMissingError: there is no Graphviz.
+        LayoutLimitError: it took longer than `TIME_LIMIT`, or more than `MEMORY_LIMIT`.
+        ExportError: Graphviz refused the text.
+    """
+    engine = engine or find_engine()
+    seconds = TIME_LIMIT if seconds is None else seconds
+    options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
+    if format == "svg":
+        return tidy_svg(_run(engine, text, "svg", options, seconds))
+    if format == "pdf":
+        return undated_pdf(_run(engine, text, "pdf", options, seconds))
+    image = _run(engine, text, "png", [*options, f"-Gdpi={DPI}"], seconds)
+    if max(png_size(image)) <= LONGEST_SIDE:
+        return image
+    points = svg_size(_run(engine, text, "svg", options, seconds))
+    dpi = 72 * LONGEST_SIDE / max(points) * 0.998
+    return _run(engine, text, "png", [*options, f"-Gdpi={dpi:.3f}"], seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A way to run Graphviz; `dot` is its program, or None for the library inside pygraphviz."""
+
+    dot: str | None
+
+
+def find_engine() -> Engine:
+    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH, else pygraphviz.
+
+    Raises:
+        RendererMissingError: there is none.
+    """
+    named = os.environ.get("MODGRAPH_DOT")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise RendererMissingError(f"MODGRAPH_DOT names {named!r}, which is no program that can be run")
+        return Engine(found)
+    program = find("dot")
+    if program is not None:
+        return Engine(program)
+    if importlib.util.find_spec("pygraphviz") is not None:
+        return Engine(None)
+    raise RendererMissingError("no Graphviz found", hint='pip install "modgraph[render]"')
+
+
+def count_nodes(picture: Picture) -> int:
+    """Nodes that the layout engine has to place."""
+    total = 0
+    pending = list(picture.items)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Frame):
+            pending.extend(item.items)
+        else:
+            total += 1
+    return total
+
+
+_CHILD = """
+import os, sys
+format, program, limit, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+os.dup2(os.open("graph.dot", os.O_RDONLY | getattr(os, "O_BINARY", 0)), 0)
+os.dup2(os.open("image", os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), 1)
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+except (ImportError, ValueError, OSError):
+    pass
+if program and os.name == "nt":
+    import subprocess
+    sys.exit(subprocess.call([program, "-T" + format, *options]))
+if program:
+    os.execv(program, [program, "-T" + format, *options])
+import pygraphviz
+graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode("utf-8"))
+image = graph.draw(format=format, prog="dot", args=" ".join(options))
+sys.stdout.buffer.write(image)
+"""
+"""Limits itself, then becomes `dot` or draws with pygraphviz. Windows has no `resource`: there only the time counts."""
+
+
+def _run(engine: Engine, text: str, format: str, options: list[str], seconds: float) -> bytes:
+    command = [sys.executable, "-c", _CHILD, format, engine.dot or "", str(MEMORY_LIMIT), *options]
+    try:
+        with temporary.folder() as folder:
+            writing.put(folder / "graph.dot", text.encode("utf-8"), below=folder)
+            with running(command, env=_environment(folder), cwd=folder) as process:
+                in_time = process.ended_within(seconds)
+            if not in_time:
+                raise LayoutTimeError(f"Graphviz did not finish the {format.upper()} in {seconds:.3g} s")
+            drawn = _drawn(folder / "image")
+    except ResourceError as error:
+        raise ExportError(f"Graphviz could not be started: {error.message}", hint=error.hint) from error
+    except OSError as error:
+        raise ExportError(f"Graphviz could not be started: {error.strerror}") from error
+    if process.status == 0 and drawn:
+        return drawn
+    said = process.output.strip()
+    if (process.status or 0) < 0 or "memory" in said.lower() or "MemoryError" in said:
+        raise LayoutLimitError(f"Graphviz ran out of memory or crashed while drawing the {format.upper()}")
+    raise ExportError(f"Graphviz could not draw the {format.upper()}: {_reason(said)}")
+
+
+def _drawn(image: Path) -> bytes:
+    try:
+        return reading.read(image, reading.OWN_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _reason(said: str) -> str:
+    """What Graphviz said of its failure: its errors, else all; it warns before and after."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and "ontconfig" not in line]
+    errors = [line for line in lines if "error" in line.lower()] or lines
+    return cut_end("; ".join(dict.fromkeys(errors)), LONGEST_REASON) or "no reason given"
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The child's: fonts of ours, no time zone or server mode that would change the output."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("SERVER_NAME", "GV_FILE_PATH")}
+    configuration = folder / "fonts.conf"
+    writing.put(configuration, font_configuration(_font_cache(folder)).encode("utf-8"), below=folder)
+    environment["FONTCONFIG_FILE"] = str(configuration)
+    environment["TZ"] = "UTC"
+    return environment
+
+
+_FONT_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "WINDOWSFONTDIR",
+)
+_FACES = {"Arial": ("Modgraph Sans", "Modgraph Marks"), "Courier New": ("Modgraph Mono", "Modgraph Marks")}
+
+
+def _font_cache(folder: Path) -> Path:
+    """Where modgraph's faces lie for fontconfig, which writes into font folders, so not in the package itself.
+
+    The user's cache, so that the system's fonts are read only once; `folder` where there is none, or where what lies in
+    it may have come with what is analysed: fontconfig reads, and writes, whatever is there.
+    """
+    caches = [Path(each.folder) for each in places(font_home()) if not each.is_foreign and usable(each)]
+    return next((cache for cache in (*caches, folder) if _holds_fonts(cache)), FONTS.parent)
+
+
+def _own_fonts() -> list[str]:
+    """Folders of the user's, as far as nothing in them came with what is analysed."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    found = [os.path.join(data if os.path.isabs(data) else os.path.expanduser("~/.local/share"), "fonts")]
+    found.append(os.path.expanduser("~/.fonts"))
+    return [each for each in found if not any(one._replace(folder=each).is_foreign for one in places(None))]
+
+
+def _holds_fonts(cache: Path) -> bool:
+    """Puts the faces there; False where that cannot be written."""
+    try:
+        for face in sorted(FONTS.glob("*.ttf")):
+            _put_once(face, cache)
+    except OSError:
+        return False
+    return True
+
+
+def _put_once(source: Path, cache: Path) -> None:
+    """Copies a file unless it is there; whole or not at all, as other processes may do the same."""
+    content, target = source.read_bytes(), cache / "fonts" / source.name
+    try:
+        there = None if target.is_symlink() else reading.read(target, len(content))
+    except OSError:
+        there = None
+    if there != content:
+        writing.put(target, content, below=cache)
+
+
+def font_configuration(cache: Path) -> str:
+    """A fontconfig file: the faces in `cache` for Arial and Courier New, the system's for scripts they do not have."""
+    folders = "\n".join(
+        f"  <dir>{escape(folder)}</dir>" for folder in (str(cache / "fonts"), *_FONT_FOLDERS, *_own_fonts())
+    )
+    rules = []
+    for family, faces in _FACES.items():
+        names = "".join(f"<string>{face}</string>" for face in faces)
+        rules.append(
+            f'  <match target="pattern"><test name="family" qual="any"><string>{family}</string></test>'
+            f'<edit name="family" mode="assign" binding="strong">{names}</edit></match>'
+        )
+    return (
+        '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n<fontconfig>\n'
+        f"{folders}\n  <cachedir>{escape(str(cache / 'fontconfig'))}</cachedir>\n"
+        + "\n".join(rules)
+        + "\n</fontconfig>\n"
+    )
+
+
+_COMMENT = re.compile(rb"<!--.*?-->\n?", re.DOTALL)
+_FAMILIES = (
+    (b'font-family="Arial"', b"font-family=\"Arial, 'Liberation Sans', Helvetica, sans-serif\""),
+    (b'font-family="Courier New"', b"font-family=\"'Courier New', 'Liberation Mono', monospace\""),
+)
+
+
+def tidy_svg(svg: bytes) -> bytes:
+    """`svg` without Graphviz's comments (one holds its version), its fonts followed by what may stand in for them."""
+    svg = _COMMENT.sub(b"", svg)
+    for family, families in _FAMILIES:
+        svg = svg.replace(family, families)
+    return svg
+
+
+_DATE = re.compile(rb"(/CreationDate \(D:)(\d{14})")
+
+
+def undated_pdf(pdf: bytes) -> bytes:
+    """`pdf` with its date of creation overwritten by one of the same length."""
+    return _DATE.sub(rb"\g<1>20000101000000", pdf)
+
+
+def png_size(png: bytes) -> tuple[int, int]:
+    """Width and height in pixels. Source: PNG specification, chunk IHDR."""
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
+def svg_size(svg: bytes) -> tuple[float, float]:
+    """Width and height in points, as Graphviz writes them."""
+    found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    if found is None:
+        raise ExportError("Graphviz wrote an SVG without a size")
+    return float(found[1]), float(found[2])

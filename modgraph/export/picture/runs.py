@@ -1,0 +1,78 @@
+"""Which units share a card: a run of leaves, each fed by the one before and by nothing else."""
+
+from __future__ import annotations
+
+from modgraph.export.look.folding import Arrangement, Block, Unit, blocks_of
+from modgraph.export.look.states import frame_state, marks_of
+from modgraph.export.picture.rows import sign_of
+from modgraph.graph.occurrences import Occurrence, Run
+
+LONGEST_RUN = 8
+"""Rows in a card; a longer run continues in the next."""
+
+
+def runs_of(run: Run, arrangement: Arrangement) -> list[list[Unit]]:
+    """All units in runs, in the order of the units."""
+    return _Runs(run, arrangement).runs()
+
+
+class _Runs:
+    def __init__(self, run: Run, arrangement: Arrangement) -> None:
+        self.run = run
+        self.arrangement = arrangement
+        self.after: dict[Unit, list[Unit]] = {}
+        self.before: dict[Unit, list[Unit]] = {}
+        for tail, head in (*arrangement.bundles, *arrangement.feedback):
+            self.after.setdefault(tail, []).append(head)
+            self.before.setdefault(head, []).append(tail)
+
+    def runs(self) -> list[list[Unit]]:
+        runs: list[list[Unit]] = []
+        by_last: dict[Unit, list[Unit]] = {}
+        for block in blocks_of(self.arrangement.root):
+            previous: Unit | None = None
+            for item in block.items:
+                if isinstance(item, Block):
+                    previous = None
+                    continue
+                leader = self._leader(item, previous)
+                current = by_last.get(leader) if leader is not None else None
+                if current is not None and leader is current[-1] and len(current) < LONGEST_RUN:
+                    current.append(item)
+                else:
+                    current = [item]
+                    runs.append(current)
+                by_last[item] = current
+                previous = item
+        return runs
+
+    def _leader(self, unit: Unit, previous: Unit | None) -> Unit | None:
+        """The unit in whose card `unit` comes next; None where it begins one."""
+        before = self.before.get(unit, [])
+        if not before and not self.after.get(unit):
+            loose = previous is not None and previous not in self.before and previous not in self.after
+            return previous if loose and previous is not None and self._may_share(previous, unit) else None
+        if len(before) != 1 or self.after.get(before[0]) != [unit] or before[0].block is not unit.block:
+            return None
+        return before[0] if self._may_share(before[0], unit) else None
+
+    def _may_share(self, upper: Unit, lower: Unit) -> bool:
+        return (
+            self._is_row(upper)
+            and self._is_row(lower)
+            and self._home(upper.occurrence) == self._home(lower.occurrence)
+            and frame_state(marks_of(self.run, upper.occurrence)) == frame_state(marks_of(self.run, lower.occurrence))
+        )
+
+    def _is_row(self, unit: Unit) -> bool:
+        occurrence = unit.occurrence
+        if unit.collapsed or unit.middle:
+            return False
+        if occurrence.is_module:
+            inner = self.run.index.children[occurrence.path]
+            return not inner or occurrence.end is not None or bool(self.run.graph.calls)
+        return occurrence.operation is not None and sign_of(self.run, unit) is None
+
+    def _home(self, occurrence: Occurrence) -> str | None:
+        """The box in which an occurrence stands; a dissolved list counts as its caller."""
+        return occurrence.parent.path if occurrence.parent is not None else None

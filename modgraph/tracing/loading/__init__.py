@@ -1,0 +1,1 @@
+"""The live model: its file imported, its class built, its checkpoint read."""

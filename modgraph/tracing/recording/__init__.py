@@ -1,0 +1,1 @@
+"""What a run does, written down: calls, operations, dataflow, and the tree of modules."""

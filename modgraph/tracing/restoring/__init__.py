@@ -1,0 +1,1 @@
+"""The model and the process put back as they were."""
