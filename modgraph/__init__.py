@@ -1,4 +1,4 @@
-"""modgraph: the graph of a PyTorch model, foretold from its source and checked against a real run.
+"""modgraph: the graph of a PyTorch model, predicted from its source and checked against a real run.
 
 The public names are resolved on first use, so that `import modgraph` costs next to nothing and never imports torch.
 Nor does it import anything else: `python -m modgraph` runs this file while modules are still looked for in the working

@@ -19,7 +19,7 @@ _MAX_PREFIX_PARTS = 4
 
 
 def compare(graph: Graph, checkpoint: Checkpoint) -> CheckpointComparison:
-    """The state dict that `graph` foretells (or saw) against the one in a checkpoint."""
+    """The state dict that `graph` predicts (or saw) against the one in a checkpoint."""
     state = state_dict_of(graph)
     wanted = {entry.key: entry for entry in state.entries if entry.expected}
     tables = {**checkpoint.tables, **_joined(checkpoint.tables, wanted)}

@@ -22,7 +22,7 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A change of the file that mends what was found."""
+    """A change of the file that fixes what was found."""
 
     description: str
     edits: tuple[Edit, ...]

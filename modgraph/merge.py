@@ -1,4 +1,4 @@
-"""Joins what was foretold and what was seen: predicted Graph + traced Graph -> Graph.
+"""Joins what was predicted and what was seen: predicted Graph + traced Graph -> Graph.
 
 The policy, in one table (a test per row):
 
@@ -14,8 +14,8 @@ The policy, in one table (a test per row):
 | findings                               | once               | both                                   | the prediction's                        | the trace's                                                |
 
 The prediction's own problems are settled by the trace, which saw the whole tree: they are dropped. Modules that are
-made or found only while `forward` runs are in no constructor, so that not foretelling them is no problem either; the
-same holds for what is hidden from registration, and for what stands below that. Where the class is another than foretold, that is the one problem: its
+made or found only while `forward` runs are in no constructor, so that not predicting them is no problem either; the
+same holds for what is hidden from registration, and for what stands below that. Where the class is another than predicted, that is the one problem: its
 parameters are not compared. Which blocks are alike is found out anew, in what came of it.
 """  # noqa: E501
 
@@ -62,20 +62,20 @@ def merge(predicted: Graph, traced: Graph) -> Graph:
 class _Halves:
     """What both sides say, by path."""
 
-    foretold: Mapping[str, ModuleNode]
+    expected: Mapping[str, ModuleNode]
     """Without the places where further children may stand."""
     seen: Mapping[str, ModuleNode]
-    foretold_instances: _Instances
+    predicted_instances: _Instances
     seen_instances: _Instances
     unknown: _UnknownPlaces
 
     @classmethod
     def of(cls, predicted: Graph, traced: Graph) -> _Halves:
-        foretold = {node.path: node for node in predicted.modules if not is_open_place(node.path)}
+        expected = {node.path: node for node in predicted.modules if not is_open_place(node.path)}
         return cls(
-            foretold,
+            expected,
             {node.path: node for node in traced.modules},
-            _Instances(foretold.values()),
+            _Instances(expected.values()),
             _Instances(traced.modules),
             _UnknownPlaces(predicted, traced),
         )
@@ -112,9 +112,9 @@ class _UnknownPlaces:
                 self._unknown_class.add(node.path)
             elif node.alias_of is None:
                 self._known.add(node.path)
-        foretold = {node.path for node in predicted.modules}
-        # Of what is hidden from registration nothing need be foretold, nor of what it has registered itself.
-        self._open |= {node.path for node in traced.modules if not node.registered} - foretold
+        expected = {node.path for node in predicted.modules}
+        # Of what is hidden from registration nothing need be predicted, nor of what it has registered itself.
+        self._open |= {node.path for node in traced.modules if not node.registered} - expected
 
     def cover(self, path: str) -> bool:
         """Whether `path` lies in a place that the prediction left open: what stands below a module that it knows, and
@@ -130,24 +130,24 @@ class _UnknownPlaces:
         return "" in self._open or "" in self._unknown_class
 
     def cover_tensors(self, path: str) -> bool:
-        """Whether the module at `path` may have further parameters and buffers, or others than were foretold."""
+        """Whether the module at `path` may have further parameters and buffers, or others than were predicted."""
         return self.cover(path) or path in self._open or path in self._in_doubt or None in self._in_doubt
 
 
 def _paths_in_order(predicted: Graph, traced: Graph) -> Iterator[str]:
-    """Every path once: the observed order, and what was only foretold after the sibling that it was foretold to follow.
+    """Every path once: the observed order, and what was only predicted after its predicted sibling.
 
     Siblings are all that matters here: the tree is put into depth-first order afterwards.
     """
-    foretold, seen = GraphIndex(predicted), GraphIndex(traced)
+    expected, seen = GraphIndex(predicted), GraphIndex(traced)
     parents = [*seen.modules]
-    parents += [path for path in foretold.modules if path not in seen.modules and not is_open_place(path)]
+    parents += [path for path in expected.modules if path not in seen.modules and not is_open_place(path)]
     yield ""
     for parent in parents:
         order = [node.path for node in seen.children.get(parent, ())]
         known = set(order)
         position = 0
-        for node in foretold.children.get(parent, ()):
+        for node in expected.children.get(parent, ()):
             if is_open_place(node.path) or (node.class_name is None and node.path not in seen.modules):
                 continue  # nothing was said that the run could gainsay
             if node.path in known:
@@ -159,7 +159,7 @@ def _paths_in_order(predicted: Graph, traced: Graph) -> Iterator[str]:
 
 
 def _merge_module(path: str, halves: _Halves) -> tuple[ModuleNode, list[Problem]]:
-    predicted, traced = halves.foretold.get(path), halves.seen.get(path)
+    predicted, traced = halves.expected.get(path), halves.seen.get(path)
     if traced is None:
         assert predicted is not None  # a path comes from one of the two
         return _only_predicted(predicted)
@@ -185,7 +185,7 @@ def _merge_module(path: str, halves: _Halves) -> tuple[ModuleNode, list[Problem]
 
 def _only_predicted(node: ModuleNode) -> tuple[ModuleNode, list[Problem]]:
     what = f"{node.class_name or 'a module'} at {node.path!r}"
-    problem = _problem(f"{what} was foretold, but the live model has no such module", node.path, node.source)
+    problem = _problem(f"{what} was predicted, but the live model has no such module", node.path, node.source)
     return replace(node, predicted=True, observed=False, calls=()), [problem]
 
 
@@ -193,19 +193,19 @@ def _only_observed(node: ModuleNode, unknown: _UnknownPlaces) -> tuple[ModuleNod
     merged = replace(node, predicted=False, observed=True)
     if not node.registered or node.made_in_forward or unknown.cover(node.path):
         return merged, []
-    message = f"{node.class_name or 'a module'} at {node.path!r} is on the live model, but was not foretold"
+    message = f"{node.class_name or 'a module'} at {node.path!r} is on the live model, but was not predicted"
     return merged, [_problem(message, node.path, node.source)]
 
 
 def _class_differs(predicted: ModuleNode, traced: ModuleNode) -> list[Problem]:
     problems = []
     if None not in (predicted.class_name, traced.class_name) and predicted.class_name != traced.class_name:
-        message = f"{predicted.path!r} was foretold to be {predicted.class_name}, and is {traced.class_name}"
+        message = f"{predicted.path!r} was predicted to be {predicted.class_name}, and is {traced.class_name}"
         problems.append(_problem(message, predicted.path, predicted.source))
     if predicted.registered != traced.registered:
         words = {True: "registered", False: "hidden from registration"}
         message = (
-            f"{predicted.path!r} was foretold to be {words[predicted.registered]}, and is {words[traced.registered]}"
+            f"{predicted.path!r} was predicted to be {words[predicted.registered]}, and is {words[traced.registered]}"
         )
         problems.append(_problem(message, predicted.path, predicted.source))
     return problems
@@ -213,23 +213,23 @@ def _class_differs(predicted: ModuleNode, traced: ModuleNode) -> list[Problem]:
 
 def _instance_differs(path: str, halves: _Halves, source: SourceLocation | None) -> list[Problem]:
     """A problem where one half says that a module is the same instance as another, and the other half does not."""
-    in_doubt = halves.unknown.cover(path) or halves.foretold[path].class_name is None
+    in_doubt = halves.unknown.cover(path) or halves.expected[path].class_name is None
     message = _identity_differs(
-        repr(path), path, halves.foretold_instances.modules, halves.seen_instances.modules, in_doubt=in_doubt
+        repr(path), path, halves.predicted_instances.modules, halves.seen_instances.modules, in_doubt=in_doubt
     )
     return [_problem(message, path, source)] if message else []
 
 
 def _identity_differs(
-    what: str, path: str, foretold: Mapping[str, str], seen: Mapping[str, str], *, in_doubt: bool
+    what: str, path: str, expected: Mapping[str, str], seen: Mapping[str, str], *, in_doubt: bool
 ) -> str | None:
     """What to say of a name that stands for one object with another name on one side alone; None if none does."""
-    first = foretold[path]
+    first = expected[path]
     if first != path and first in seen and seen[first] != seen[path]:
-        return f"{what} was foretold to be the same as {first!r}, and is another"
+        return f"{what} was predicted to be the same as {first!r}, and is another"
     first = seen[path]
-    if first != path and not in_doubt and first in foretold and foretold[first] != foretold[path]:
-        return f"{what} is the same as {first!r}, and was foretold to be another"
+    if first != path and not in_doubt and first in expected and expected[first] != expected[path]:
+        return f"{what} is the same as {first!r}, and was predicted to be another"
     return None
 
 
@@ -241,35 +241,35 @@ def _tensors_differ(predicted: ModuleNode, traced: ModuleNode, halves: _Halves) 
         ("buffer", predicted.buffers, traced.buffers),
     )
     in_doubt = halves.unknown.cover_tensors(predicted.path)
-    for kind, foretold, seen in kinds:
+    for kind, expected, seen in kinds:
         by_name = {tensor.name: tensor for tensor in seen}
-        for tensor in foretold:
+        for tensor in expected:
             what = f"{kind} {parameter_path(predicted.path, tensor.name)}"
             other = by_name.pop(tensor.name, None)
             if other is None:
-                messages.append(f"{what} was foretold, but the live model has no such {kind}")
+                messages.append(f"{what} was predicted, but the live model has no such {kind}")
                 continue
-            messages += [f"{what} was foretold {said}" for said in _facts_differ(tensor, other)]
+            messages += [f"{what} was predicted {said}" for said in _facts_differ(tensor, other)]
             full = parameter_path(predicted.path, tensor.name)
             unlike = _identity_differs(
-                what, full, halves.foretold_instances.tensors, halves.seen_instances.tensors, in_doubt=in_doubt
+                what, full, halves.predicted_instances.tensors, halves.seen_instances.tensors, in_doubt=in_doubt
             )
             messages += [unlike] if unlike and predicted.alias_of is None else []
         if not in_doubt:
             messages += [
-                f"{kind} {parameter_path(predicted.path, name)} is on the live model, but was not foretold"
+                f"{kind} {parameter_path(predicted.path, name)} is on the live model, but was not predicted"
                 for name in by_name
             ]
     return [_problem(message, predicted.path, predicted.source) for message in messages]
 
 
-def _facts_differ(foretold: Tensor, seen: Tensor) -> Iterator[str]:
-    """What was foretold and what is, where both are known and cannot be the same."""
-    if not _compatible(foretold.shape, seen.shape):
-        yield f"with shape {sizes_text(foretold.shape, 'unknown')}, and has {sizes_text(seen.shape, 'unknown')}"
-    if None not in (foretold.dtype, seen.dtype) and foretold.dtype != seen.dtype:
-        yield f"as {foretold.dtype}, and is {seen.dtype}"
-    words, one, other = _flag_of(foretold), _flag(foretold), _flag(seen)
+def _facts_differ(expected: Tensor, seen: Tensor) -> Iterator[str]:
+    """What was predicted and what is, where both are known and cannot be the same."""
+    if not _compatible(expected.shape, seen.shape):
+        yield f"with shape {sizes_text(expected.shape, 'unknown')}, and has {sizes_text(seen.shape, 'unknown')}"
+    if None not in (expected.dtype, seen.dtype) and expected.dtype != seen.dtype:
+        yield f"as {expected.dtype}, and is {seen.dtype}"
+    words, one, other = _flag_of(expected), _flag(expected), _flag(seen)
     if one is not None and other is not None and one != other:
         yield f"to be {words[one]}, and is {words[other]}"
 
@@ -297,7 +297,7 @@ def _tensors_of(node: ModuleNode) -> tuple[Tensor, ...]:
 
 
 def _with_aliases_that_exist(modules: Sequence[ModuleNode]) -> list[ModuleNode]:
-    """The modules in order, those that were only foretold the same as something that stands before them, or nothing.
+    """The modules in order, those that were only predicted the same as something that stands before them, or nothing.
 
     What the live model has keeps its own aliases: they name one another alone.
     """

@@ -44,7 +44,7 @@ def require_literals(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         why = not_literal(value)
         if why is not None:
             raise TargetError(
-                f"{name} cannot be foretold with: {why}",
+                f"{name} cannot be predicted with: {why}",
                 hint='arguments are literals, or Ref("torch.nn.ReLU") for a class or function; for anything richer, '
                 "predict a factory function, as file.py:build",
             )

@@ -48,9 +48,9 @@ def test_arguments_of_a_prediction_are_literals_or_references(model_file: Path):
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
-        ((object(),), {}, "argument 1 cannot be foretold with: object is no literal"),
-        ((4, int), {}, "argument 2 cannot be foretold with: type is no literal"),
-        ((), {"act": [print]}, "act cannot be foretold with: builtin_function_or_method is no literal"),
+        ((object(),), {}, "argument 1 cannot be predicted with: object is no literal"),
+        ((4, int), {}, "argument 2 cannot be predicted with: type is no literal"),
+        ((), {"act": [print]}, "act cannot be predicted with: builtin_function_or_method is no literal"),
     ],
 )
 def test_another_argument_of_a_prediction_is_named(model_file: Path, args, kwargs, message):

@@ -1,4 +1,4 @@
-"""A model's foretold state dict against checkpoints; torch's own `state_dict` and `load_state_dict` are the judges."""
+"""A model's predicted state dict against checkpoints; torch's own `state_dict` and `load_state_dict` are the judges."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def safetensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> Path:
 
 
 @pytest.mark.needs_torch
-def test_foretold_keys_and_shapes_are_those_of_torch_in_order(net):
+def test_predicted_keys_and_shapes_are_those_of_torch_in_order(net):
     namespace: dict = {}
     exec(NET, namespace)
     real = [(key, tuple(value.shape)) for key, value in namespace["Net"]().state_dict().items()]

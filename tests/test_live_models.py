@@ -1,4 +1,4 @@
-"""Live models whose arguments nobody can tell: what is foretold of their classes is never gainsaid by what they are."""
+"""Live models whose arguments nobody can tell: what is predicted of their classes is never gainsaid by what they are."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def test_methods_that_register_with_arguments_whose_number_is_not_known(models):
     )
     graph = modgraph.analyze(model, torch.ones(1, 4))
     assert [problem.message for problem in graph.problems] == []
-    foretold = {node.path for node in graph.modules if node.predicted}
-    assert {"first", "inner", "table"} <= foretold
+    expected = {node.path for node in graph.modules if node.predicted}
+    assert {"first", "inner", "table"} <= expected
 
 
 def test_the_rank_of_a_tensor_of_one_size_that_is_not_known(models):
@@ -157,9 +157,12 @@ def change_shape(model):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (replace_class, "'first' was foretold to be torch.nn.modules.linear.Linear, and is torch.nn.modules.linear.Id"),
-        (add_child, "torch.nn.modules.linear.Linear at 'first.extra' is on the live model, but was not foretold"),
-        (change_shape, "parameter first.weight was foretold with shape [4, 4], and has [2, 4]"),
+        (
+            replace_class,
+            "'first' was predicted to be torch.nn.modules.linear.Linear, and is torch.nn.modules.linear.Id",
+        ),
+        (add_child, "torch.nn.modules.linear.Linear at 'first.extra' is on the live model, but was not predicted"),
+        (change_shape, "parameter first.weight was predicted with shape [4, 4], and has [2, 4]"),
     ],
 )
 def test_what_was_changed_after_construction_is_told(models, change, said):

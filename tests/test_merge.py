@@ -192,7 +192,7 @@ def test_calls_and_edges_come_from_the_trace():
     assert [module.calls for module in joined.modules] == [(0,), (1,), ()]
 
 
-def test_order_is_the_observed_one_with_the_foretold_between():
+def test_order_is_the_observed_one_with_the_predicted_between():
     modules, _ = merged([node("a"), node("gone"), node("b")], [node("a"), node("new"), node("b")])
     assert list(modules) == ["", "a", "gone", "new", "b"]
 
@@ -204,7 +204,7 @@ def test_the_halves_alone_say_none():
     assert not predicted.traced
 
 
-def test_a_class_that_the_trace_cannot_name_is_the_foretold_one():
+def test_a_class_that_the_trace_cannot_name_is_the_predicted_one():
     modules, problems = merged([node("fc")], [node("fc", None)])
     assert modules["fc"].class_name == LINEAR
     assert problems == ()
@@ -212,42 +212,42 @@ def test_a_class_that_the_trace_cannot_name_is_the_foretold_one():
 
 def test_of_another_class_the_parameters_are_not_compared():
     told = messages([node("fc", parameters=(parameter(),))], [node("fc", CONV, parameters=(parameter("kernel"),))])
-    assert told == [f"'fc' was foretold to be {LINEAR}, and is {CONV}"]
+    assert told == [f"'fc' was predicted to be {LINEAR}, and is {CONV}"]
 
 
-def test_foretold_to_be_registered_and_hidden():
+def test_predicted_to_be_registered_and_hidden():
     modules, problems = merged([node("blocks[0]")], [node("blocks[0]", registered=False)])
     assert modules["blocks[0]"].registered is False
     assert [p.message for p in problems] == [
-        "'blocks[0]' was foretold to be registered, and is hidden from registration"
+        "'blocks[0]' was predicted to be registered, and is hidden from registration"
     ]
 
 
 @pytest.mark.parametrize(
-    ("foretold", "seen", "said"),
+    ("expected", "seen", "said"),
     [
-        (parameter(dtype="float32"), parameter(dtype="float16"), "parameter fc.weight was foretold as float32, and is float16"),
-        (parameter(trainable=True), parameter(trainable=False), "parameter fc.weight was foretold to be trainable, and is frozen"),
-        (buffer(shape=(4,)), buffer(shape=(8,)), "buffer fc.mean was foretold with shape [4], and has [8]"),
-        (buffer(persistent=False), buffer(), "buffer fc.mean was foretold to be not persistent, and is persistent"),
+        (parameter(dtype="float32"), parameter(dtype="float16"), "parameter fc.weight was predicted as float32, and is float16"),
+        (parameter(trainable=True), parameter(trainable=False), "parameter fc.weight was predicted to be trainable, and is frozen"),
+        (buffer(shape=(4,)), buffer(shape=(8,)), "buffer fc.mean was predicted with shape [4], and has [8]"),
+        (buffer(persistent=False), buffer(), "buffer fc.mean was predicted to be not persistent, and is persistent"),
     ],
 )  # fmt: skip
-def test_facts_of_a_tensor_differ(foretold, seen, said):
-    store = "parameters" if isinstance(foretold, ParameterInfo) else "buffers"
-    modules, problems = merged([node("fc", **{store: (foretold,)})], [node("fc", **{store: (seen,)})])
+def test_facts_of_a_tensor_differ(expected, seen, said):
+    store = "parameters" if isinstance(expected, ParameterInfo) else "buffers"
+    modules, problems = merged([node("fc", **{store: (expected,)})], [node("fc", **{store: (seen,)})])
     assert getattr(modules["fc"], store) == (seen,)
     assert [(p.message, p.module) for p in problems] == [(said, "fc")]
 
 
 @pytest.mark.parametrize("unknown", [{"dtype": None}, {"trainable": None}, {"shape": None}])
 def test_a_fact_that_was_not_known_does_not_differ(unknown):
-    foretold = dataclasses.replace(parameter(), **unknown)
-    modules, problems = merged([node("fc", parameters=(foretold,))], [node("fc", parameters=(parameter(),))])
+    expected = dataclasses.replace(parameter(), **unknown)
+    modules, problems = merged([node("fc", parameters=(expected,))], [node("fc", parameters=(parameter(),))])
     assert modules["fc"].parameters == (parameter(),)
     assert problems == ()
 
 
-def test_a_tensor_that_was_foretold_alone():
+def test_a_tensor_that_was_predicted_alone():
     line = SourceLocation("model.py", 7)
     modules, problems = merged(
         [node("fc", parameters=(parameter(), parameter("bias")), buffers=(buffer(),), source=line)],
@@ -255,8 +255,8 @@ def test_a_tensor_that_was_foretold_alone():
     )
     assert (modules["fc"].parameters, modules["fc"].buffers) == ((parameter(),), ())
     assert [(p.message, p.line) for p in problems] == [
-        ("parameter fc.bias was foretold, but the live model has no such parameter", 7),
-        ("buffer fc.mean was foretold, but the live model has no such buffer", 7),
+        ("parameter fc.bias was predicted, but the live model has no such parameter", 7),
+        ("buffer fc.mean was predicted, but the live model has no such buffer", 7),
     ]
 
 
@@ -264,8 +264,8 @@ def test_a_tensor_that_was_seen_alone():
     modules, problems = merged([node("fc")], [node("fc", parameters=(parameter(),), buffers=(buffer(),))])
     assert (modules["fc"].parameters, modules["fc"].buffers) == ((parameter(),), (buffer(),))
     assert [p.message for p in problems] == [
-        "parameter fc.weight is on the live model, but was not foretold",
-        "buffer fc.mean is on the live model, but was not foretold",
+        "parameter fc.weight is on the live model, but was not predicted",
+        "buffer fc.mean is on the live model, but was not predicted",
     ]
 
 
@@ -277,7 +277,7 @@ def test_a_tensor_that_was_seen_alone_where_the_prediction_said_unknown():
     assert len(messages([node("fc")], [node("fc", parameters=(parameter(),))], [elsewhere])) == 1
 
 
-def test_parameters_of_a_module_that_was_only_foretold_are_kept():
+def test_parameters_of_a_module_that_was_only_predicted_are_kept():
     modules, _ = merged([node("gone", parameters=(parameter(),), buffers=(buffer(),))], [])
     assert (modules["gone"].parameters, modules["gone"].buffers) == ((parameter(),), (buffer(),))
 
@@ -288,18 +288,18 @@ def test_one_instance_in_both():
     assert problems == ()
 
 
-def test_one_instance_was_foretold_and_there_are_two():
+def test_one_instance_was_predicted_and_there_are_two():
     modules, problems = merged([node("a"), node("b", alias_of="a")], [node("a"), node("b")])
     assert modules["b"].alias_of is None
     assert [(p.message, p.module) for p in problems] == [
-        ("'b' was foretold to be the same as 'a', and is another", "b")
+        ("'b' was predicted to be the same as 'a', and is another", "b")
     ]
 
 
-def test_two_instances_were_foretold_and_there_is_one():
+def test_two_instances_were_predicted_and_there_is_one():
     modules, problems = merged([node("a"), node("b")], [node("a"), node("b", alias_of="a")])
     assert modules["b"].alias_of == "a"
-    assert [p.message for p in problems] == ["'b' is the same as 'a', and was foretold to be another"]
+    assert [p.message for p in problems] == ["'b' is the same as 'a', and was predicted to be another"]
 
 
 def test_an_instance_that_was_not_known_is_no_problem():
@@ -307,23 +307,23 @@ def test_an_instance_that_was_not_known_is_no_problem():
 
 
 @pytest.mark.parametrize(
-    ("foretold", "seen", "said"),
+    ("expected", "seen", "said"),
     [
         (None, None, []),
         ("a.weight", "a.weight", []),
-        ("a.weight", None, ["parameter b.weight was foretold to be the same as 'a.weight', and is another"]),
-        (None, "a.weight", ["parameter b.weight is the same as 'a.weight', and was foretold to be another"]),
+        ("a.weight", None, ["parameter b.weight was predicted to be the same as 'a.weight', and is another"]),
+        (None, "a.weight", ["parameter b.weight is the same as 'a.weight', and was predicted to be another"]),
     ],
 )
-def test_tied_parameters(foretold, seen, said):
+def test_tied_parameters(expected, seen, said):
     def half(first):
         return [node("a", parameters=(parameter(),)), node("b", parameters=(parameter(alias_of=first),))]
 
-    assert messages(half(foretold), half(seen)) == said
+    assert messages(half(expected), half(seen)) == said
 
 
 def test_the_first_path_of_an_instance_is_that_of_the_observed_order():
-    """`y.j` was foretold behind the instance that it shares, and stands before it on the live model."""
+    """`y.j` was predicted behind the instance that it shares, and stands before it on the live model."""
     modules, problems = merged(
         [node("x", "m.B"), node("x.i"), node("y", "m.B"), node("y.j", alias_of="x.i")],
         [node("y", "m.B"), node("x", "m.B"), node("x.i")],
@@ -333,17 +333,17 @@ def test_the_first_path_of_an_instance_is_that_of_the_observed_order():
     assert [p.module for p in problems] == ["y.j"]
 
 
-def test_what_was_only_foretold_is_the_same_as_what_is_there():
+def test_what_was_only_predicted_is_the_same_as_what_is_there():
     modules, _ = merged(
         [node("a"), node("b", alias_of="a"), node("gone", alias_of="a")], [node("a"), node("b", alias_of="a")]
     )
     assert modules["gone"].alias_of == "a"
 
 
-def test_a_tensor_that_was_only_foretold_is_the_same_as_what_is_there_or_nothing():
+def test_a_tensor_that_was_only_predicted_is_the_same_as_what_is_there_or_nothing():
     gone = node("gone", parameters=(parameter(alias_of="a.weight"), parameter("w", alias_of="a.lost")))
-    foretold = [node("a", parameters=(parameter(), parameter("lost"))), gone]
-    modules, _ = merged(foretold, [node("a", parameters=(parameter(),))])
+    expected = [node("a", parameters=(parameter(), parameter("lost"))), gone]
+    modules, _ = merged(expected, [node("a", parameters=(parameter(),))])
     assert [p.alias_of for p in modules["gone"].parameters] == ["a.weight", None]
 
 
@@ -369,11 +369,11 @@ def test_a_finding_of_an_open_place_is_of_the_module_around_it():
 
 def test_the_model_as_a_whole():
     predicted, traced = graph(half="predicted"), graph(half="observed")
-    foretold = ModelInfo(name="Net", class_name=None, target="model.py:Net(4)", parameters=3, buffers=1)
+    expected = ModelInfo(name="Net", class_name=None, target="model.py:Net(4)", parameters=3, buffers=1)
     seen = ModelInfo(
         name="build", class_name="model.Net", target=None, parameters=5, trainable_parameters=5, mode="eval"
     )
-    joined = merge(dataclasses.replace(predicted, model=foretold), dataclasses.replace(traced, model=seen)).model
+    joined = merge(dataclasses.replace(predicted, model=expected), dataclasses.replace(traced, model=seen)).model
     assert (joined.name, joined.class_name, joined.target) == ("Net", "model.Net", "model.py:Net(4)")
     assert (joined.parameters, joined.trainable_parameters, joined.buffers, joined.mode) == (5, 5, None, "eval")
 

@@ -1,7 +1,7 @@
 """A graph as the tree that is matched, and fingerprints of its subtrees.
 
-What the prediction foretold and the live model has not is left out, and so are places where further children may stand:
-those are asked for by `opening.py`.
+What was predicted and the live model has not is left out, and so are places where further children may stand: those are
+asked for by `opening.py`.
 """
 
 from __future__ import annotations

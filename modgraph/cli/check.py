@@ -1,4 +1,4 @@
-"""`modgraph check [PATH...]`: looks for mistakes in models; what it finds, and what it mended."""
+"""`modgraph check [PATH...]`: looks for mistakes in models; what it finds, and what it fixed."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--config", action="append", metavar="FILE|KEY=VALUE", help="a file, or a key of it in TOML")
     files.add_argument("--isolated", action="store_true", help="read no configuration")
     fixes = parser.add_argument_group("fixes")
-    fixes.add_argument("--fix", action="store_true", help="mend what changes no behaviour")
-    fixes.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: mend the rest too")
+    fixes.add_argument("--fix", action="store_true", help="fix what changes no behaviour")
+    fixes.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: fix the rest too")
     fixes.add_argument("--diff", action="store_true", help="print what --fix would do; exit 1 if anything")
-    fixes.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 if anything was mended")
+    fixes.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 if anything was fixed")
     output = parser.add_argument_group("results")
     output.add_argument("--format", choices=FORMATS, metavar="NAME", help=", ".join(FORMATS))
     output.add_argument("-o", "--output", metavar="FILE", help="write the findings there")
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
-    """Check, mend, report."""
+    """Check, fix, report."""
     if arguments.explain is not None:
         return _explain(arguments, console)
     options = _options(arguments)
@@ -130,7 +130,7 @@ def _options(arguments: argparse.Namespace) -> CheckOptions:
         raise ConfigError("--stdin-filename is of no use without -", hint="modgraph check - --stdin-filename model.py")
     if arguments.write_baseline and (arguments.fix or arguments.diff or arguments.baseline):
         raise ConfigError("--write-baseline goes with neither --fix nor --diff nor --baseline")
-    mends = arguments.fix or arguments.diff
+    is_fixing = arguments.fix or arguments.diff
     return CheckOptions(
         select=None if arguments.select is None else _words(arguments.select),
         extend_select=_words(arguments.extend_select),
@@ -140,7 +140,7 @@ def _options(arguments: argparse.Namespace) -> CheckOptions:
         isolated=arguments.isolated,
         config=tuple(arguments.config or ()),
         strict=arguments.strict,
-        fix="no" if not mends else "unsafe" if arguments.unsafe_fixes else "safe",
+        fix="no" if not is_fixing else "unsafe" if arguments.unsafe_fixes else "safe",
         write=not arguments.diff,
         cache=_cache(arguments),
         jobs=arguments.jobs,
@@ -302,7 +302,7 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     failed = len({each.file for each in report.failures if not each.is_checked} & set(report.files))
     checked = len(report.files) - failed
     where = f"{checked} file{'' if checked == 1 else 's'}"
-    mended = sum(len(change.fixed) for change in report.changes)
+    fixed = sum(len(change.fixed) for change in report.changes)
     parts = [f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "nothing found"]
     counts = {name: sum(each.severity == name for each in findings) for name in reversed(_SEVERITIES)}
     if findings:
@@ -313,8 +313,8 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     cut = sum(map(len, report.cut.values()))
     if cut:
         parts.append(f"{cut} class{'' if cut == 1 else 'es'} not followed to {'its' if cut == 1 else 'their'} end")
-    if mended:
-        parts.append(f"{mended} mended")
+    if fixed:
+        parts.append(f"{fixed} fixed")
     if report.taken_back:
         parts.append(f"{report.taken_back} fix{'' if report.taken_back == 1 else 'es'} taken back")
     untried = sum(report.untried.values())
@@ -325,10 +325,10 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     safe = sum(each.fix is not None and each.fix.safe for each in findings)
     unsafe = sum(each.fix is not None and not each.fix.safe for each in findings)
     if safe:
-        parts.append(f"{safe} can be mended with --fix")
+        parts.append(f"{safe} can be fixed with --fix")
     if unsafe:
         parts.append(
-            f"{unsafe} with --fix --unsafe-fixes" if safe else f"{unsafe} can be mended with --fix --unsafe-fixes"
+            f"{unsafe} with --fix --unsafe-fixes" if safe else f"{unsafe} can be fixed with --fix --unsafe-fixes"
         )
     return "; ".join(parts)
 
@@ -341,7 +341,7 @@ def _diff(report: Report, console: Console, *, unsafe: bool) -> ExitStatus:
     if not console.quiet:
         files = f"{number} file{'' if number == 1 else 's'}"
         left = sum(each.fix is not None for each in report.findings)
-        more = f"; {left} more can be mended with --unsafe-fixes" if left and not unsafe else ""
+        more = f"; {left} more can be fixed with --unsafe-fixes" if left and not unsafe else ""
         console.note(f"{files} would be changed{more}" if number else f"nothing would be changed{more}")
     return ExitStatus.PARTIAL if number else ExitStatus.OK
 
@@ -364,11 +364,11 @@ def _print_patch(patch: str, file: str, console: Console) -> None:
         console.document(patch)
     else:
         console.result(lines)
-        console.note(f"note: {file} has characters that are not shown: this is no patch to apply; --fix mends the file")
+        console.note(f"note: {file} has characters that are not shown: this is no patch to apply; --fix fixes the file")
 
 
 def _check_input(arguments: argparse.Namespace, options: CheckOptions, console: Console) -> ExitStatus:
-    """Checks standard input; with --fix the mended text is the result, and findings go to standard error."""
+    """Checks standard input; with --fix the fixed text is the result, and findings go to standard error."""
     from modgraph.rules.outcomes import Report
     from modgraph.rules.paths import check_source
     from modgraph.source.files import decode, encoding_of

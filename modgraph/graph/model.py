@@ -152,14 +152,14 @@ class ModuleNode:
     its short text, as {"$repr": "..."}
     or, for a class or function, {"$ref": "torch.nn.modules.activation.ReLU"}."""
     unknown_arguments: tuple[str, ...] = ()
-    """Those that were given and could not be foretold, so that they are not in `arguments`."""
+    """Those that were given and could not be predicted, so that they are not in `arguments`."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Of a class that is not torch's: what those are that `arguments` leaves out as they equal a default; {"$repr":
     "..."} for one that is not known."""
     source: SourceLocation | None = None
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
     made_in_forward: bool = False
-    """It was not there before the run: `forward` made it, so no constructor foretells it."""
+    """It was not there before the run: `forward` made it, so no constructor predicts it."""
     own_state_dict: bool = False
     """Its class overrides what `state_dict` is made of, or a hook changes it: the keys that it and those below it have
     there need not be those of their parameters and buffers."""
@@ -421,7 +421,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Graph:
-    """A model: foretold, observed, or both. Immutable; made by `GraphBuilder.build()`."""
+    """A model: predicted, observed, or both. Immutable; made by `GraphBuilder.build()`."""
 
     model: ModelInfo
     modules: tuple[ModuleNode, ...]

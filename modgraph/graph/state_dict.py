@@ -34,7 +34,7 @@ class StateEntry:
     expected: bool = True
     """False: loading does not ask for it, and takes it for too much."""
     certain: bool = True
-    """False where it may as well be absent: its value was not foretold, or whether it is persistent, or what is saved
+    """False where it may as well be absent: its value was not predicted, or whether it is persistent, or what is saved
     there is for a class or a hook to say."""
 
     @property
@@ -73,7 +73,7 @@ def state_dict_of(graph: Graph) -> StateDict:
     hidden: set[str] = set()
     own: set[str] = set()
     own_prefixes: list[str] = []
-    foretold = [each.module for each in graph.open_places if each.stage == "predict" and MAY_HIDE not in each.message]
+    expected = [each.module for each in graph.open_places if each.stage == "predict" and MAY_HIDE not in each.message]
     for node in graph.modules:
         parent = index.parents[node.path]
         if not node.registered or parent in hidden or node.observed is False:
@@ -88,13 +88,13 @@ def state_dict_of(graph: Graph) -> StateDict:
             if node.own_state_dict:
                 own_prefixes.append(parameter_path(node.path, ""))
             _add_own(node, entries, decided=node.path not in own)
-    if None in foretold:
+    if None in expected:
         open_below.append("")
     return StateDict(
         entries=tuple(entries.values()),
         open_below=tuple(dict.fromkeys([*open_below, *own_prefixes])),
         own=tuple(own_prefixes),
-        open_at=frozenset(parameter_path(path, "") for path in foretold if path is not None),
+        open_at=frozenset(parameter_path(path, "") for path in expected if path is not None),
     )
 
 

@@ -1,7 +1,7 @@
-"""The class of a live model, foretold without knowing what its constructor was given.
+"""The class of a live model, predicted without knowing what its constructor was given.
 
 An argument may have been anything, so every parameter is unknown, those with defaults too; what does not depend on them
-is foretold all the same.
+is predicted all the same.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _MAX_NAMED = 12
 
 
 def require_fitting(function: FunctionValue, n_bound: int, target: Target) -> None:
-    """Nothing, if the arguments of `target` fit, or it has none: what it needs is foretold as unknown then.
+    """Nothing, if the arguments of `target` fit, or it has none: what it needs is predicted as unknown then.
 
     Args:
         n_bound: first parameters that are given already: 1 for the `self` of an `__init__`.

@@ -67,7 +67,7 @@ def _one(rule: Rule, *, level: str) -> str:
 def _parts(rule: Rule, level: str) -> Iterator[str]:
     yield f"{level} {rule.code} {rule.name}\n"
     on = "on by default" if rule.default else "only if selected"
-    fix = "; some of it can be mended with `--fix`" if _is_fixable(rule) else ""
+    fix = "; some of it can be fixed with `--fix`" if _is_fixable(rule) else ""
     yield f"{rule.summary} ({rule.severity}, {on}{fix})\n"
     yield f"{rule.why.strip()}\n"
     if rule.invalid:

@@ -37,8 +37,8 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.rules.fixing import Holdings
 from modgraph.rules.long_comments import without_long_comments
-from modgraph.rules.mending import Holdings
 from modgraph.rules.names import EnoughTried, Project, roots
 from modgraph.source import torch_names
 from modgraph.source.modules import ModuleFinder, Shared, SourceModule
@@ -223,7 +223,7 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
     when fixes are tried, it is not interpreted again.
 
     Args:
-        text: what the file is taken to hold: it may be being mended, or come from standard input.
+        text: what the file is taken to hold: it may be being fixed, or come from standard input.
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
     text = without_long_comments(text)

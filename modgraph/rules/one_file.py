@@ -1,4 +1,4 @@
-"""One file after the other: read, looked up, checked, mended, written."""
+"""One file after the other: read, looked up, checked, fixed, written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from modgraph.source.summaries import summarize
 
 if TYPE_CHECKING:
     from modgraph.findings import Finding
-    from modgraph.rules.mending import Holdings, Look
+    from modgraph.rules.fixing import Holdings, Look
     from modgraph.rules.results_cache import ResultsCache
 
 MAX_BYTES = SOURCE_BYTES
@@ -122,7 +122,7 @@ class Checker:
     # ---- one file ----------------------------------------------------------------------------------------------------
 
     def check(self, shown: str, path: str, *, lookup: bool = False) -> Outcome:
-        """Checks one file, and mends it if that is asked for. Says what went wrong, and raises nothing.
+        """Checks one file, and fixes it if that is asked for. Says what went wrong, and raises nothing.
 
         Args:
             lookup: the findings may be in the cache, if the file has to be parsed for them.
@@ -178,7 +178,7 @@ class Checker:
             project.reluctant = False
 
     def check_text(self, text: str, shown: str, path: str) -> Outcome:
-        """Checks a text that is, or might be, in that file; mends it if that is asked for."""
+        """Checks a text that is, or might be, in that file; fixes it if that is asked for."""
         settings = self.settings(path)
         ignored = settings.ignored(path)
         project = settings.project
@@ -197,7 +197,7 @@ class Checker:
         after = text
         tried = any(finding.fix is not None for finding in findings)
         if tried:
-            from modgraph.rules.mending import mend, offered
+            from modgraph.rules.fixing import fix, offered
 
             look = looking(project, path)
             project.work, project.trying = 0, True
@@ -205,14 +205,14 @@ class Checker:
                 findings, untried = offered(text, check, findings, look, check)
             else:
                 unsafe = self.options.fix == "unsafe"
-                mended = mend(text, check, unsafe=unsafe, found=findings, look=look, part=check)
-                findings, after = list(mended.left), mended.text
-                taken_back, untried = mended.taken_back, mended.untried
-                change = Change(shown, text, after, mended.fixed) if after != text else None
+                outcome = fix(text, check, unsafe=unsafe, found=findings, look=look, part=check)
+                findings, after = list(outcome.left), outcome.text
+                taken_back, untried = outcome.taken_back, outcome.untried
+                change = Change(shown, text, after, outcome.fixed) if after != text else None
             tree = python_tree(after)
             project.add(path, summarize(tree), tree, after)
-        mends = self.options.fix != "no" and tried
-        depends = None if mends or failure or cut else tuple(each for each in project.read if each != path)
+        is_fixing = self.options.fix != "no" and tried
+        depends = None if is_fixing or failure or cut else tuple(each for each in project.read if each != path)
         return Outcome(findings, failure, change, after, depends, taken_back, untried, cut)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
@@ -277,7 +277,7 @@ def defect(shown: str, error: BaseException) -> Failure:
 
 
 def _write(path: str, change: Change, encoding: str, before: bytes) -> Failure | None:
-    """Puts the mended text in the file's place, whole or not at all; a link stays one. Another name of the same file (a
+    """Puts the fixed text in the file's place, whole or not at all; a link stays one. Another name of the same file (a
     hard link) keeps the text that it had."""
     from modgraph.doors.writing import put
 
@@ -285,10 +285,10 @@ def _write(path: str, change: Change, encoding: str, before: bytes) -> Failure |
         after = change.after.encode(encoding)
         if read(path) != before:
             return Failure(
-                change.file, f"{change.file} is not mended: it has changed since it was read", is_checked=True
+                change.file, f"{change.file} is not fixed: it has changed since it was read", is_checked=True
             )
         put(path, after)
     except (OSError, UnicodeEncodeError) as error:
         why = getattr(error, "strerror", None) or error
-        return Failure(change.file, f"{change.file} cannot be mended: {why}", is_checked=True)
+        return Failure(change.file, f"{change.file} cannot be fixed: {why}", is_checked=True)
     return None

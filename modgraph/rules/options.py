@@ -23,7 +23,7 @@ class CheckOptions(NamedTuple):
     """What is only possible is reported too."""
     fix: Literal["no", "safe", "unsafe"] = "no"
     write: bool = True
-    """Mended files are written; otherwise what they would be is in the report alone."""
+    """Fixed files are written; otherwise what they would be is in the report alone."""
     cache: str | None = None
     """Directory in which findings are kept; None for none."""
     jobs: int | None = None

@@ -124,7 +124,7 @@ class Subject:
         """The text of the file, where `self.apply(init)` does nothing if no source of `init` is found: such functions
         set weights, and to think that they might do anything would be to say nothing of many a model."""
         from modgraph.rules.edits import replace
-        from modgraph.rules.mending import applied
+        from modgraph.rules.fixing import applied
 
         edits = [
             replace(self, call.args[0], "(lambda _: None)")

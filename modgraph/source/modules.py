@@ -40,7 +40,7 @@ from modgraph.source.torch_place import without_shadows
 
 BYTES_READ, BYTES_SEARCHED, BYTES_INDEXED = 100, 10, 20
 """How much of a file is read, searched for words, and indexed in a unit of work: about a microsecond. An index counts
-the same where it is kept on disk, so that what is foretold does not depend on what was read before."""
+the same where it is kept on disk, so that what is predicted does not depend on what was read before."""
 UNITS_OF_A_LINE, UNITS_OF_AN_ITEM = 10, 2
 """Units besides, for what ends a statement, and for what separates the items of a list: an index counts these."""
 UNITS_OF_A_TREE, UNITS_PARSED = 10, 2

@@ -222,9 +222,9 @@ def test_the_graphs_made_here_are_those_that_are_predicted(graph, predicted):
         "a": ["nn.Linear(2, 3)", "nn.ReLU()", {"x": "nn.Conv2d(3, 4, 3)", "y": ["nn.BatchNorm1d(4)"]}],
         "b": {"d": "nn.Dropout(0.1)", "i": "nn.Identity()", "t": "nn.Tanh()"},
     }
-    made, foretold = graph(model), predicted(model)
-    assert made.modules == tuple(replace(node, source=None, repeat=None) for node in foretold.modules)
-    assert made.model == foretold.model
+    made, expected = graph(model), predicted(model)
+    assert made.modules == tuple(replace(node, source=None, repeat=None) for node in expected.modules)
+    assert made.model == expected.model
 
 
 def test_fingerprints_do_not_depend_on_names(graph):

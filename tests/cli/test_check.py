@@ -52,7 +52,7 @@ def test_findings_exit_1_with_the_source_and_the_way_out(bad, modgraph):
     at = lines.index("7 |         self.blocks = [nn.Linear(8, 8) for _ in range(3)]  # the three")
     assert lines[at + 1] == "  |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
     assert "help: wrap in nn.ModuleList (--fix --unsafe-fixes)" in lines
-    assert lines[-1] == "1 finding (1 warning) in 1 file; 1 can be mended with --fix --unsafe-fixes"
+    assert lines[-1] == "1 finding (1 warning) in 1 file; 1 can be fixed with --fix --unsafe-fixes"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_safe_fixes_leave_alone_what_changes_the_state_dict(bad, modgraph):
 def test_fixes_change_the_mistake_and_nothing_else(bad, modgraph):
     os.chmod(bad / "bad.py", 0o755)
     run = modgraph("check", "--fix", "--unsafe-fixes", "bad.py")
-    assert (run.returncode, run.stdout) == (0, "nothing found in 1 file; 1 mended\n")
+    assert (run.returncode, run.stdout) == (0, "nothing found in 1 file; 1 fixed\n")
     assert (bad / "bad.py").read_text() == GOOD
     assert (bad / "bad.py").stat().st_mode & 0o777 == 0o755
     again = modgraph("check", "--fix", "--unsafe-fixes", "--exit-non-zero-on-fix", "bad.py")
@@ -169,8 +169,8 @@ def test_standard_input_is_checked_under_the_name_it_is_given(bad, modgraph):
     found = modgraph("check", "-", "--stdin-filename", "pkg/new.py", "--format", "json", stdin=BAD)
     assert found.returncode == 1
     assert [each["file"] for each in json.loads(found.stdout)["findings"]] == ["pkg/new.py"]
-    mended = modgraph("check", "-", "--fix", "--unsafe-fixes", stdin=BAD)
-    assert (mended.returncode, mended.stdout) == (0, GOOD)
+    outcome = modgraph("check", "-", "--fix", "--unsafe-fixes", stdin=BAD)
+    assert (outcome.returncode, outcome.stdout) == (0, GOOD)
     left = modgraph("check", "-", "--fix", stdin=BAD)
     assert (left.returncode, left.stdout) == (1, BAD)
     assert "MG101" in left.stderr

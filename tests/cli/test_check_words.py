@@ -32,9 +32,9 @@ def check(*arguments: str) -> int:
     return main(["check", "--no-cache", *arguments])
 
 
-def test_a_diff_speaks_of_what_only_unsafe_fixes_would_mend(capsys):
+def test_a_diff_speaks_of_what_only_unsafe_fixes_would_fix(capsys):
     assert check("--diff", "bad.py") == 0
-    assert "nothing would be changed; 1 more can be mended with --unsafe-fixes" in capsys.readouterr().err
+    assert "nothing would be changed; 1 more can be fixed with --unsafe-fixes" in capsys.readouterr().err
     assert check("--diff", "--unsafe-fixes", "bad.py") == 1
     assert capsys.readouterr().err == "1 file would be changed\n"
 

@@ -319,7 +319,7 @@ def test_arguments_that_a_target_does_not_take(modgraph, tmp_path, call, words):
     assert not (tmp_path / "modgraph-out" / "Net.json").exists()
 
 
-def test_a_note_says_how_a_class_that_needs_arguments_is_foretold(modgraph, tmp_path):
+def test_a_note_says_how_a_class_that_needs_arguments_is_predicted(modgraph, tmp_path):
     (tmp_path / "train.py").write_text(
         "import argparse\nfrom torch import nn\n"
         "class Net(nn.Module):\n"

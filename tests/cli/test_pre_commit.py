@@ -1,4 +1,4 @@
-"""The hooks, run by the real pre-commit in a real repository: a bad commit is refused, the fixing hook mends it."""
+"""The hooks, run by the real pre-commit in a real repository: a bad commit is refused, the fixing hook fixes it."""
 
 from __future__ import annotations
 

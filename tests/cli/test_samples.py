@@ -115,7 +115,7 @@ def test_the_json_validates_against_the_published_schema(sample):
 
 
 @pytest.mark.parametrize("sample", file_cases(lambda sample: sample.status == 0))
-def test_a_complete_graph_was_foretold_in_full(sample):
+def test_a_complete_graph_was_predicted_in_full(sample):
     for graph in graphs(sample.file).values():
         assert graph["complete"], graph["problems"]
         registered = [module for module in graph["modules"] if module["registered"]]
@@ -196,7 +196,7 @@ for number, sample in enumerate(sys.argv[1:]):
 
 
 @pytest.fixture(scope="module")
-def foretold_without_torch(tmp_path_factory) -> dict[str, Path]:
+def predicted_without_torch(tmp_path_factory) -> dict[str, Path]:
     """The folder in which the command ran, by sample; all in one process in which torch cannot be imported."""
     folder = tmp_path_factory.mktemp("static")
     run = subprocess.run(
@@ -209,8 +209,8 @@ def foretold_without_torch(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("sample", file_cases())
-def test_static_needs_no_torch_and_executes_nothing(sample, foretold_without_torch):
-    folder = foretold_without_torch[sample.file]
+def test_static_needs_no_torch_and_executes_nothing(sample, predicted_without_torch):
+    folder = predicted_without_torch[sample.file]
     assert (folder / "status").read_text() == "0"
     assert not (folder.parent / "executed").exists()
     written = sorted((folder / "modgraph-out").glob("*.json"))

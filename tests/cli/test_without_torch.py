@@ -1,4 +1,4 @@
-"""The static half where PyTorch is not installed at all: the same models are found, and the same is foretold of them."""
+"""The static half where PyTorch is not installed at all: the same models are found, and the same is predicted of them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SAMPLES = sorted(
 )
 _OF_TORCH = ("torch", "functorch")
 
-# Each sample: its root models, and of each the foretold modules with their classes and tensors; or the error.
+# Each sample: its root models, and of each the predicted modules with their classes and tensors; or the error.
 _FORETELL = """
 import importlib.util, json, sys
 from modgraph.api import analyze_target, find_targets
 from modgraph.errors import ModgraphError
 from modgraph.options import TraceOptions
 
-def foretold(target):
+def predicted(target):
     graph = analyze_target(target, options=TraceOptions(), static=True)
     tensors = lambda node: [[t.name, t.shape, t.dtype] for t in (*node.parameters, *node.buffers)]
     modules = [[node.path, node.class_name, tensors(node)] for node in graph.modules]
@@ -36,7 +36,7 @@ def foretold(target):
 
 def models(sample):
     try:
-        return {target.text: foretold(target) for target in find_targets(sample)}
+        return {target.text: predicted(target) for target in find_targets(sample)}
     except ModgraphError as error:
         return error.message
 
@@ -45,7 +45,7 @@ print(json.dumps([importlib.util.find_spec("torch") is not None, "torch" in sys.
 """
 
 
-def foretell(*arguments: str, environment: dict[str, str]) -> tuple[bool, bool, dict]:
+def predict(*arguments: str, environment: dict[str, str]) -> tuple[bool, bool, dict]:
     run = subprocess.run(
         [sys.executable, *arguments, "-c", _FORETELL, *map(str, SAMPLES)],
         capture_output=True,
@@ -71,8 +71,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def without_torch(packages: Path) -> dict:
-    """What is foretold by an interpreter that has no site-packages but these: `-S` leaves its own out."""
-    installed, imported, found = foretell("-S", environment={"PYTHONPATH": os.pathsep.join([str(ROOT), str(packages)])})
+    """What is predicted by an interpreter that has no site-packages but these: `-S` leaves its own out."""
+    installed, imported, found = predict("-S", environment={"PYTHONPATH": os.pathsep.join([str(ROOT), str(packages)])})
     assert (installed, imported) == (False, False)
     return found
 
@@ -84,8 +84,8 @@ def test_every_sample_has_models(without_torch: dict):
 
 
 @pytest.mark.needs_torch
-def test_with_torch_the_same_is_foretold(without_torch: dict):
-    installed, imported, found = foretell(environment={"PYTHONPATH": str(ROOT)})
+def test_with_torch_the_same_is_predicted(without_torch: dict):
+    installed, imported, found = predict(environment={"PYTHONPATH": str(ROOT)})
     assert (installed, imported) == (True, False)
     assert found == without_torch
 

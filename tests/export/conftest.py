@@ -177,9 +177,9 @@ def states_net() -> Sketch:
     return net
 
 
-def foretold_net() -> Sketch:
+def predicted_net() -> Sketch:
     """A tree without a run."""
-    net = Sketch("Foretold", ran=False)
+    net = Sketch("Predicted", ran=False)
     net.modules("stem Sequential", "stem.0 Conv2d *", "stem.1 BatchNorm2d", "stem.2 ReLU", "blocks ModuleList")
     for number in range(3):
         net.module(f"blocks.{number}", "model.Block")
@@ -298,7 +298,7 @@ def two_towers_net() -> Sketch:
 NETS = {
     "residual": residual_net,
     "states": states_net,
-    "foretold": foretold_net,
+    "predicted": predicted_net,
     "masked": shared_source_net,
     "harmful": harmful_net,
     "towers": two_towers_net,

@@ -129,7 +129,7 @@ def test_a_long_row_is_cut_before_it_is_too_long_to_read(sketch, layers, directi
 @pytest.mark.needs_dot
 @pytest.mark.parametrize("direction", ["TB", "LR"])
 @pytest.mark.parametrize("make", [flat_net, operations_net, loop_net])
-def test_the_length_of_a_picture_is_foretold(sketch, make, direction):
+def test_the_length_of_a_picture_is_predicted(sketch, make, direction):
     graph = make(sketch, 40).graph()
     options = PictureOptions(direction=direction)
     width, height = re.search(r'<svg width="(\d+)pt" height="(\d+)pt"', render_image(graph, options).decode()).groups()

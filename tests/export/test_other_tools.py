@@ -39,7 +39,7 @@ def explored(graph) -> dict:
     return inner
 
 
-@pytest.mark.parametrize("net", ["residual", "states", "foretold", "masked", "harmful"])
+@pytest.mark.parametrize("net", ["residual", "states", "predicted", "masked", "harmful"])
 def test_ids_are_unique_and_every_edge_has_its_node(nets, net):
     nodes = explored(nets[net]().graph())["nodes"]
     ids = [node["id"] for node in nodes]
@@ -71,12 +71,12 @@ def test_a_layer_of_another_container_stands_with_its_caller_whatever_the_contai
 
 
 def test_a_prediction_is_its_tree(nets):
-    graph = explored(nets["foretold"]().graph())
+    graph = explored(nets["predicted"]().graph())
     assert ("blocks/2", "LayerNorm") in {(node["namespace"], node["label"]) for node in graph["nodes"]}
     assert all(node["incomingEdges"] == [] for node in graph["nodes"])
 
 
-@pytest.mark.parametrize("net", ["residual", "states", "foretold", "masked", "harmful"])
+@pytest.mark.parametrize("net", ["residual", "states", "predicted", "masked", "harmful"])
 def test_graphml_is_read_back_as_the_same_graph(nets, net):
     graph = nets[net]().graph()
     read = networkx.parse_graphml(str(render(graph, "graphml")))

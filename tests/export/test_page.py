@@ -67,12 +67,12 @@ class Page(HTMLParser):
 # --- the data --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["residual", "states", "foretold", "masked"])
+@pytest.mark.parametrize("name", ["residual", "states", "predicted", "masked"])
 def test_the_data_of_a_page(name: str, nets, golden: Callable[[str, str], None]):
     golden(f"page/{name}.json", json.dumps(data_of(nets[name]().graph()), indent=1, ensure_ascii=False) + "\n")
 
 
-@pytest.mark.parametrize("name", ["residual", "states", "foretold", "masked"])
+@pytest.mark.parametrize("name", ["residual", "states", "predicted", "masked"])
 def test_every_module_has_a_place(name: str, nets):
     graph = nets[name]().graph()
     data = data_of(graph)

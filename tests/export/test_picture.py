@@ -213,9 +213,9 @@ def test_modules_that_no_data_reaches_are_placed_by_arrows_that_are_not_drawn(ne
 
 
 def test_when_only_one_half_ran_its_state_is_ordinary_and_the_title_says_which(nets, sketch):
-    foretold = picture_of(nets["foretold"]().graph())
-    assert foretold.subtitle.endswith("predicted")
-    assert foretold.legend.states == ("unknown",)
+    expected = picture_of(nets["predicted"]().graph())
+    assert expected.subtitle.endswith("predicted")
+    assert expected.legend.states == ("unknown",)
     net = sketch(predicted=None)
     net.modules("a Linear *")
     net.output(net.call("a", "input:x"))
@@ -226,7 +226,7 @@ def test_when_only_one_half_ran_its_state_is_ordinary_and_the_title_says_which(n
 
 def test_how_a_checkpoint_fits_stands_below_the_title(nets):
     compared = CheckpointComparison(file="net.pt", matching=3, missing=("a.weight",))
-    graph = dataclasses.replace(nets["foretold"]().graph(), checkpoint=compared)
+    graph = dataclasses.replace(nets["predicted"]().graph(), checkpoint=compared)
     assert picture_of(graph).notes[-1] == "checkpoint net.pt · 3 of 4 keys match · 1 missing"
 
 
@@ -240,7 +240,7 @@ def test_a_layer_whose_parameters_are_all_of_another_says_so(sketch):
 
 
 def test_a_tree_without_a_run_has_no_invented_arrows(nets):
-    picture = picture_of(nets["foretold"]().graph())
+    picture = picture_of(nets["predicted"]().graph())
     assert {arrow.kind for arrow in picture.arrows} == {"order"}
     assert [frame.title for frame in of_kind(picture, Frame)] == ["blocks", "blocks.0 – 2", "heads"]
     assert [row.path for row in card_with(picture, "stem.0").rows] == ["stem.0", "stem.1", "stem.2"]

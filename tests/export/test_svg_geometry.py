@@ -16,7 +16,7 @@ problems = runpy.run_path(str(Path(__file__).with_name("svg_geometry.py")))["pro
 pytestmark = pytest.mark.needs_dot
 
 
-@pytest.mark.parametrize("net", ["residual", "states", "foretold", "masked", "harmful"])
+@pytest.mark.parametrize("net", ["residual", "states", "predicted", "masked", "harmful"])
 @pytest.mark.parametrize("options", [{}, {"depth": 0}, {"fold": False}, {"color": "parameters"}])
 def test_every_kind_of_picture_is_laid_out_well(nets, net, options):
     assert problems(str(render(nets[net]().graph(), "svg", PictureOptions(**options)))) == []

@@ -168,7 +168,7 @@ def test_opening_one_container_draws_the_others_not_again(visit, sketch):
     assert page.evaluate("() => window.kept === document.querySelector('[data-path=\"body.1\"]')")
 
 
-@pytest.mark.parametrize("name", ["nested", "translator", "residual", "states", "foretold", "masked", "towers"])
+@pytest.mark.parametrize("name", ["nested", "translator", "residual", "states", "predicted", "masked", "towers"])
 def test_nothing_lies_over_what_it_does_not_belong_to_in_any_state(name: str, visit, sketch, nets):
     sketches = {"nested": nested, "translator": translator}
     graph = sketches[name](sketch) if name in sketches else nets[name]().graph()
@@ -239,7 +239,7 @@ def test_every_state_has_its_row_and_frame(visit, nets):
 
 
 def test_a_graph_without_a_run_is_drawn_as_its_tree(visit, nets):
-    page = visit(nets["foretold"]().graph(), options=PictureOptions(depth=9))
+    page = visit(nets["predicted"]().graph(), options=PictureOptions(depth=9))
     assert {"stem.0", "blocks.2.fc", "heads.a"} <= set(shown(page)) | {"blocks.2.fc"}
     assert page.locator(".line").count() == 0
 

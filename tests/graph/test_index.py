@@ -88,9 +88,9 @@ def test_a_run_has_finished_unless_it_failed_or_never_was(index: GraphIndex):
     assert GraphIndex(builder.build()).run_finished
     builder.problems.append(Problem(stage="trace", message="stopped"))
     assert not GraphIndex(builder.build()).run_finished
-    foretold = GraphBuilder(ModelInfo(name="Net", class_name=None, target=None))
-    foretold.modules = [ModuleNode(path="", class_name=None, predicted=True)]
-    assert not GraphIndex(foretold.build()).run_finished
+    expected = GraphBuilder(ModelInfo(name="Net", class_name=None, target=None))
+    expected.modules = [ModuleNode(path="", class_name=None, predicted=True)]
+    assert not GraphIndex(expected.build()).run_finished
 
 
 def test_a_graph_is_printed_in_a_line():

@@ -16,7 +16,7 @@ from modgraph.graph.repeats import find_repeats, mark_repeats
 made_by_hand = runpy.run_path(str(Path(__file__).parents[1] / "export" / "conftest.py"))
 Sketch = made_by_hand["Sketch"]
 residual_net = made_by_hand["residual_net"]
-foretold_net = made_by_hand["foretold_net"]
+predicted_net = made_by_hand["predicted_net"]
 shared_source_net = made_by_hand["shared_source_net"]
 
 
@@ -159,7 +159,7 @@ def test_blocks_that_share_one_outer_module_stay_alike():
 
 
 def test_a_tree_without_a_run_is_grouped_by_structure_in_lists_only():
-    found = find_repeats(foretold_net().graph())
+    found = find_repeats(predicted_net().graph())
     assert found["blocks.2"] == Repeat(group="blocks.0", count=3)
     assert "heads.a" not in found
 

@@ -1,4 +1,4 @@
-"""Whether what is foretold of live models, whose arguments are not known, is ever gainsaid by the model itself.
+"""Whether what is predicted of live models, whose arguments are not known, is ever gainsaid by the model itself.
 
     python tests/oracle/live_models.py torchvision:121 timm:150 transformers:80 --path FOLDER [--run] [--seconds N]
 
@@ -57,7 +57,7 @@ def one(library: str, name: str, coverage: dict[str, Any], *, run: bool) -> dict
         "traced": traced.complete,
         "complete": merged.complete,
         "modules": len(traced.modules),
-        "foretold": len(known),
+        "predicted": len(known),
         "faults": [problem.message for problem in merged.problems if problem.stage == "merge"],
         "suspected": suspected(predicted, model),
     }
@@ -122,15 +122,15 @@ def is_faulty(row: dict[str, Any]) -> bool:
 def summary(rows: list[dict[str, Any]]) -> str:
     """A table of what was measured, each model that is gainsaid, and what is said most."""
     lines = [
-        "| library | models | faults | modules | of them foretold | suspected numbers | seconds |",
+        "| library | models | faults | modules | of them predicted | suspected numbers | seconds |",
         "|---" * 7 + "|",
     ]
     for library in dict.fromkeys(row["library"] for row in rows):
         own = [row for row in rows if row["library"] == library and "faults" in row]
-        modules, foretold = (sum(row[field] for row in own) for field in ("modules", "foretold"))
+        modules, expected = (sum(row[field] for row in own) for field in ("modules", "predicted"))
         faulty, phantoms = sum(map(is_faulty, own)), sum(len(row["suspected"]) for row in own)
         seconds = sum(row["seconds"] for row in own)
-        lines.append(f"| {library} | {len(own)} | {faulty} | {modules} | {foretold} | {phantoms} | {seconds:.0f} |")
+        lines.append(f"| {library} | {len(own)} | {faulty} | {modules} | {expected} | {phantoms} | {seconds:.0f} |")
     lines.append("")
     kinds: collections.Counter[str] = collections.Counter()
     for row in rows:

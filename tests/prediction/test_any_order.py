@@ -1,4 +1,4 @@
-"""Sets of text have another order in every run: what does not depend on it is foretold, what does is not."""
+"""Sets of text have another order in every run: what does not depend on it is predicted, what does is not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTLED = [
 
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("size", _SETTLED)
-def test_what_no_order_changes_is_foretold(agrees: Callable[[str], Graph], size: str) -> None:
+def test_what_no_order_changes_is_predicted(agrees: Callable[[str], Graph], size: str) -> None:
     agrees(f"""
 class Net(nn.Module):
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Errors are said where the user can mend them: at the user's line, or with the signature that was not met."""
+"""Errors are said where the user can fix them: at the user's line, or with the signature that was not met."""
 
 from __future__ import annotations
 

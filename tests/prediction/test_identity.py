@@ -1,4 +1,4 @@
-"""Whether equal numbers and texts are one object is not promised by Python, and not foretold."""
+"""Whether equal numbers and texts are one object is not promised by Python, and not predicted."""
 
 from __future__ import annotations
 

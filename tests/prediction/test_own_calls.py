@@ -1,4 +1,4 @@
-"""A class that needs arguments, foretold with those that its own file gives it."""
+"""A class that needs arguments, predicted with those that its own file gives it."""
 
 from __future__ import annotations
 

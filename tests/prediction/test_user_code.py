@@ -1,4 +1,4 @@
-"""What users write around their models: each case once was foretold wrongly, or blamed on the user's code."""
+"""What users write around their models: each case once was predicted wrongly, or blamed on the user's code."""
 
 from __future__ import annotations
 

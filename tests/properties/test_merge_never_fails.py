@@ -24,7 +24,7 @@ def test_any_two_graphs_become_one(graphs, data):
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
-def test_siblings_that_were_foretold_in_another_order_are_one_tree(graphs, data):
+def test_siblings_that_were_predicted_in_another_order_are_one_tree(graphs, data):
     """The same model, its modules added in another order: nothing is missing, and nothing is a problem."""
     traced = data.draw(graphs)
     order = data.draw(st.permutations(traced.modules))

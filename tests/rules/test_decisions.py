@@ -116,7 +116,7 @@ def test_a_class_of_the_file_is_not_torchs_of_the_same_name(tmp_path: Path):
 
 
 def test_columns_are_characters_and_fixes_go_where_they_belong(tmp_path: Path):
-    from modgraph.rules.mending import mend
+    from modgraph.rules.fixing import fix
 
     text = "from torch import nn\n\nclass Netz(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     text += "        self.größe, self.köpfe = 3, 1; self.blöcke = [nn.Linear(2, 2), nn.ReLU()]  # äöü\n"
@@ -124,10 +124,10 @@ def test_columns_are_characters_and_fixes_go_where_they_belong(tmp_path: Path):
     def check(new: str) -> list[object]:
         return list(check_text(new, "netz.py", str(tmp_path / "netz.py"), DEFAULT, Project()))
 
-    mended = mend(text, check, unsafe=True)  # type: ignore[arg-type]
-    assert mended.text == text.replace("[nn.Linear(2, 2), nn.ReLU()]", "nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])")
-    again = mend(text.replace("\n", "\r\n"), check, unsafe=True)  # type: ignore[arg-type]
-    assert again.text == mended.text.replace("\n", "\r\n")
+    outcome = fix(text, check, unsafe=True)  # type: ignore[arg-type]
+    assert outcome.text == text.replace("[nn.Linear(2, 2), nn.ReLU()]", "nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])")
+    again = fix(text.replace("\n", "\r\n"), check, unsafe=True)  # type: ignore[arg-type]
+    assert again.text == outcome.text.replace("\n", "\r\n")
 
 
 def test_nothing_of_torch_need_be_on_the_path(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Every rule finds what its invalid examples say, says nothing of the valid ones, and mends as they show; real torch is
+"""Every rule finds what its invalid examples say, says nothing of the valid ones, and fixes as they show; real torch is
 asked whether what is reported is so, and whether the fix changes it."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 from modgraph.findings import Finding
 from modgraph.rules.check import check_text
-from modgraph.rules.mending import mend
+from modgraph.rules.fixing import fix
 from modgraph.rules.names import Project
 from modgraph.rules.registry import rules
 from modgraph.rules.rule import Invalid, Rule, Valid
@@ -52,9 +52,9 @@ def test_fixes_are_those_of_the_example(rule: Rule, example: Invalid, tmp_path: 
     def check(new: str) -> list[Finding]:
         return found_in(new, [rule], tmp_path)
 
-    mended = mend(example.code, check, unsafe=True)
-    assert (mended.text, list(mended.left)) == (example.fixed, [])
-    assert mend(mended.text, check, unsafe=True).text == mended.text
+    outcome = fix(example.code, check, unsafe=True)
+    assert (outcome.text, list(outcome.left)) == (example.fixed, [])
+    assert fix(outcome.text, check, unsafe=True).text == outcome.text
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_what_is_in_the_container_is_hidden_from_torch(rule: Rule, example: Inva
     if example.fixed is not None:
         for finding in found_in(example.code, [rule], tmp_path):
             model = built(example.fixed, finding.class_name or "")
-            mended = getattr(model, finding.attribute or "")
-            inside = list(mended.values() if hasattr(mended, "values") else mended)
+            outcome = getattr(model, finding.attribute or "")
+            inside = list(outcome.values() if hasattr(outcome, "values") else outcome)
             assert inside
             assert {id(each) for each in inside} <= registered(model)
 

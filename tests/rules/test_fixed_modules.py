@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from modgraph.findings import Finding
 from modgraph.rules.check import check_text
-from modgraph.rules.mending import mend
+from modgraph.rules.fixing import fix
 from modgraph.rules.names import Project
 from modgraph.rules.one_file import looking
 from modgraph.rules.registry import rules
@@ -95,7 +95,7 @@ IMPORTS = {"nn": "from torch import nn", "torch.nn": "import torch.nn", "layers"
 
 @st.composite
 def sources(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
-    """A file, and the names of the attributes that hide something in it: those to be mended, those to be left."""
+    """A file, and the names of the attributes that hide something in it: those to be fixed, those to be left."""
     nn = draw(st.sampled_from(sorted(IMPORTS)))
     lines = ["import torch", IMPORTS[nn], "", f"class Own({nn}.Module):", "    def __init__(self, n):"]
     lines += ["        super().__init__()", f"        self.inner = {nn}.Linear(n, n)", "", f"class Net({nn}.Module):"]
@@ -158,11 +158,11 @@ def test_after_the_fixes_torch_has_registered_everything_and_does_the_same(
     def check(text: str) -> list[Finding]:
         return check_text(text, path.name, str(path), DEFAULT, Project())
 
-    mended = mend(source, check, unsafe=True, look=looking(Project(), str(path)))
-    assert {each.attribute for each in mended.left if each.code != "MG105"} == set(left)
-    assert not any(each.fix for each in mended.left)
-    assert mend(mended.text, check, unsafe=True).text == mended.text
-    model = built(mended.text)
+    outcome = fix(source, check, unsafe=True, look=looking(Project(), str(path)))
+    assert {each.attribute for each in outcome.left if each.code != "MG105"} == set(left)
+    assert not any(each.fix for each in outcome.left)
+    assert fix(outcome.text, check, unsafe=True).text == outcome.text
+    model = built(outcome.text)
     registered = {id(each) for each in model.parameters()}
     for name in wrong:
         held = tensors(model, name)
@@ -174,5 +174,5 @@ def test_after_the_fixes_torch_has_registered_everything_and_does_the_same(
     if hasattr(model, "cut"):
         model.cut()
     kept = [line for line in source.split("\n") if "self.part" not in line and line.strip() != "]"]
-    after = iter(mended.text.split("\n"))
+    after = iter(outcome.text.split("\n"))
     assert all(line in after for line in kept)

@@ -150,7 +150,7 @@ LEFT = {
 
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("name", MENDED)
-def test_what_is_mended_gives_the_same_and_is_registered(name: str):
+def test_what_is_fixed_gives_the_same_and_is_registered(name: str):
     code = MENDED[name]
     outcome = checked(code, fix="unsafe")
     assert outcome.change is not None
@@ -171,7 +171,7 @@ def test_no_fix_is_offered_that_would_break_the_code(name: str):
     assert not any(each.fix for each in found)
 
 
-def test_what_is_offered_is_what_is_mended():
+def test_what_is_offered_is_what_is_fixed():
     code = source("self.xs = [nn.Linear(2, 2)]\nself.ys = [nn.Linear(2, 2)]", "return self.xs + [self.ys[0]]")
     assert [(each.attribute, bool(each.fix)) for each in checked(code).findings] == [("xs", False), ("ys", True)]
     outcome = checked(code, fix="unsafe")
@@ -192,9 +192,9 @@ def test_comments_stay():
     assert 'self.register_buffer("m", (\n            torch.ones(2)  # as usual\n        ))' in change.after
 
 
-def test_findings_of_a_class_that_is_given_up_on_are_not_mended():
+def test_findings_of_a_class_that_is_given_up_on_are_not_fixed():
     """A fix that makes the constructor raise would take all findings with it."""
-    from modgraph.rules.mending import Holdings, mend, offered
+    from modgraph.rules.fixing import Holdings, fix, offered
 
     code = source(f"{LINEARS}\nself.ys = [nn.Linear(1, 1), nn.Linear(1, 1)]", LOOP)
     checker = Checker(CheckOptions(isolated=True, write=False, cache=None))
@@ -208,9 +208,9 @@ def test_findings_of_a_class_that_is_given_up_on_are_not_mended():
         def look(text: str, class_name: str) -> Holdings:
             return Holdings(frozenset(), 0, failed=text != code)
 
-        mended = mend(code, check, unsafe=True, look=look)
-        assert (mended.text, mended.taken_back) == (code, 2)
-        assert all(each.fix is None for each in (*mended.left, *offered(code, check, found, look).findings))
+        outcome = fix(code, check, unsafe=True, look=look)
+        assert (outcome.text, outcome.taken_back) == (code, 2)
+        assert all(each.fix is None for each in (*outcome.left, *offered(code, check, found, look).findings))
 
 
 @pytest.mark.needs_torch

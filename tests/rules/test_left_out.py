@@ -260,7 +260,7 @@ def test_a_named_file_is_python_by_its_ending_or_its_first_line(tree: Path, name
 
 
 @pytest.mark.parametrize("cause", ["a folder that is closed", "a change meanwhile"])
-def test_what_cannot_be_mended_is_still_found(tree: Path, cause: str, monkeypatch, capfd):
+def test_what_cannot_be_fixed_is_still_found(tree: Path, cause: str, monkeypatch, capfd):
     (tree / "net.py").write_text(BAD + "        self.more = [nn.Linear(2, 2)] * 2\n")
     assert main(["check", "net.py", "--format", "json"]) == 1
     before = capfd.readouterr().out
@@ -279,7 +279,7 @@ def test_what_cannot_be_mended_is_still_found(tree: Path, cause: str, monkeypatc
     assert main(["check", "net.py", "--fix", "--unsafe-fixes", "--format", "json"]) == 2
     said = capfd.readouterr()
     assert json.loads(said.out)["findings"] == json.loads(before)["findings"] != []
-    assert "mended" in said.err
+    assert "fixed" in said.err
     (tree / "net.py").write_text(BAD)
     assert main(["check", "net.py", "--fix", "--unsafe-fixes"]) == 2
     said = capfd.readouterr()

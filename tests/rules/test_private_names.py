@@ -1,4 +1,4 @@
-"""Attributes that are private to a class: found and mended as those of any other name, and named as they are written."""
+"""Attributes that are private to a class: found and fixed as those of any other name, and named as they are written."""
 
 from __future__ import annotations
 

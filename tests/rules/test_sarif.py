@@ -83,7 +83,7 @@ def log(*findings: Finding) -> dict[str, Any]:
 
 
 def of_rule(number: int, code: str, file: str) -> Finding:
-    fix = Fix("mend it", (Edit(1, 0, 1, 0, "("), Edit(2, 4, 2, 4, ")"))) if number % 2 else None
+    fix = Fix("fix it", (Edit(1, 0, 1, 0, "("), Edit(2, 4, 2, 4, ")"))) if number % 2 else None
     related = (Related(3, 1, "added here"),) if number % 3 else ()
     return Finding(
         code=code, severity=("info", "warning", "error")[number % 3], message="m", file=file, line=1, column=1,

@@ -18,7 +18,7 @@ from modgraph.cli import main
 from modgraph.config import MAX_PATTERN, MAX_PATTERNS
 from modgraph.prediction.code import whole_modules
 from modgraph.prediction.domain import budget
-from modgraph.rules import interpretation, mending, one_file
+from modgraph.rules import fixing, interpretation, one_file
 from modgraph.rules.names import Project
 from modgraph.rules.one_file import Checker
 from modgraph.rules.options import CheckOptions
@@ -35,7 +35,7 @@ def module(name: str, body: str = "", forward: str = "        return x\n", base:
 
 
 def looping(name: str, more: str = "") -> str:
-    """A class with a list of layers that can be mended."""
+    """A class with a list of layers that can be fixed."""
     loop = "        for each in self.layers:\n            x = each(x)\n        return x\n"
     return module(name, f"        self.layers = {LIST}\n{more}", loop)
 
@@ -423,7 +423,7 @@ def test_fixes_beyond_the_budget_are_not_offered_and_it_is_told(
     text = HEAD + "".join(looping(f"Net{k}") for k in range(6))
     file = tmp_path / "net.py"
     file.write_text(text)
-    monkeypatch.setattr(mending, "MAX_WORK", 2 * len(text) + 5 * mending.WORK_OF_A_CLASS)
+    monkeypatch.setattr(fixing, "MAX_WORK", 2 * len(text) + 5 * fixing.WORK_OF_A_CLASS)
     given = ["check", "--isolated", "--no-cache", str(file)]
     assert main([*given, "--format", "json"]) == 1
     said = capsys.readouterr()
@@ -459,7 +459,7 @@ def test_a_fix_that_would_cost_too_much_to_interpret_is_not_made(
 def test_many_edits_lie_apart_or_touch_as_two_of_them_do():
     """Looked up in order instead of pair by pair, with the same answer."""
     from modgraph.findings import Edit, Finding, Fix
-    from modgraph.rules.mending import _apart
+    from modgraph.rules.fixing import _apart
 
     def finding(*spans: tuple[int, int]) -> Finding:
         edits = tuple(Edit(1, first, 1, last, "x") for first, last in spans)

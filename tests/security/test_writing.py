@@ -315,7 +315,7 @@ def test_a_folder_of_another_user_is_not_used(tree: Path, tmp_path: Path):
     assert not kept(tmp_path / "kept").usable
 
 
-def test_the_users_own_folder_is_mended_and_what_was_sealed_in_it_is_gone(tree: Path, tmp_path: Path):
+def test_the_users_own_folder_is_fixed_and_what_was_sealed_in_it_is_gone(tree: Path, tmp_path: Path):
     own = Path(cache_home.cache_home())
     kept(own).write("a.json", b"content")
     own.chmod(0o777)

@@ -89,7 +89,7 @@ def test_analyze_of_a_live_model_joins_both_halves():
     assert graph.complete, graph.problems
 
 
-def test_analyze_of_a_live_model_whose_arguments_are_not_known_foretells_no_more_than_it_can():
+def test_analyze_of_a_live_model_whose_arguments_are_not_known_predicts_no_more_than_it_can():
     graph = modgraph.analyze(Scaled(width=9), torch.zeros(3, 9))
     assert graph.complete, graph.problems
     (weight, _bias) = next(m for m in graph.modules if m.path == "fc").parameters

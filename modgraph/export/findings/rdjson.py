@@ -42,7 +42,7 @@ def _diagnostic(finding: Finding, view: FindingView) -> dict[str, Any]:
 
 
 def _suggestion(edits: Sequence[Edit], file: str | None, view: FindingView) -> dict[str, Any]:
-    """All edits as one: several suggestions would be several ways to mend it."""
+    """All edits as one: several suggestions would be several ways to fix it."""
     ordered = sorted(edits, key=lambda edit: (edit.line, edit.column))
     start = (ordered[0].line, ordered[0].column)
     text, place = "", start

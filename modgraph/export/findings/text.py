@@ -1,4 +1,4 @@
-"""Findings for people: `text` with the source lines and the way to mend them, `concise` a line each."""
+"""Findings for people: `text` with the source lines and the way to fix them, `concise` a line each."""
 
 from __future__ import annotations
 

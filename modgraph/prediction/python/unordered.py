@@ -1,6 +1,6 @@
 """Sets of what has another hash in every run: their elements are known, but not in which order they are walked.
 
-What does not depend on the order is foretold all the same: `sorted`, `len` and kin see the elements; a loop over few is
+What does not depend on the order is known all the same: `sorted`, `len` and kin see the elements; a loop over few is
 run in every order, and what these leave differently is not known.
 """
 

@@ -1,6 +1,6 @@
-"""Text and its findings -> mended text: fixes made until none is left, checked again, and taken back where that fails.
+"""Text and its findings -> fixed text: fixes made until none is left, checked again, and taken back where that fails.
 
-A fix stands if the text still parses, what it mends is no longer found, nothing else is found and nothing else has
+A fix stands if the text still parses, what it fixes is no longer found, nothing else is found and nothing else has
 vanished, and the class holds, once its constructor has run, all that it held before. Only such fixes are offered.
 """
 
@@ -54,8 +54,8 @@ def _unknown(text: str, class_name: str) -> Holdings | None:  # noqa: ARG001 - i
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
-    """A text and what was mended in it."""
+class Fixed:
+    """A text and what was fixed in it."""
 
     text: str
     fixed: tuple[Finding, ...]
@@ -94,7 +94,7 @@ class Budget:
         return True
 
 
-def mend(
+def fix(
     text: str,
     check: Check,
     *,
@@ -103,7 +103,7 @@ def mend(
     look: Look = _unknown,
     part: Part | None = None,
     budget: Budget | None = None,
-) -> Mended:
+) -> Fixed:
     """Makes fixes until none is left.
 
     Args:
@@ -137,7 +137,7 @@ def mend(
     taken_back = sum(_key(each) in refused for each in found)
     offers = offered(text, check, left, look, part, budget)
     number = sum(_key(each) in untried for each in found)
-    return Mended(text, tuple(fixed), tuple(offers.findings), taken_back, number + offers.untried)
+    return Fixed(text, tuple(fixed), tuple(offers.findings), taken_back, number + offers.untried)
 
 
 def offered(
@@ -299,20 +299,20 @@ class _Trials:
         return _Trial(changed, after, frozenset(failed & mine), not failed <= mine)
 
     def _worse(self, chosen: Sequence[Finding], after: Sequence[Finding], only: frozenset[str] | None) -> set[str]:
-        """Classes in which what was to be mended is found still, something is found that was not before, or has
-        vanished that was not mended: in other words it may be told of. Of what comes behind an error nothing was
+        """Classes in which what was to be fixed is found still, something is found that was not before, or has
+        vanished that was not fixed: in other words it may be told of. Of what comes behind an error nothing was
         known."""
         now = _Counts(after)
         failed = {each.class_name or "" for each in chosen if now.keys[_key(each)] >= self._before.keys[_key(each)]}
         raised = {each.class_name or "" for each in chosen if each.severity == "error"}
         only_errors = all(each.severity == "error" for each in chosen)
-        mended = {(each.class_name, each.attribute) for each in chosen}
+        meant = {(each.class_name, each.attribute) for each in chosen}
         for name in self._before.names | now.names if only is None else only:
             before_count, after_count = self._before.counts(name), now.counts(name)
             if not only_errors and name not in raised and after_count - before_count:
                 failed.add(name)
             gone = before_count - after_count
-            if any((class_name, attribute) not in mended for _, class_name, attribute in gone):
+            if any((class_name, attribute) not in meant for _, class_name, attribute in gone):
                 failed.add(name)
         return failed
 
