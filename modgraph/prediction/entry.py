@@ -137,8 +137,12 @@ def _begin(machine: Interpreter, source: SourceModule) -> None:
     """Executes the target's module; where that does not come to its end, all is forgotten that it has done."""
     try:
         whole_modules.begin(machine, source)
-    except NotWholeError:
+    except NotWholeError as error:
         machine.start_lazily()
+        if error.failure is not None:
+            reason = error.failure.reason
+            told = telling(f"importing {source.name} may not come to its end: {reason}", reason)
+            machine.problem(told, None, error.failure.where)
 
 
 def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> None:

@@ -31,6 +31,7 @@ from modgraph.prediction.domain.limits import (
     UNITS_OF_A_FUNCTION,
     UNITS_OF_AN_INSTANCE,
     LimitError,
+    TooDeepError,
 )
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -260,18 +261,17 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
         return contexts.within(machine, function.within.items, lambda: _function(machine, plain, arguments))
     definition = function.definition
     if machine.depth >= MAX_CALL_DEPTH:
-        reason: str = Reached(f"{TOO_DEEP}, at {definition.qualname}")
-        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+        raise TooDeepError(f"{TOO_DEEP}, at {definition.qualname}")
     if machine.undecided and _recurses(machine, definition):
-        reason = f"recursion of {definition.qualname} whose end is not known"
+        reason: str = f"recursion of {definition.qualname} whose end is not known"
         if not definition.uses_receiver:
             arguments = _with(arguments, arguments.positional[1:])
-        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+        return _not_entered(machine, function, Unknown(reason, arguments.where), arguments)
     if machine.undecided > MAX_UNDECIDED_DEPTH:
         reason = Reached(
             f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
         )
-        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+        return _not_entered(machine, function, Unknown(reason, arguments.where), arguments)
     machine.step()
     machine.base.work += UNITS_OF_A_FUNCTION
     if (other := stored_attributes.remade(machine, function)) is not None:
@@ -331,10 +331,29 @@ def _is_not_followed(definition: FunctionDefinition) -> bool:
     )
 
 
+def _not_entered(machine: Machine, function: FunctionValue, why: Unknown, arguments: Arguments) -> Value:
+    """What a call gives that is not followed here: what the function changes it may have changed, however often."""
+    definition = function.definition
+    if definition not in machine.recursions:
+        machine.recursions[definition] = len(machine.frames)
+        undecided, machine.undecided = machine.undecided, 0
+        try:
+            machine.may_be_called([function], why, ("__call__",))
+        finally:
+            machine.undecided = undecided
+            del machine.recursions[definition]
+    return _unknown(machine, why, arguments)
+
+
 def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:
     """The function runs already inside itself, and whether it is called again is not decided: several times, or once
     where it is a constructor, which would build itself whole with arguments that are not known."""
     found = 0
+    since = machine.recursions.get(definition)
+    if since is not None:
+        return any(
+            each.function is not None and each.function.definition is definition for each in machine.frames[since:]
+        )
     for frame in machine.frames:
         running = frame.function
         if running is not None and running.definition is definition and frame.undecided < machine.undecided:

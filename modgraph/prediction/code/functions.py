@@ -10,7 +10,7 @@ from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.domain.frames import Frame
-from modgraph.prediction.domain.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError
+from modgraph.prediction.domain.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError, TooDeepError
 from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject
 from modgraph.prediction.domain.values import (
     Address,
@@ -148,7 +148,7 @@ def _doubt(machine: Machine, value: Value, why: Unknown) -> None:
 def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, value: Value) -> Value | None:
     """What a decorator gives, Unknown where that is not known, or where it raises; None where it leaves what it
     decorates, or takes too long. What raises or takes too long has changed nothing."""
-    before, limit = machine.state, machine.limit
+    before, limit, since = machine.state, machine.limit, machine.base.next_index
     machine.state = before.fork()
     function: Value | None = None
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
@@ -169,11 +169,14 @@ def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, valu
         _give_up(machine, frame)
         machine.state = before
         return Unknown(f"it raises {raised}", frame.location())
+    except TooDeepError:
+        raise
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
         _give_up(machine, frame)
-        machine.state = before
+        why = machine.unknown("what a decorator that takes too long does is not known")
+        allowances.take_back(machine, before, since, why)
         if isinstance(function, FunctionValue):
             machine.caches.too_long.add(function.definition)
         return None

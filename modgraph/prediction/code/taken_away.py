@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import control
+from modgraph.prediction.code import allowances, control
 from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import Loop
@@ -463,7 +463,7 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
         return
     limit, before, depth, frames = machine.limit, machine.state, machine.depth, len(machine.frames)
     machine.limit = min(limit, machine.steps + MAX_CALLED_BACK_STEPS)
-    widened = machine.widened_from
+    widened, since = machine.widened_from, machine.base.next_index
     machine.widened_from = min(widened, machine.steps + MAX_CALLED_BACK_STEPS // 5)
     machine.state = before.fork()
     machine.frames[-1].loops.append(Loop())
@@ -473,7 +473,8 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
         if machine.exhausted or machine.steps > limit:
             raise
         del machine.frames[frames:]
-        machine.state, machine.depth = before, depth
+        machine.depth = depth
+        allowances.take_back(machine, before, since, why)
         havoc.expose(machine, [called.function, *values], why)
         machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
     finally:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from modgraph.prediction.domain import dict_views, points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import EnoughError, Frame
-from modgraph.prediction.domain.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP
+from modgraph.prediction.domain.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP, TooDeepError
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     STALE,
@@ -76,7 +76,7 @@ class Suspended(Source):
         if running.given != item.taken:
             return self._given_up(machine, running, "an iterator that another path has taken from is not followed")
         if machine.depth >= MAX_CALL_DEPTH:
-            return self._given_up(machine, running, Reached(TOO_DEEP))
+            raise TooDeepError(TOO_DEEP)
         item.taken += 1
         running.given += 1
         found = _resumed(machine, running, lambda: next(running.steps))
