@@ -13,6 +13,7 @@ from modgraph.prediction.code import (
     contexts,
     control,
     fallible_calls,
+    functions,
     generators,
     memo,
     taken_away,
@@ -424,6 +425,8 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
     maker = machine.class_attribute(cls, "__new__")
     if isinstance(maker, StaticMethod):
         maker = maker.function
+    if classes.TYPE in machine.mro(cls):
+        return _class_made(machine, cls, maker, arguments)
     if isinstance(maker, FunctionValue) or (
         isinstance(maker, KnownFunction) and KnownClass(classes.TENSOR) in machine.mro(cls)
     ):
@@ -453,6 +456,18 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
         return make()
     found = memo.recall(machine, key, arguments.where)
     return memo.watch(machine, key, make) if found is None else found
+
+
+def _class_made(machine: Machine, meta: ClassValue, maker: Value | None, arguments: Arguments) -> Value:
+    """The class that calling a metaclass gives: `Meta("Name", bases, namespace)`."""
+    maker = maker if isinstance(maker, FunctionValue) else KnownFunction("builtins.type.__new__")
+    made = call(machine, maker, _with(arguments, (meta, *arguments.positional)))
+    if isinstance(made, ClassValue) and machine.is_instance(made, meta) is True:
+        functions.tell_bases(machine, made, arguments.keywords)
+        init = machine.class_attribute(meta, "__init__")
+        if isinstance(init, FunctionValue):
+            call(machine, init, _with(arguments, (made, *arguments.positional)))
+    return made
 
 
 _VALUES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "complex", "bytes"))

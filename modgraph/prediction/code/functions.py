@@ -33,6 +33,7 @@ from modgraph.prediction.python import (
     classes,
     enumerations,
     identity,
+    layouts,
     metaclasses,
     naming_hooks,
     node_text,
@@ -301,7 +302,8 @@ def _make(
         name, closure, meta = f"{definition.module}.{definition.qualname}", _closure(machine, frame), header[0]
         cls = make_class(machine, name, tuple(header[1:]), definition, closure)
         if isinstance(meta, (ClassValue, KnownClass)) and meta != classes.TYPE:
-            machine.state.change(cls.address, ClassObject).metaclass = meta
+            made_by = metaclasses.more_derived(machine, meta, metaclasses.metaclass_of(machine, cls))
+            machine.state.change(cls.address, ClassObject).metaclass = made_by
         metaclasses.prepare(machine, cls)
         if definition.entry is None:
             _run_body(machine, frame, node, cls, closure)
@@ -319,8 +321,13 @@ def finished(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -
     """A class with a body, after its metaclass and its bases have heard of it."""
     made = metaclasses.apply(machine, cls, keywords)
     if made == cls:
-        several.does(machine, (cls,), lambda: _init_subclass(machine, keywords, cls), "__init_subclass__")
+        tell_bases(machine, cls, keywords)
     return made
+
+
+def tell_bases(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -> None:
+    """Calls `__init_subclass__` for a new class."""
+    several.does(machine, (cls,), lambda: _init_subclass(machine, keywords, cls), "__init_subclass__")
 
 
 def _bases(machine: Machine, frame: Frame, node: nodes.ClassDef) -> tuple[Value, ...]:
@@ -339,7 +346,7 @@ def _bases(machine: Machine, frame: Frame, node: nodes.ClassDef) -> tuple[Value,
             found.append(machine.unknown(f"base class {node_text.source_of(argument.value)} is not known", value))
     if any(map(machine.is_module_class, found)):  # helpers beside a module register nothing in it
         found = [each for each in found if not (isinstance(each, Unknown) and each.inert) or registry.may_call(each)]
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def make_class(
@@ -353,8 +360,9 @@ def make_class(
     """A new class, its MRO by C3.
 
     Raises:
-        Raised: TypeError, where the bases have no consistent order.
+        Raised: TypeError, where the bases have no consistent order, or no class can have them.
     """
+    layouts.require_bases(machine, bases)
     orders = [machine.mro(base) for base in bases]
     machine.makes(sum(map(len, orders)))
     if sum(map(len, orders)) > MAX_INHERITED:
