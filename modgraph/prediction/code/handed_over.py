@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.code import contexts, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_HANDED_OVER, MAX_HANDED_OVER_DEPTH
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+)
 from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
@@ -40,6 +47,10 @@ _SPECIAL = (
     *(f"__{name}__" for name in ("lt", "le", "eq", "ne", "gt", "ge", "contains", "missing", "add", "radd", "sizeof")),
 )
 """Methods of an object that a function of Python's own may call of what it is given."""
+
+
+_SHOWN = ("extra_repr", "_get_name")
+"""Methods that a module is asked for when its text is made, or that of one above it."""
 
 
 def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
@@ -96,7 +107,10 @@ def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> I
                 yield taken_away.Called(value, (), None)
             elif isinstance(item, InstanceObject) and contexts.is_generated(item):
                 pending.append(item.attributes["call"])
-            if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject)):
+            if isinstance(item, ModuleObject) and "__repr__" in methods:
+                pending.extend(each for each in reversed(item.modules.values()) if isinstance(each, Address))
+                yield from _methods(machine, value, item.cls, _SHOWN)
+            if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject, ModuleObject)):
                 yield from _methods(machine, value, item.cls, methods)
         elif "__call__" in methods and _is_changing(value):
             yield taken_away.Called(value, (), None)

@@ -95,6 +95,7 @@ class Called:
 def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
     """What the call of something inert gives; whatever it may call of what it is given has been called, or not."""
     if not registry.may_call(function):
+        _inform(machine, function, arguments)
         return function
     values = [*arguments.positional, *arguments.keywords.values()]
     reason = telling(f"given to what may call it: {function.reason}", function.reason)
@@ -117,6 +118,27 @@ def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
     _keep_with_receiver(machine, arguments, kept)
     # It may be called later too: when the thread is started.
     return replace(function, may_be=function.may_be | {kept.index})
+
+
+_SHOWING = ("__str__", "__repr__", "__format__", "__call__")
+"""Methods that a library that informs calls of what it is given."""
+_AT_THE_END = "atexit"
+"""A library that calls what it is given when the program ends."""
+
+
+def _inform(machine: Machine, function: Unknown, arguments: Arguments) -> None:
+    """A library that informs makes texts of what it is given, and asks filters, handlers and callbacks."""
+    values = [each for each in (*arguments.positional, *arguments.keywords.values()) if not isinstance(each, Constant)]
+    if not values or not registry.informs(function) or _top(function) == _AT_THE_END:
+        return
+    methods = dict.fromkeys(_SHOWING)
+    for each in values:
+        item = machine.state.find(each, InstanceObject)
+        if item is not None and isinstance(item.cls, ClassValue):
+            if any(isinstance(base, Unknown) and registry.informs(base) for base in machine.mro(item.cls)):
+                methods.update((each.definition.name, None) for each in _own_functions(machine, item.cls))
+    reason = telling(f"given to what may call it: {function.reason}", function.reason)
+    machine.may_be_called(values, Unknown(reason, arguments.where or function.where), tuple(methods))
 
 
 def _keep_with_receiver(machine: Machine, arguments: Arguments, kept: Address) -> None:

@@ -26,12 +26,15 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.torch import forward_hooks
-from modgraph.prediction.knowledge.torch.conversions import overriding
 from modgraph.prediction.knowledge.torch.walks import (
+    WALKED_BY,
     asked_children,
+    asks_its_own_way,
     children_in,
     descendants,
+    is_own,
     module_of,
+    overriding,
     tensors,
     tensors_that_may_be,
 )
@@ -46,7 +49,7 @@ def apply(arguments: Arguments, machine: Machine) -> Value:
     """Calls the function with every descendant, children before parents, and with the module itself last."""
     address, _ = module_of(machine, arguments)
     function = arguments.get(1, "fn", NONE)
-    if overriding(machine, address, "apply"):
+    if overriding(machine, address, ("apply", *WALKED_BY)):
         for child in asked_children(machine, address):
             machine.call(machine.get_attribute(child, "apply"), (function,))
         machine.call(function, (address,))
@@ -83,6 +86,16 @@ def _reach(arguments: Arguments, machine: Machine) -> tuple[Value, str] | Unknow
     return _descend(machine, arguments.positional[0], path), name
 
 
+def _asked(machine: Machine, arguments: Arguments) -> tuple[Value, str] | Unknown:
+    """The same by `get_submodule`, where the class has one of its own."""
+    address, module = module_of(machine, arguments)
+    target = arguments.get(1, "target", NONE)
+    if not is_own(machine, module, "get_submodule") or not isinstance(target, Constant):
+        return _reach(arguments, machine)
+    path, _, name = str(target.value).rpartition(".")
+    return machine.call(machine.get_attribute(address, "get_submodule"), (Constant(path),)), name
+
+
 def _descend(machine: Machine, value: Value, path: str) -> Value:
     for name in path.split(".") if path else ():
         value = machine.get_attribute(value, name)
@@ -114,13 +127,13 @@ def _one_of_all(machine: Machine, root: Address, path: Value) -> Value:
 
 @models(f"{MODULE}.get_parameter", f"{MODULE}.get_buffer")
 def get_tensor(arguments: Arguments, machine: Machine) -> Value:
-    reached = _reach(arguments, machine)
+    reached = _asked(machine, arguments)
     return reached if isinstance(reached, Unknown) else machine.get_attribute(*reached)
 
 
 @models(f"{MODULE}.set_submodule")
 def set_submodule(arguments: Arguments, machine: Machine) -> Value:
-    reached = _reach(arguments, machine)
+    reached = _asked(machine, arguments)
     if isinstance(reached, Unknown):
         machine.expose((arguments.positional[0],), reached)
     else:
@@ -138,9 +151,20 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
     return Constant("")
 
 
+_SHOWN = ("__repr__", "extra_repr", "_get_name")
+"""Methods by which a class says how it is shown."""
+
+
 @models(f"{MODULE}.__repr__", f"{MODULE}.__str__")
 def text(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
+    address, _ = module_of(machine, arguments)
+    for module in _children_first(machine, address):
+        held = machine.state.find(module, ModuleObject)
+        for each in _SHOWN if held is not None else ():
+            if held is not None and is_own(machine, held, each) and (module, each) != (address, name):
+                why = machine.unknown("how often a text is asked for is not known")
+                machine.may_be_called([machine.get_attribute(module, each)], why, ("__call__",))
     return Unknown(f"Module.{name} is not interpreted", machine.where, inert=True)
 
 
@@ -195,7 +219,15 @@ def evaluation(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{MODULE}.requires_grad_")
 def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
-    flag = machine.truth(arguments.get(1, "requires_grad", TRUE))
+    given = arguments.get(1, "requires_grad", TRUE)
+    flag = machine.truth(given)
+    if asks_its_own_way(machine, address, "parameters"):
+        found = machine.iterate(machine.call(machine.get_attribute(address, "parameters")))
+        if isinstance(found, Unknown):
+            machine.expose([address, found], found)
+        for each in found if isinstance(found, list) else ():
+            machine.call(machine.get_attribute(each, "requires_grad_"), (given,))
+        return address
     for each in tensors_that_may_be(machine, address, "parameters"):
         doubted = machine.state.change(each, TensorObject)
         doubted.requires_grad = flag if doubted.requires_grad is flag else None
@@ -208,8 +240,16 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     return address
 
 
+@models(f"{MODULE}.zero_grad")
+def zero_grad(arguments: Arguments, machine: Machine) -> Value:
+    """Asks for the parameters, which a class may do for itself."""
+    address, _ = module_of(machine, arguments)
+    if asks_its_own_way(machine, address, "parameters"):
+        machine.iterate(machine.call(machine.get_attribute(address, "parameters")))
+    return NONE
+
+
 @models(
-    f"{MODULE}.zero_grad",
     f"{MODULE}.compile",
     f"{MODULE}.set_extra_state",
     *(
