@@ -134,9 +134,10 @@ def _inform(machine: Machine, function: Unknown, arguments: Arguments) -> None:
     methods = dict.fromkeys(_SHOWING)
     for each in values:
         item = machine.state.find(each, InstanceObject)
-        if item is not None and isinstance(item.cls, ClassValue):
-            if any(isinstance(base, Unknown) and registry.informs(base) for base in machine.mro(item.cls)):
-                methods.update((each.definition.name, None) for each in _own_functions(machine, item.cls))
+        cls = item.cls if item is not None else None
+        bases = machine.mro(cls) if isinstance(cls, ClassValue) else ()
+        if isinstance(cls, ClassValue) and any(isinstance(base, Unknown) and registry.informs(base) for base in bases):
+            methods.update((each.definition.name, None) for each in _own_functions(machine, cls))
     reason = telling(f"given to what may call it: {function.reason}", function.reason)
     machine.may_be_called(values, Unknown(reason, arguments.where or function.where), tuple(methods))
 

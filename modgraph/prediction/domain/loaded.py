@@ -79,6 +79,8 @@ class Loaded:
     """Addresses of classes whose body was executed as a whole."""
     roots: list[str] = field(default_factory=list)
     """Modules that are imported first: those of the targets."""
+    hooked: set[str] = field(default_factory=set)
+    """Those of them where a hook on all registrations is set when they are imported."""
     imported: dict[tuple[str, ...], Imported] = field(default_factory=dict)
     wanted: dict[int, Wanted] = field(default_factory=dict)
     """Containers in which a key was missing."""

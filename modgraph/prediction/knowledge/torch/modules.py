@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.limits import MAX_SUBMODULES
+from modgraph.prediction.domain.limits import MAX_SUBMODULES, LimitError
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.torch import forward_hooks
+from modgraph.prediction.knowledge.torch.registering import HOOKED
 from modgraph.prediction.knowledge.torch.walks import (
     WALKED_BY,
     asked_children,
@@ -269,13 +270,27 @@ def no_effect(arguments: Arguments, machine: Machine) -> Value:
 
 REGISTRATION_HOOKS = tuple(f"register_module_{kind}_registration_hook" for kind in ("module", "parameter", "buffer"))
 """torch's functions that set a hook for all modules."""
-HOOKED = "a hook on all registrations may have replaced what is registered"
 
 
 @models(*(f"{MODULE.rpartition('.')[0]}.{name}" for name in REGISTRATION_HOOKS))
 def hook_on_all(arguments: Arguments, machine: Machine) -> Value:
+    """What is registered from here on is what the hook makes of it, and the hook may do anything else.
+
+    Raises:
+        LimitError: a constructor sets it; one that begins after a module has set it ends in `Module.__init__`.
+    """
+    if not machine.module_depth:
+        raise LimitError(HOOKED)
     machine.problem(HOOKED)
+    set_hook_on_all(machine)
     return Unknown("the handle of a hook", machine.where, inert=True)
+
+
+def set_hook_on_all(machine: Machine) -> None:
+    """Notes that a module of what is predicted sets one."""
+    machine.modules.hooked.update(machine.modules.roots[-1:])
+    machine.caches.fragments.clear()
+    machine.caches.fragments_here.clear()
 
 
 @models(f"{MODULE}.@_non_persistent_buffers_set")
