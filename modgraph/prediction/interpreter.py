@@ -222,6 +222,7 @@ class Interpreter(Machine):
         self.frames = []
         self.copied = {}
         self.guards = []
+        self.left_open, self.driving = [], []
         self.depth = 0
         self.caches.fragments_here.clear()
         self.restart()

@@ -58,6 +58,11 @@ class Machine(Budget):
         self.recursions: dict[FunctionDefinition, int] = {}
         """Functions whose recursion is not followed to its end, and run any number of times instead: how many frames
         there were before."""
+        self.left_open: list[Address] = []
+        """Generators that were begun, and do something when they are given up, which Python does when nothing holds
+        them any more."""
+        self.driving: list[list[Address]] = []
+        """Those of them that were begun by each loop that asks for an item just now: it holds them."""
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
         self.taken: Value | None = None
