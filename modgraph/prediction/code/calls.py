@@ -118,6 +118,8 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
         others = () if arguments.open is None else (arguments.open,)
+        if function.library == taken_away.OF_BASE:
+            taken_away.run_overrides(machine, function)
         machine.expose([function, *arguments.positional, *arguments.keywords.values(), *others], why)
         machine.may_fail(CALL)
         return function
@@ -172,7 +174,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
     if model is None:
-        return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
+        unknown: Value = machine.unknown(f"{name} is not modelled")
+        if arguments.positional and isinstance(arguments.positional[0], Address):
+            unknown = machine.of_library_object(unknown, arguments.positional[0])
+        return call(machine, unknown, arguments)
     machine.step()
     if machine.base.parted and last_name(name) not in _BY_NAME:
         undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
@@ -548,6 +553,8 @@ def _initialise(machine: Machine, address: Address, cls: Value, arguments: Argum
         if (arguments.positional or arguments.keywords) and not exceptional and isinstance(item, InstanceObject):
             raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
         return
+    if isinstance(init, Unknown):
+        init = machine.of_library_object(init, address)
     try:
         if isinstance(init, (FunctionValue, KnownFunction, GeneratedMethod, Unknown, Choice)):
             given = call(machine, init, _with(arguments, (address, *arguments.positional)))

@@ -380,11 +380,33 @@ def _is_change(node: nodes.Node) -> bool:
 # ---- methods of a library's class ------------------------------------------------------------------------------------
 
 
+OF_BASE = "<a base class>"
+"""Stands for the library of a method that a class has from a base which is not known."""
+_INSTANCES = (InstanceObject, ListObject, DictObject, SetObject)
+
+
+def run_overrides(machine: Machine, method: Unknown) -> None:
+    """A method of a base that is not known is called: it may call each method that the instance's class has itself."""
+    why = points_to.nowhere(method)
+    plain = Unknown(why.reason, why.where)
+    for address in [Address(index) for index in sorted(method.may_be) if is_there(machine, index)]:
+        cls = getattr(machine.state.read(address), "cls", None)
+        for own in _own_functions(machine, cls) if isinstance(cls, ClassValue) else ():
+            if not machine.frames or own.definition not in {
+                each.function.definition for each in machine.frames if each.function is not None
+            }:
+                run_or_expose(machine, Called(own, (address,), plain), [address], plain)
+
+
 def of_object(machine: Machine, attribute: Value, receiver: Address) -> Value:
     """An attribute that a class of a library, not interpreted, gives its instance: a method of it may call those of the
     instance's own class."""
     item = machine.state.read(receiver)
-    if not isinstance(attribute, Unknown) or not registry.may_call(attribute) or not isinstance(item, InstanceObject):
+    if not isinstance(attribute, Unknown):
+        return attribute
+    if not attribute.inert and isinstance(item, _INSTANCES) and isinstance(item.cls, ClassValue):
+        return replace(attribute, may_be=attribute.may_be | {receiver.index}, library=OF_BASE)
+    if not registry.may_call(attribute) or not isinstance(item, InstanceObject):
         return attribute
     return replace(attribute, may_be=attribute.may_be | {receiver.index})
 
