@@ -63,6 +63,7 @@ from modgraph.prediction.domain.values import (
     KnownClass,
     KnownFunction,
     PartialValue,
+    SliceValue,
     StaticMethod,
     TupleValue,
     Unknown,
@@ -196,6 +197,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     )
     if given.open is not None and not registry.asks_for_more(model):
         given.positional = FirstArguments(given.positional)
+    if name.startswith(_TAKING_NUMBERS):
+        given.positional = _as_numbers(machine, name, given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
     try:
@@ -223,6 +226,35 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         if unsure is None and machine.strict:
             raise
         return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
+
+
+_TAKING_NUMBERS = (
+    *("torch.", "itertools.", "operator.index", "builtins.str.", "builtins.list.", "builtins.bytes"),
+    *("builtins.bytearray", "builtins.tuple.", "collections.deque", "random.", "numpy."),
+)
+"""Functions that make numbers of objects that are given in their place."""
+_NUMBERS = ("__index__", "__int__", "__float__")
+_TAKING_OBJECTS = (f"{MODULE}.", "torch.nn.", "torch.jit.", "torch.utils.", "torch.optim.", "torch.autograd.")
+"""Those of torch that keep an object as it is, or call it."""
+
+
+def _as_numbers(machine: Machine, name: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The arguments; of an object of a class that says which number it stands for, a number that is not known, where
+    torch makes one of it. How often it is asked is not known."""
+    found = list(values)
+    for place, value in enumerate(values):
+        if isinstance(value, (SliceValue, TupleValue)):
+            _as_numbers(machine, "", tuple(value.parts()))
+        item = machine.state.read(value) if type(value) is Address else None
+        if type(item) is not InstanceObject or not isinstance(item.cls, ClassValue):
+            continue
+        if not any(isinstance(machine.class_attribute(item.cls, each), FunctionValue) for each in _NUMBERS):
+            continue
+        why = machine.unknown("how often an object is asked for its number is not known")
+        machine.may_be_called([value], why, _NUMBERS)
+        if name.startswith("torch.") and not name.startswith(_TAKING_OBJECTS):
+            found[place] = replace(why, inert=True)
+    return values if found == list(values) else tuple(found)
 
 
 def _first_in_place(name: str, arguments: Arguments) -> tuple[tuple[Value, ...], Mapping[str, Value]]:
@@ -450,9 +482,8 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
         _may_end(machine, address, cls)
         why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
         if why is not None:
-            reason = telling(
-                f"{classes.short_name(cls)} stands under a decorator that is not known: {why.reason}", why.reason
-            )
+            how = "was" if why.reason.startswith("given to") else "stands under a decorator that is not known:"
+            reason = telling(f"{classes.short_name(cls)} {how} {why.reason}", why.reason)
             machine.problem(reason, address)
         return address
 

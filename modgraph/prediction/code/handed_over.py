@@ -13,12 +13,14 @@ from modgraph.prediction.code import contexts, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_HANDED_OVER, MAX_HANDED_OVER_DEPTH
 from modgraph.prediction.domain.objects import (
+    ClassObject,
     DictObject,
     InstanceObject,
     IteratorObject,
     ListObject,
     ModuleObject,
     SetObject,
+    ViewObject,
 )
 from modgraph.prediction.domain.values import (
     Address,
@@ -27,8 +29,12 @@ from modgraph.prediction.domain.values import (
     ClassMethod,
     ClassValue,
     Constant,
+    EnumMember,
     FunctionValue,
+    GeneratedMethod,
+    KnownFunction,
     PartialValue,
+    PropertyValue,
     StaticMethod,
     TupleValue,
     Unknown,
@@ -58,6 +64,26 @@ def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
     given = list(values)
     _call(machine, given, why, _SPECIAL)
     havoc.expose(machine, given, why)
+    for each in given:
+        if isinstance(each, ClassValue):
+            _doubt(machine, each, why)
+
+
+_DEFINED = (FunctionValue, StaticMethod, ClassMethod, PropertyValue, GeneratedMethod, EnumMember, KnownFunction)
+
+
+def _doubt(machine: Machine, cls: ClassValue, why: Unknown) -> None:
+    """A class that is given to what is not known: its attributes may be others from here on. Its methods are taken to
+    stay, as a decorator is taken to leave them; where it is used, there is a problem."""
+    if cls.name.startswith("torch.") or cls.address.index in machine.doubtful:
+        return
+    machine.doubtful[cls.address.index] = why
+    shown = machine.state.find(machine.class_dict(cls), ViewObject)
+    for name in list(shown.shown) if shown is not None else []:
+        value = machine.own_attribute(cls, name)
+        if value is not None and not name.startswith("__") and not isinstance(value, _DEFINED):
+            known = machine.state.change(cls.address, ClassObject)
+            known.namespace[name] = points_to.either_of(why, (value,))
 
 
 def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = _SPECIAL) -> None:
