@@ -16,6 +16,7 @@ from functools import cached_property
 
 from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
+from modgraph.graph.index import parents_of
 from modgraph.graph.model import Graph, ModuleNode, Repeat, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
@@ -37,6 +38,8 @@ def find_repeats(graph: Graph) -> dict[str, Repeat]:
 
     A module that occurs several times (it is called repeatedly) counts where every occurrence says the same.
     """
+    if not _has_siblings(graph):
+        return {}
     run = Run(graph)
     likeness = Likeness(run)
     found: dict[str, Repeat | None] = {}
@@ -52,6 +55,18 @@ def find_repeats(graph: Graph) -> dict[str, Repeat]:
                     agreed = found.get(member.path, repeat) == repeat
                     found[member.path] = repeat if agreed else None
     return {path: repeat for path, repeat in found.items() if repeat is not None}
+
+
+def _has_siblings(graph: Graph) -> bool:
+    """Whether two modules of one class stand side by side: else no group can be found."""
+    parents = parents_of({node.path: node for node in graph.modules})
+    met: set[tuple[str | None, str | None]] = set()
+    for node in graph.modules:
+        place = (parents[node.path], node.class_name)
+        if place in met:
+            return True
+        met.add(place)
+    return False
 
 
 class Likeness:
