@@ -26,6 +26,8 @@ from modgraph.graph.paths import relative_path
 def mark_repeats(graph: Graph) -> Graph:
     """`graph` with `ModuleNode.repeat` filled: the group (path of its first member) and its size, None where unlike."""
     repeats = find_repeats(graph)
+    if not repeats and all(node.repeat is None for node in graph.modules):
+        return graph
     modules = tuple(
         node if node.repeat == repeats.get(node.path) else dataclasses.replace(node, repeat=repeats.get(node.path))
         for node in graph.modules

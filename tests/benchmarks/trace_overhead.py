@@ -2,7 +2,7 @@
 
 One process, one thread, no gradients, batch 1. In each round the forward under the recorder, a whole trace and the other
 tools run one after the other, a bare forward just before each; each is divided by that bare forward, and the median of
-these ratios is printed. torchlens leaves torch's functions wrapped: it runs last, in a process for each model.
+these ratios is printed. torchlens leaves torch's functions wrapped, and runs when all else is measured.
 
 - *recorded*: the forward, with all that the recorder does while it runs: putting the patches on and taking them off,
   registering parameters, calls and operations with their tensors and call sites, letting go of the tensors.
@@ -220,7 +220,7 @@ def torchlens(model: nn.Module, x: torch.Tensor) -> object:
 
 OTHERS: dict[str, Tool] = {"torchinfo": torchinfo, "torchview": torchview, "torchlens": torchlens}
 LASTING = {"torchlens": 3}
-"""Rounds of what leaves torch's functions wrapped, which costs whoever comes after it: it comes last."""
+"""Rounds of what leaves torch's functions wrapped, which costs whoever comes after it: it comes last of all."""
 
 
 def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Tool]) -> dict[str, float]:
@@ -238,11 +238,14 @@ def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Too
                 ratio = against_bare(model, x, tool)
                 if number >= 0:
                     found.setdefault(name, []).append(ratio)
-        bare = statistics.median(found["bare"])
-        for name in LASTING.keys() & others.keys():
-            others[name](model, x)
-            found[name] = [timed(lambda tool=others[name]: tool(model, x)) / bare for _ in range(LASTING[name])]
     return {name: statistics.median(values) for name, values in found.items()}
+
+
+def lasting_ratio(model: nn.Module, x: torch.Tensor, bare: float, name: str) -> float:
+    """Of one of `LASTING`, to a bare forward of before that took `bare` seconds."""
+    with torch.no_grad():
+        OTHERS[name](model, x)
+        return statistics.median(timed(lambda: OTHERS[name](model, x)) for _ in range(LASTING[name])) / bare
 
 
 def against_bare(model: nn.Module, x: torch.Tensor, tool: Tool) -> float:
@@ -257,17 +260,21 @@ WARM = 2
 
 
 def table(names: list[str], others: dict[str, Tool]) -> None:
-    """Print the ratios of each model, a row as soon as it is measured."""
-    columns = ["recorded", "whole trace", *others]
-    print("| model | bare forward, ms | " + " | ".join(["recorded", "target", "whole trace", *others]) + " |")
-    print("|---" * 2 + "|--:" * (len(columns) + 1) + "|", flush=True)
+    """Print the ratios of each model."""
+    columns = ["recorded", "target", "whole trace", *others]
+    models = {name: MODELS[name][0]() for name in names}
+    found = {name: ratios(model.eval(), x, MODELS[name][1], others) for name, (model, x) in models.items()}
+    for tool in LASTING.keys() & others.keys():
+        for name, (model, x) in models.items():
+            found[name][tool] = lasting_ratio(model, x, found[name]["bare"], tool)
+    print("| model | bare forward, ms | " + " | ".join(columns) + " |")
+    print("|---" * 2 + "|--:" * len(columns) + "|")
     for name in names:
-        build, rounds, target = MODELS[name]
-        model, x = build()
-        found = ratios(model.eval(), x, rounds, others)
-        cells = [f"{found[column]:.2f}" for column in columns]
-        cells.insert(1, f"≤ {target}" if target else "")
-        print(f"| {name} | {found['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |", flush=True)
+        target = MODELS[name][2]
+        cells = [
+            f"{found[name][column]:.2f}" if column != "target" else f"≤ {target}" * bool(target) for column in columns
+        ]
+        print(f"| {name} | {found[name]['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ import contextlib
 import contextvars
 import functools
 import gc
-import importlib
 import locale
 import logging
 import os
@@ -28,6 +27,7 @@ from torch.overrides import _pop_mode, _push_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
 from modgraph.errors import RAISED_BY_OTHERS
+from modgraph.tracing.basics.interruptions import getsignal
 
 Read = Callable[[], Any]
 Write = Callable[[Any], Any]
@@ -46,8 +46,6 @@ _HOOKS_OF_PYTHON = (
     (warnings, "formatwarning"),
 )
 _SIGNALS = tuple(map(int, signal.valid_signals()))
-_getsignal: Callable[[int], Any] = importlib.import_module("_signal").getsignal
-"""`signal.getsignal` makes an enumeration's member of each handler."""
 _LISTS_OF_PYTHON = ((sys, "path"), (sys, "argv"), (gc, "callbacks"))
 
 
@@ -307,9 +305,9 @@ _Logger = tuple[logging.Logger, int, bool, bool, tuple[Any, ...], tuple[Any, ...
 def _loggers() -> list[_Logger]:
     known = (logging.root, *logging.root.manager.loggerDict.values())
     return [
-        (each, each.level, each.disabled, each.propagate, tuple(each.handlers), tuple(each.filters))
+        (each, each.level, each.disabled, each.propagate, (*each.handlers,), (*each.filters,))
         for each in known
-        if type(each) is not logging.PlaceHolder and isinstance(each, logging.Logger)
+        if type(each) is logging.Logger or isinstance(each, logging.Logger)
     ]
 
 
@@ -337,12 +335,12 @@ def _set_context(before: dict[Any, Any]) -> None:
 
 
 def _signal_handlers() -> dict[int, Any]:
-    return {number: _getsignal(number) for number in _SIGNALS}
+    return {number: getsignal(number) for number in _SIGNALS}
 
 
 def _set_signal_handlers(before: dict[int, Any]) -> None:
     for number, handler in before.items():
-        if handler is not None and _getsignal(number) is not handler:
+        if handler is not None and getsignal(number) is not handler:
             signal.signal(number, handler)
 
 
