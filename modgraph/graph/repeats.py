@@ -13,6 +13,7 @@ import dataclasses
 import json
 from collections.abc import Hashable, Mapping
 from functools import cached_property
+from typing import Any
 
 from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
@@ -295,12 +296,22 @@ def node_facts(node: ModuleNode, numbered: Mapping[str, tuple[int, int]] | None 
         node.own_state_dict,
         node.extra_state,
         node.alias_of and relative_path(node.alias_of, node.path),
-        json.dumps(encode(arguments), sort_keys=True, default=str),
+        _told_apart(arguments),
         tuple(sorted((numbered or {}).items())),
         parameters,
         buffers,
         tuple((hook.kind, hook.name) for hook in node.hooks),
     )
+
+
+def _told_apart(arguments: Mapping[str, Any]) -> Hashable:
+    """What is equal for equal arguments alone: 1 is neither True nor 1.0. As text, where they are not all plain."""
+    if all(type(value) in _PLAIN for value in arguments.values()):
+        return tuple(sorted((name, type(value).__name__, value) for name, value in arguments.items()))
+    return json.dumps(encode(arguments), sort_keys=True, default=str)
+
+
+_PLAIN = frozenset({bool, int, str})
 
 
 def remarks_by_module(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -44,6 +44,7 @@ _COPIED_ITERATORS = frozenset(
     {itertools.count, *(type(iter(kind())) for kind in (list, tuple, str, bytes)), type(iter(range(0)))}
 )
 """Iterators of which a copy goes on by itself, from the same place."""
+_STORES = frozenset({"_parameters", "_buffers", "_modules"})
 _CLEARED = frozenset({dict, OrderedDict, set})
 """Containers that are empty again once they are cleared."""
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
@@ -120,8 +121,28 @@ class Snapshot:
             for parameter in dict(parameters).values() if isinstance(parameters, dict) else ():
                 if parameter is not None:
                     self._keep_contents(*self._keep_tensor(parameter, with_values=True))
-        held = [value for value in state.values() if type(value) not in ATOMS]
-        self._keep_contents(*[value for value in held if type(value) not in _CLEARED or value])
+        rest = []
+        for name, value in state.items():
+            kind = type(value)
+            if kind is dict and name in _STORES and id(value) not in self._looked_into:
+                self._keep_store(value)
+            elif kind not in ATOMS and (kind not in _CLEARED or value):
+                rest.append(value)
+        self._keep_contents(*rest)
+
+    def _keep_store(self, store: dict[Any, Any]) -> None:
+        """Keep what a module registers: as `_keep_contents` does, for what nearly all of it is."""
+        if not store or len(self._looked_into) >= MAX_KEPT:
+            return
+        self._looked_into[id(store)] = store
+        self._later(_restore_mapping, dict, store, dict(store))
+        for value in list(store.values()):
+            if type(value) is nn.Parameter or type(value) is torch.Tensor:
+                contents = self._keep_tensor(value, with_values=type(value) is torch.Tensor)
+                if contents:
+                    self._keep_contents(*contents)
+            elif value is not None and not issubclass(type(value), nn.Module):
+                self._keep_contents(value)
 
     def _keep_scripted(self, module: Any) -> None:
         """Keep a ScriptModule and those below it: of them, `vars` shows neither flags nor tensors."""
