@@ -16,6 +16,7 @@ Run as `python tests/benchmarks/trace_overhead.py [NAME ...] [--path DIR]`: the 
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import statistics
 import sys
@@ -224,20 +225,19 @@ LASTING = {"torchlens": 3}
 
 
 def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Tool]) -> dict[str, float]:
-    """Median seconds of the bare forward, and the median ratio of each of the others to the bare one of its round."""
+    """Median seconds of the bare forward, and the median ratio of each of the others to the bare one just before it."""
     found: dict[str, list[float]] = {}
     alternating = {"whole trace": whole_trace, **{name: others[name] for name in others if name not in LASTING}}
     with torch.no_grad():
         for number in range(-WARM, rounds):
-            gc.collect()
-            bare, under_recorder = timed(lambda: model(x)), timed(recorded(model, x))
-            if number >= 0:
-                found.setdefault("bare", []).append(bare)
-                found.setdefault("recorded", []).append(under_recorder / bare)
-            for name, tool in alternating.items():
-                ratio = against_bare(model, x, tool)
+            runs = {name: functools.partial(tool, model, x) for name, tool in alternating.items()}
+            for name, run in {"recorded": recorded(model, x), **runs}.items():
+                gc.collect()
+                bare = min(timed(lambda: model(x)) for _ in range(2))  # the first one finds cold caches
+                seconds = timed(run)
                 if number >= 0:
-                    found.setdefault(name, []).append(ratio)
+                    found.setdefault("bare", []).append(bare)
+                    found.setdefault(name, []).append(seconds / bare)
     return {name: statistics.median(values) for name, values in found.items()}
 
 
@@ -246,13 +246,6 @@ def lasting_ratio(model: nn.Module, x: torch.Tensor, bare: float, name: str) -> 
     with torch.no_grad():
         OTHERS[name](model, x)
         return statistics.median(timed(lambda: OTHERS[name](model, x)) for _ in range(LASTING[name])) / bare
-
-
-def against_bare(model: nn.Module, x: torch.Tensor, tool: Tool) -> float:
-    """The tool's seconds as a multiple of those of a bare forward just before it, of the better of two."""
-    gc.collect()
-    bare = min(timed(lambda: model(x)) for _ in range(2))
-    return timed(lambda: tool(model, x)) / bare
 
 
 WARM = 2
