@@ -12,16 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from modgraph.doors.borders import PYTHON_FILES, Border
+from modgraph.doors.borders import PYTHON_FILES, Border, project_folders
 from modgraph.doors.printing import control_in
-from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
+from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular, lies_in, read
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.names import last_name, nearest
 from modgraph.source.dotted_names import dotted
+from modgraph.source.files import decode
 from modgraph.source.kinds import CONFIG_FILE, FORMS, kind_of
 from modgraph.source.model_folders import MODULE, config_in, read_folder
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
+
+_RELATIVE = re.compile(rb"^[ \t]*from[ \t]*\.", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,14 +358,45 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | 
 def import_name(file: Path) -> tuple[Path, str]:
     """The directory from which `file` is imported, and its import name.
 
-    A directory with an `__init__.py` is part of a package; the root is the first directory above that is none.
+    A directory with an `__init__.py` is part of a package, and so is one without where the file itself imports
+    relatively from it (`from . import parts`); the root is the first directory above that is none.
     """
     parts = [] if file.stem == "__init__" else [file.stem]
     root = file.parent
     while os.path.isfile(root / "__init__.py") and root.name.isidentifier() and root.parent != root:
         parts.insert(0, root.name)
         root = root.parent
+    n_lacking = _n_dots(file) - len(file.parent.relative_to(root).parts)
+    tops = project_folders(str(file.parent)) if n_lacking > 0 else []
+    for _ in range(n_lacking):
+        if not root.name.isidentifier() or not any(lies_in(str(root.parent), top) for top in tops):
+            break
+        parts.insert(0, root.name)
+        root = root.parent
     return root, ".".join(parts) or file.stem
+
+
+def _n_dots(file: Path) -> int:
+    """How many dots the relative import of a file has that has the most; one that is tried, for which there is another
+    way, is none."""
+    try:
+        data = read(file)
+    except OSError:
+        return 0
+    if _RELATIVE.search(data) is None:
+        return 0
+    try:
+        pending: list[ast.AST] = [python_tree(decode(data))]
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
+        return 0
+    most = 0
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ImportFrom):
+            most = max(most, node.level)
+        tried = isinstance(node, ast.Try) and node.handlers
+        pending.extend(each for each in ast.iter_child_nodes(node) if not tried or isinstance(each, ast.ExceptHandler))
+    return most
 
 
 def _files_in(directory: Path, name: str) -> str:
