@@ -304,7 +304,8 @@ def analyze_target(
         cwd: where it runs; by default the working directory.
         runs: a class that needs arguments which nothing says is an error, and not a prediction alone.
         seek: what such a class is given: "none" but what the target says; "found", what its project gives it;
-            "assumed", as a last resort also values that the names of its parameters suggest.
+            "called", also values that the names of its parameters suggest, where a call of it says the others;
+            "assumed", as a last resort these alone.
         exporting: an ONNX file that is to be made of the live model.
         together: what it shares with the other models of a command.
 

@@ -19,10 +19,12 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
          " num_outputs out_features output_dim output_size out_dim dim_out d_out n_out n_outputs n_output"),
     (64, "hidden_size hidden_dim hidden_dims hid_dim hidden hidden_channels n_hidden d_hid hidden_units d_model dim"
          " model_dim embed_dim embedding_dim embed_size emb_dim emb_size embedding_size n_embd d_embed width features"
-         " num_features n_features channels_base base_channels ngf ndf latent_dim z_dim nz input_size input_dim"
-         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp"),
+         " num_features n_features channels_base base_channels ngf latent_dim z_dim nz input_size input_dim"
+         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp nfeat nfeats n_feat n_feats num_feat"
+         " num_feats in_feats hidden_feats in_nf hidden_nf node_dim num_node_features num_filters n_filters nf ndf"),
     (1000, "vocab_size n_vocab vocab_len vocab ntoken ntokens num_tokens n_tokens num_embeddings src_vocab_size"
-           " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab dict_size"),
+           " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab trg_vocab n_src_vocab n_tgt_vocab n_trg_vocab dict_size"
+           " n_users num_users user_num usernum n_items num_items item_num itemnum num_nodes n_nodes"),
     (4, "num_heads n_heads heads n_head nhead nheads num_head num_attention_heads attention_heads state_dim state_size"
         " obs_dim action_dim action_size n_actions num_actions"),
     (2, "num_layers n_layers n_layer nlayers layers num_layer depth num_blocks n_blocks num_hidden_layers"
@@ -33,8 +35,9 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
     (16, "head_dim dim_head d_k d_v patch_size reduction growth_rate"),
     (224, "image_size img_size input_resolution"),
     (0.1, "dropout drop_rate dropout_rate dropout_prob p_drop drop_prob drop dropout_p attn_drop"),
+    (0.2, "alpha negative_slope"),
     (3, "kernel_size ksize"),
-    (1, "stride padding dilation groups"),
+    (1, "stride padding dilation groups max_action action_bound act_limit"),
     (0, "pad_idx padding_idx src_pad_idx trg_pad_idx tgt_pad_idx pad_token_id"),
 )  # fmt: skip
 ASSUMED: dict[str, Any] = {name: value for value, names in _BY_VALUE for name in names.split()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from modgraph.arguments.calls_in_project import calls_in_project
 from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.targets import Built, Target
+from modgraph.source.targets import Built, Target, Unsaid
 
 MAX_SHOWN = 160
 """Characters of arguments that are shown."""
@@ -41,34 +41,44 @@ class Candidate:
         return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
 
 
-def candidates(target: Target, *, assume: bool = True) -> tuple[Candidate, ...]:
+def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> tuple[Candidate, ...]:
     """The ways to build the class of a target that needs arguments and gives none; () of any other target.
 
     Args:
         assume: values that the names of parameters suggest count too, as the last.
+        needed: a class that needs none is any other; else the calls count that give it some.
     """
     if target.called and target.line is None:  # the user says them
         return ()
     constructor = constructor_of(target)
-    if constructor is None or not constructor.required:
+    if constructor is None or not constructor.parameters or (needed and not constructor.required):
         return ()
-    found: list[Candidate] = []
-    seen: set[str] = set()
-    for each in _found(constructor):
-        key = repr(sorted(each.arguments.items()))
-        if key not in seen:
-            seen.add(key)
-            found.append(each)
-    if assume and (last := _assumed(constructor)) is not None:
-        found.append(last)
+    partly: list[ReachedCall] = []
+    found = list(_without_the_same(_found(constructor, partly)))
+    if assume:
+        last = (_of_partly(constructor, call) for call in partly)
+        found += _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
     return tuple(found)
 
 
-def _found(constructor: Constructor) -> Iterator[Candidate]:
+def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:
+    seen: set[str] = set()
+    for each in found:
+        key = repr(sorted(each.arguments.items()))
+        if key not in seen:
+            seen.add(key)
+            yield each
+
+
+def _found(constructor: Constructor, partly: list[ReachedCall]) -> Iterator[Candidate]:
+    """Those whose arguments are known; calls of which some are not go to `partly`."""
     if (config := _of_config(constructor)) is not None:
         yield config
     for calls in (calls_in_file, calls_in_project):
         for call in calls(constructor):
+            if any(isinstance(value, Unsaid) for value in call.values):
+                partly.append(call)
+                continue
             candidate = _of_call(constructor, call)
             if candidate is not None:
                 yield candidate
@@ -77,7 +87,7 @@ def _found(constructor: Constructor) -> Iterator[Candidate]:
 def _of_config(constructor: Constructor) -> Candidate | None:
     """With the defaults of configuration classes for all that it needs."""
     classes = config_classes(constructor)
-    if set(classes) != {each.arg for each in constructor.required}:
+    if not classes or set(classes) != {each.arg for each in constructor.required}:
         return None
     first = next(iter(classes.values()))
     given = {name: Built(each.path) for name, each in classes.items()}
@@ -92,6 +102,21 @@ def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:
     target = _with(constructor.target, call.positional, dict(call.keywords))
     origin = ArgumentsFrom(kind="call", text=shown_arguments(bound), file=call.file, line=call.line)
     return Candidate(target, origin, bound)
+
+
+def _of_partly(constructor: Constructor, call: ReachedCall) -> Candidate | None:
+    """What the call says, and for what it does not say the default, or what the name suggests."""
+    bound = constructor.bound(call.positional, call.keywords)
+    if bound is None or any(name.startswith("*") for name in bound):
+        return None
+    said = {name: value for name, value in bound.items() if not isinstance(value, Unsaid)}
+    values = assumed_values(constructor, frozenset(said))
+    if values is None or not said:
+        return None
+    given = {name: said[name] if name in said else values[name] for name in bound if name in said or name in values}
+    assumed = tuple(name for name in bound if name not in said)  # where there is a default, it stands for what is given
+    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), file=call.file, line=call.line, assumed=assumed)
+    return Candidate(_with(constructor.target, (), given), origin, given)
 
 
 def _assumed(constructor: Constructor) -> Candidate | None:

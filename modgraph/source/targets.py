@@ -24,7 +24,7 @@ from modgraph.source.model_folders import MODULE, config_in, read_folder
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
 
-_RELATIVE = re.compile(rb"^[ \t]*from[ \t]*\.", re.MULTILINE)
+_IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]*(\w*)\.", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,58 +345,81 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | 
     if not is_file:
         raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
+    # A package without an `__init__.py` may hold scripts as well, which import what lies beside them by its name alone.
+    beside = [] if root == file.parent or (file.parent / "__init__.py").is_file() else [str(file.parent)]
     return Target(
         text=file.relative_to(root).as_posix(),
         module=module,
         name="",
         file=file,
         root=root,
-        search_path=(str(root), *(entry for entry in search if entry != str(root))),
+        search_path=tuple(dict.fromkeys((str(root), *search, *beside))),
     )
 
 
 def import_name(file: Path) -> tuple[Path, str]:
     """The directory from which `file` is imported, and its import name.
 
-    A directory with an `__init__.py` is part of a package, and so is one without where the file itself imports
-    relatively from it (`from . import parts`); the root is the first directory above that is none.
+    A directory with an `__init__.py` is part of a package, and so is one without of which the file's own imports say
+    that: relative ones (`from . import parts`), and those that name it (`from nets.parts import Part` in `nets/`). The
+    root is the first directory above that is none.
     """
     parts = [] if file.stem == "__init__" else [file.stem]
     root = file.parent
     while os.path.isfile(root / "__init__.py") and root.name.isidentifier() and root.parent != root:
         parts.insert(0, root.name)
         root = root.parent
-    n_lacking = _n_dots(file) - len(file.parent.relative_to(root).parts)
-    tops = project_folders(str(file.parent)) if n_lacking > 0 else []
-    for _ in range(n_lacking):
-        if not root.name.isidentifier() or not any(lies_in(str(root.parent), top) for top in tops):
-            break
+    for _ in range(_n_packages(file, root) - len(file.parent.relative_to(root).parts)):
         parts.insert(0, root.name)
         root = root.parent
     return root, ".".join(parts) or file.stem
 
 
-def _n_dots(file: Path) -> int:
-    """How many dots the relative import of a file has that has the most; one that is tried, for which there is another
-    way, is none."""
+def _n_packages(file: Path, root: Path) -> int:
+    """How many folders around a file are packages, as its own imports say; those that are tried, for which there is
+    another way, say nothing."""
     try:
         data = read(file)
     except OSError:
         return 0
-    if _RELATIVE.search(data) is None:
+    outer = [name.encode() for name in root.parts if name.isidentifier()]
+    if not any(name in outer or name == b"" for name in _IMPORTED.findall(data)):
         return 0
     try:
         pending: list[ast.AST] = [python_tree(decode(data))]
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         return 0
+    around = _packages_around(file.parent)
     most = 0
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.ImportFrom):
-            most = max(most, node.level)
+        if isinstance(node, ast.ImportFrom) and node.level:
+            most = max(most, node.level if node.level <= len(around) else 0)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            most = max(most, *(_named_around(name.split("."), around) for name in names if name), 0)
         tried = isinstance(node, ast.Try) and node.handlers
         pending.extend(each for each in ast.iter_child_nodes(node) if not tried or isinstance(each, ast.ExceptHandler))
     return most
+
+
+def _packages_around(folder: Path) -> list[Path]:
+    """Folders that may be packages, the innermost first: within the project, with folders of it above them."""
+    tops = project_folders(str(folder))
+    found: list[Path] = []
+    while folder.name.isidentifier() and any(lies_in(str(folder.parent), top) for top in tops):
+        found.append(folder)
+        folder = folder.parent
+    return found
+
+
+def _named_around(parts: list[str], around: list[Path]) -> int:
+    """How many of the folders are packages, where an import of that name means what lies in the outermost of these."""
+    for number, folder in enumerate(around, 1):
+        place = folder.parent.joinpath(*parts)
+        if len(parts) > 1 and folder.name == parts[0] and (place.is_dir() or place.with_suffix(".py").is_file()):
+            return number
+    return 0
 
 
 def _files_in(directory: Path, name: str) -> str:

@@ -443,3 +443,117 @@ def test_what_is_written_is_read_again(tmp_path):
     jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
     (tmp_path / "graph.json").write_text(text)
     assert modgraph.load(tmp_path / "graph.json").model == graph.model
+
+
+GRAPHS = """
+    from torch import nn
+
+    class Narrow(nn.Module):
+        def __init__(self, nfeat, width, nclass, slope):
+            super().__init__()
+            self.inner = nn.Linear(nfeat, width)
+            self.act = nn.LeakyReLU(slope)
+            self.outer = nn.Linear(width, nclass)
+
+        def forward(self, x):
+            return self.outer(self.act(self.inner(x)))
+
+    class Wide(Narrow):
+        def forward(self, x):
+            return self.inner(x)
+    """
+PARTLY = {
+    "net.py": GRAPHS,
+    "train.py": """
+        import argparse
+        import numpy as np
+        from net import Narrow
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--width", type=int, default=24)
+        args = parser.parse_args()
+        features = np.load("features.npy")
+        model = Narrow(nfeat=features.shape[1], width=args.width, nclass=int(features.max()), slope=0.3)
+        """,
+}
+
+
+def test_of_a_call_that_says_only_some_the_others_are_assumed(tmp_path):
+    graph = of(tmp_path, PARTLY, "net.py:Narrow")
+    found = graph.model.arguments_from
+    assert (found.kind, found.file, found.assumed) == ("assumed", "train.py", ("nfeat", "nclass"))
+    assert [shape[0] for shape in weights(graph)] == [24, 10]
+    assert not graph.complete
+    assert "nfeat, nclass are assumed" in graph.problems[0].message
+    assert "found in train.py:" in summary(graph)
+    assert "assumed from the names: nfeat, nclass" in " ".join(summary(graph).split())
+    assert of(tmp_path, PARTLY, "net.py:Narrow", assume=False).model.arguments_from is None
+
+
+def test_of_several_models_those_are_assumed_that_are_called_somewhere(tmp_path):
+    projects.write(tmp_path, {**PARTLY, "net.py": GRAPHS.replace("Wide(Narrow)", "Wide(nn.Module)")})
+    command = [sys.executable, "-m", "modgraph", "analyze", str(tmp_path / "net.py"), "--static", "--format", "json"]
+    run = subprocess.run([*command, "-o", str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    document = json.loads((tmp_path / "out" / "Narrow.json").read_text())
+    assert document["model"]["arguments_from"]["assumed"] == ["nfeat", "nclass"]
+    assert "net.py:Narrow(nfeat=64, width=24, nclass=10, slope=0.3)" in run.stderr  # the example has what was found
+
+
+@pytest.mark.parametrize(
+    ("defaults", "call"),
+    [
+        ("sizes=None, groups=1", "sizes=[4, 6]"),  # nothing is built without
+        ("sizes=(3, 5), groups=2", "sizes=[4, 6], groups=2"),  # torch refuses the defaults
+    ],
+)
+def test_a_class_whose_defaults_build_nothing_is_built_as_it_is_called(tmp_path, defaults, call):
+    files = {
+        "net.py": f"""
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, {defaults}):
+                super().__init__()
+                for number, size in enumerate(sizes or ()):
+                    setattr(self, f"conv{{number}}", nn.Conv2d(size, size, 1, groups=groups))
+
+            def forward(self, x):
+                return self.conv0(x)
+        """,
+        "run.py": f"""
+        from net import Net
+        if __name__ == "__main__":
+            Net({call})
+        """,
+    }
+    graph = of(tmp_path, files)
+    assert graph.model.arguments_from.file == "run.py"
+    assert [shape[0] for shape in weights(graph)] == [4, 6]
+    del files["run.py"]
+    (tmp_path / "run.py").unlink()
+    assert of(tmp_path, files).model.arguments_from is None
+
+
+def test_a_package_that_reads_data_does_not_keep_a_script_from_its_call(tmp_path):
+    """Its source is long to follow; what it gives is unknown then, and the call is reached."""
+    heavy = "def load():\n    total = []\n    for i in range(40_000):\n        total.append(i * i)\n    return total\n"
+    site = tmp_path / "env" / "site-packages"
+    site.mkdir(parents=True)
+    (site / "heavydata.py").write_text(heavy)
+    files = {
+        "net.py": NET,
+        "train.py": """
+        import heavydata
+        from net import Net
+
+        data = heavydata.load()
+        more = heavydata.load()
+        model = Net(depth=2, width=len(data) or 3)
+        other = Net(3, 5)
+        """,
+    }
+    projects.write(tmp_path / "project", files)
+    target = parse_target(str(tmp_path / "project" / "net.py:Net"), path=[str(site)])
+    found = candidates(target, assume=False)
+    assert [each.origin.text for each in found] == ["depth=3, width=5"]

@@ -140,6 +140,19 @@ def test_a_folder_from_which_a_file_imports_relatively_is_a_package(tmp_path):
     assert import_name(beyond) == (tmp_path, "beyond")  # it cannot be imported, and what is above is another's
 
 
+def test_a_folder_that_a_file_names_in_its_imports_is_a_package(tmp_path):
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "src" / "nets" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "parts.py").write_text("WIDTH = 3\n")
+    net = folder / "nets.py"  # called like the package: found first where the file's own folder is the root
+    net.write_text("import torch.nn\nfrom nets.inner.parts import WIDTH\n")
+    assert import_name(net) == (tmp_path / "src", "nets.inner.nets")
+    for text in ("from nets.other import WIDTH\n", "import nets\n", "from torch.inner import nets\n"):
+        net.write_text(text)  # there is no such file in the folder
+        assert import_name(net) == (folder, "nets")
+
+
 def test_a_model_that_imports_relatively_from_a_folder_without_init_is_traced(tmp_path):
     (tmp_path / ".git").mkdir()
     folder = tmp_path / "nets"
