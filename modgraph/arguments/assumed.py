@@ -20,8 +20,9 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
     (64, "hidden_size hidden_dim hidden_dims hid_dim hidden hidden_channels n_hidden d_hid hidden_units d_model dim"
          " model_dim embed_dim embedding_dim embed_size emb_dim emb_size embedding_size n_embd d_embed width features"
          " num_features n_features channels_base base_channels ngf latent_dim z_dim nz input_size input_dim"
-         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp nfeat nfeats n_feat n_feats num_feat"
-         " num_feats in_feats hidden_feats in_nf hidden_nf node_dim num_node_features num_filters n_filters nf ndf"),
+         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp nfeat nfeats n_feat n_feats"
+         " num_feat num_feats in_feats hidden_feats in_nf hidden_nf node_dim num_node_features num_filters"
+         " n_filters nf ndf"),
     (1000, "vocab_size n_vocab vocab_len vocab ntoken ntokens num_tokens n_tokens num_embeddings src_vocab_size"
            " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab trg_vocab n_src_vocab n_tgt_vocab n_trg_vocab dict_size"
            " n_users num_users user_num usernum n_items num_items item_num itemnum num_nodes n_nodes"),

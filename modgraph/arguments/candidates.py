@@ -10,6 +10,7 @@ from modgraph.arguments.annotated import config_classes
 from modgraph.arguments.assumed import assumed_values
 from modgraph.arguments.calls_in_file import calls_in_file
 from modgraph.arguments.calls_in_project import calls_in_project
+from modgraph.arguments.config_files import config_files
 from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
@@ -82,6 +83,7 @@ def _found(constructor: Constructor, partly: list[ReachedCall]) -> Iterator[Cand
             candidate = _of_call(constructor, call)
             if candidate is not None:
                 yield candidate
+    yield from _of_files(constructor)
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:
@@ -93,6 +95,16 @@ def _of_config(constructor: Constructor) -> Candidate | None:
     given = {name: Built(each.path) for name, each in classes.items()}
     origin = ArgumentsFrom(kind="config", text=shown_arguments(given), file=first.source.file, line=first.node.lineno)
     return Candidate(_with(constructor.target, (), given), origin, given)
+
+
+def _of_files(constructor: Constructor) -> Iterator[Candidate]:
+    """With what the project's configuration files hold, and the defaults of configuration classes."""
+    known = {name: Built(each.path) for name, each in config_classes(constructor).items()}
+    for each in config_files(constructor, known):
+        text = ", ".join(f"{name}={each.arguments[name]!r}" for name in known)
+        text = _cut(text and f"{text}, ") + ", ".join(name for name in each.arguments if name not in known)
+        origin = ArgumentsFrom(kind="config", text=text, file=each.file)
+        yield Candidate(_with(constructor.target, (), each.arguments), origin, each.arguments)
 
 
 def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:

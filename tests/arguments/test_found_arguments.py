@@ -537,7 +537,8 @@ def test_a_class_whose_defaults_build_nothing_is_built_as_it_is_called(tmp_path,
 
 def test_a_package_that_reads_data_does_not_keep_a_script_from_its_call(tmp_path):
     """Its source is long to follow; what it gives is unknown then, and the call is reached."""
-    heavy = "def load():\n    total = []\n    for i in range(40_000):\n        total.append(i * i)\n    return total\n"
+    steps = "".join(f"def step{n}(x):\n    return [step{n - 1}(each) for each in ([x] * 9)]\n" for n in range(1, 9))
+    heavy = f"def step0(x):\n    return object()\n{steps}def load():\n    return step8({{}})\n"
     site = tmp_path / "env" / "site-packages"
     site.mkdir(parents=True)
     (site / "heavydata.py").write_text(heavy)
@@ -547,9 +548,7 @@ def test_a_package_that_reads_data_does_not_keep_a_script_from_its_call(tmp_path
         import heavydata
         from net import Net
 
-        data = heavydata.load()
-        more = heavydata.load()
-        model = Net(depth=2, width=len(data) or 3)
+        model = Net(depth=2, width=len(heavydata.load()))
         other = Net(3, 5)
         """,
     }
@@ -557,3 +556,94 @@ def test_a_package_that_reads_data_does_not_keep_a_script_from_its_call(tmp_path
     target = parse_target(str(tmp_path / "project" / "net.py:Net"), path=[str(site)])
     found = candidates(target, assume=False)
     assert [each.origin.text for each in found] == ["depth=3, width=5"]
+
+
+READS = """
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            first = config{0}
+            self.layers = nn.ModuleList([nn.Linear(first, width) for width in config{1}])
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+    """
+
+
+@pytest.mark.parametrize("by", [(".data.size", ".model.widths"), ('["data"]["size"]', '["model"]["widths"]')])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("small.yml", "data: {size: 5}\nmodel:\n  widths: [7]\n"),
+        ("small.json", '{"data": {"size": 5}, "model": {"widths": [7]}}'),
+        ("small.toml", "data.size = 5\nmodel.widths = [7]\n"),
+    ],
+)
+def test_a_configuration_file_that_has_all_that_is_read_is_taken(tmp_path, by, name, text):
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "a_base.json").write_text('{"data": {"size": 5}, "model": {"depth": 1}}')  # no widths
+    (tmp_path / "configs" / name).write_text(text)
+    target = projects.write(tmp_path, {"nets/net.py": READS.format(*by)}) / "nets" / "net.py"
+    graph = modgraph.analyze(str(target))
+    found = graph.model.arguments_from
+    assert (found.kind, found.file, found.line) == ("config", f"../configs/{name}", None)
+    assert weights(graph) == [(7, 5)]
+    assert graph.complete
+    assert f"config read from ../configs/{name}" in summary(graph)
+
+
+def test_a_call_comes_before_a_configuration_file(tmp_path):
+    files = {
+        "net.py": READS.format(".size", ".widths"),
+        "train.py": """
+        from types import SimpleNamespace
+        from net import Net
+
+        model = Net(SimpleNamespace(size=2, widths=[3]))
+        """,
+    }
+    (tmp_path / "net.yaml").write_text("size: 5\nwidths: [7]\n")
+    assert weights(of(tmp_path, files)) == [(3, 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "size: 5\n",  # not all of it
+        "- size\n- widths\n",
+        "size: !!python/name:os.system\nwidths: [7]\n",
+        "a: &a [7]\nsize: 5\nwidths: *a\n",  # may grow beyond all measure
+        "size: 5\nwidths: [7\n",
+        "size: 5\nwidths: [2020-01-01]\n",
+        "size: five\nwidths: [7]\n",  # the constructor is predicted to raise
+    ],
+)
+def test_a_file_that_does_not_fit_is_no_configuration(tmp_path, text):
+    (tmp_path / "net.yaml").write_text(text)
+    files = {"net.py": READS.format(".size", ".widths")}
+    assert of(tmp_path, files, assume=False).model.arguments_from is None
+
+
+def test_each_parameter_has_the_file_that_fits_it(tmp_path):
+    files = {
+        "net.py": """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, data, model):
+                super().__init__()
+                self.layer = nn.Linear(data["size"], model["net"]["width"])
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    }
+    (tmp_path / "data.yaml").write_text("size: 5\n")
+    (tmp_path / "net.yaml").write_text("net: {width: 7}\n")
+    graph = of(tmp_path, files)
+    assert graph.model.arguments_from.file == "data.yaml, net.yaml"
+    assert weights(graph) == [(7, 5)]

@@ -16,6 +16,8 @@ def arguments_line(graph: Graph) -> str:
         return f"arguments assumed: {found.text}"
     if found.kind == "assumed":
         return f"arguments found in {_place(found)}, but for {', '.join(found.assumed)}, assumed"
+    if found.kind == "config" and found.line is None:
+        return f"arguments read from {found.file}"
     if found.kind == "config":
         return f"arguments are the defaults of {_place(found)}"
     return f"arguments found in {_place(found)}"
@@ -29,6 +31,8 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
     if found.kind == "assumed":
         call = "" if found.file is None else f"found in {_place(found)}: "
         yield f"{call}{found.text}; assumed from the names: {', '.join(found.assumed)}"
+    elif found.kind == "config" and found.line is None:
+        yield f"{found.text} read from {found.file}, which has all that the constructor reads"
     elif found.kind == "config":
         yield f"{found.text}, the defaults of the class in {_place(found)}"
     else:
