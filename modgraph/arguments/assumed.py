@@ -26,7 +26,8 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
     (1000, "vocab_size n_vocab vocab_len vocab ntoken ntokens num_tokens n_tokens num_embeddings src_vocab_size"
            " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab trg_vocab n_src_vocab n_tgt_vocab n_trg_vocab dict_size"
            " n_users num_users user_num usernum n_items num_items item_num itemnum num_nodes n_nodes"),
-    (4, "num_heads n_heads heads n_head nhead nheads num_head num_attention_heads attention_heads state_dim state_size"
+    (4, "num_heads n_heads heads n_head nhead nheads num_head num_attention_heads"
+        " attention_heads state_dim state_size action_space"
         " obs_dim action_dim action_size n_actions num_actions"),
     (2, "num_layers n_layers n_layer nlayers layers num_layer depth num_blocks n_blocks num_hidden_layers"
         " num_encoder_layers num_decoder_layers"),
@@ -55,7 +56,7 @@ def assumed_values(constructor: Constructor, known: frozenset[str] = frozenset()
     for parameter in constructor.required:
         if parameter.arg in known:
             continue
-        value = _suggested(parameter)
+        value = suggested(parameter)
         if value is None:
             return None
         found[parameter.arg] = value
@@ -72,7 +73,7 @@ def example_call(target: Target) -> str | None:
     constructor = constructor_of(target)
     found: dict[str, Any] = {}
     for parameter in constructor.required if constructor is not None else ():
-        value = _suggested(parameter)
+        value = suggested(parameter)
         if value is None:
             value = None if parameter.annotation is None else _SAMPLES.get(ast.unparse(parameter.annotation))
         if value is None:
@@ -81,7 +82,7 @@ def example_call(target: Target) -> str | None:
     return written(target.name, (), found.items(), called=True) if found else None
 
 
-def _suggested(parameter: ast.arg) -> Any:
+def suggested(parameter: ast.arg) -> Any:
     """The value that the name suggests, and the annotation takes; None where there is none."""
     value = ASSUMED.get(parameter.arg.lower())
     return None if value is None or not _fits(parameter.annotation, value) else value

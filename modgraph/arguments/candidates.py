@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.arguments.annotated import config_classes
-from modgraph.arguments.assumed import assumed_values
+from modgraph.arguments.assumed import assumed_values, suggested
 from modgraph.arguments.calls_in_file import calls_in_file
 from modgraph.arguments.calls_in_project import calls_in_project
 from modgraph.arguments.config_files import config_files
@@ -133,11 +133,19 @@ def _of_partly(constructor: Constructor, call: ReachedCall) -> Candidate | None:
 
 def _assumed(constructor: Constructor) -> Candidate | None:
     configs = {name: Built(each.path) for name, each in config_classes(constructor).items()}
-    values = assumed_values(constructor, frozenset(configs))
+    wanted = [each for each in constructor.required if each.arg not in configs]
+    values = {each.arg: value for each in wanted if (value := suggested(each)) is not None}
     if not values:
         return None
-    given = {each.arg: {**configs, **values}[each.arg] for each in constructor.required}
-    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), assumed=tuple(values))
+    given: Mapping[str, Any] = {**configs, **values}
+    file = None
+    if len(values) < len(wanted):  # the others may be read from a file
+        found = next(config_files(constructor, given), None)
+        if found is None:
+            return None
+        given, file = found.arguments, found.file
+    given = {each.arg: given[each.arg] for each in constructor.required}
+    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), file=file, assumed=tuple(values))
     return Candidate(_with(constructor.target, (), given), origin, given)
 
 

@@ -1,4 +1,5 @@
-"""Files of the project that hold a configuration: YAML, JSON and TOML with all that is read from a parameter.
+"""Files of the project that hold a configuration, with all that is read from a parameter: YAML, JSON, TOML, and scripts
+with the options of a command line.
 
 Which of them a script is given is often said on its command line alone (`--config configs/small.yml`). The nearest file
 that has everything is one with which the project builds its model.
@@ -9,23 +10,24 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.options import option_defaults
 from modgraph.doors.borders import border_around, project_folders
 from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import lies_in, read
 from modgraph.source.files import decode, python_files
 from modgraph.source.targets import Built
 
-ENDINGS = (".yaml", ".yml", ".json", ".toml")
+ENDINGS = (".yaml", ".yml", ".json", ".toml", ".py")
 MAX_FILE = 100_000
 """Bytes of one file."""
-MAX_FILES = 200
+MAX_FILES = 500
 """Files that are read."""
 MAX_FOLDERS_UP = 4
 MAX_FOUND = 3
@@ -131,13 +133,10 @@ def _held(path: str) -> dict[str, Any] | None:
     """None of what cannot be read, or is no mapping of plain values."""
     try:
         text = decode(read(path, MAX_FILE))
-        held = _read_yaml(text) if path.endswith((".yaml", ".yml")) else _READERS[path.rpartition(".")[2]](text)
+        held = _READERS[path.rpartition(".")[2].lower()](text)
     except (OSError, ValueError, LookupError, SyntaxError, ImportError, RecursionError):
         return None
     return held if isinstance(held, dict) and _is_plain(held) else None
-
-
-_READERS = {"json": read_json, "toml": read_toml}
 
 
 def _read_yaml(text: str) -> Any:
@@ -156,3 +155,12 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     if isinstance(value, dict):
         return all(_is_plain(each, depth + 1) for each in (*value, *value.values()))
     return isinstance(value, _PLAIN) or (isinstance(value, list) and all(_is_plain(each, depth + 1) for each in value))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "yaml": _read_yaml,
+    "yml": _read_yaml,
+    "json": read_json,
+    "toml": read_toml,
+    "py": option_defaults,
+}

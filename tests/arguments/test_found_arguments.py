@@ -647,3 +647,66 @@ def test_each_parameter_has_the_file_that_fits_it(tmp_path):
     graph = of(tmp_path, files)
     assert graph.model.arguments_from.file == "data.yaml, net.yaml"
     assert weights(graph) == [(7, 5)]
+
+
+OPTIONS = """
+    import argparse
+    from torch import nn
+
+    def main():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--data", required=True)
+        parser.add_argument("--n-in", "-n", type=int, default=5)
+        parser.add_argument("-w", "--width", dest="width", type=int, default="7")
+        parser.add_argument("--bias", action="store_true")
+        parser.add_argument("--depth", type=int, default=len("abc"))
+        parser.add_argument("--name")
+        args = parser.parse_args()
+        registry = load(args.data)
+        registry[args.name](args)
+    """
+
+
+@pytest.mark.parametrize(
+    ("reads", "expected"),
+    [
+        ("args.n_in, args.width, bias=args.bias", [(7, 5)]),
+        ("args.n_in, args.depth", None),  # its default is no literal
+        ("args.n_in, len(args.data)", None),  # it has to be given
+    ],
+)
+def test_the_defaults_of_a_command_line_that_has_all_that_is_read_are_taken(tmp_path, reads, expected):
+    net = f"""
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, args):
+            super().__init__()
+            self.layer = nn.Linear({reads})
+
+        def forward(self, x):
+            return self.layer(x)
+    """
+    graph = of(tmp_path, {"net.py": net, "run.py": OPTIONS}, assume=False)
+    found = graph.model.arguments_from
+    assert (found and weights(graph)) == expected
+    assert found is None or (found.kind, found.file) == ("config", "run.py")
+
+
+def test_of_parameters_those_that_no_file_has_are_assumed(tmp_path):
+    net = """
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, num_users, args):
+            super().__init__()
+            self.users = nn.Embedding(num_users, args.width)
+
+        def forward(self, ids):
+            return self.users(ids)
+    """
+    graph = of(tmp_path, {"net.py": net, "run.py": OPTIONS})
+    found = graph.model.arguments_from
+    assert (found.kind, found.file, found.assumed) == ("assumed", "run.py", ("num_users",))
+    assert weights(graph) == [(1000, 7)]
+    assert not graph.complete

@@ -32,7 +32,7 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
         call = "" if found.file is None else f"found in {_place(found)}: "
         yield f"{call}{found.text}; assumed from the names: {', '.join(found.assumed)}"
     elif found.kind == "config" and found.line is None:
-        yield f"{found.text} read from {found.file}, which has all that the constructor reads"
+        yield f"{found.text} read from {found.file}, which has all that the constructor wants"
     elif found.kind == "config":
         yield f"{found.text}, the defaults of the class in {_place(found)}"
     else:
