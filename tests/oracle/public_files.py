@@ -29,7 +29,7 @@ LIST = HERE.with_name("public_files.txt")
 FIRST = HERE.with_name("public_files_first.jsonl")
 SECONDS = 300
 """That one file may take, all of its models together."""
-SECONDS_OF_TREE = 1_800
+SECONDS_OF_TREE = 900
 HEADING = "## Files of research groups"
 """The part of the page from here on belongs to this command."""
 
