@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 import modgraph
 from modgraph.arguments import calls_in_project, candidates
+from modgraph.arguments.assumed import suggested
 from modgraph.export import render
 from modgraph.export.text.summary import summary
 from modgraph.graph.model import ArgumentsFrom
@@ -710,3 +712,59 @@ def test_of_parameters_those_that_no_file_has_are_assumed(tmp_path):
     assert (found.kind, found.file, found.assumed) == ("assumed", "run.py", ("num_users",))
     assert weights(graph) == [(1000, 7)]
     assert not graph.complete
+
+
+SIZES = """
+    from dataclasses import dataclass
+    from torch import nn
+
+    @dataclass
+    class Sizes:
+        n_text_vocab: int
+        text_width: int
+        n_layer: int = 3
+
+        def __post_init__(self):
+            self.inner = 2 * self.text_width
+
+    class Net(nn.Module):
+        def __init__(self, sizes: Sizes):
+            super().__init__()
+            self.sizes = sizes
+            self.embed = nn.Embedding(sizes.n_text_vocab, sizes.text_width)
+            self.layer = nn.Linear(sizes.text_width, sizes.inner)
+
+        def forward(self, ids):
+            return self.layer(self.embed(ids))
+    """
+
+
+@pytest.mark.parametrize(
+    ("script", "assumed", "shapes"),
+    [
+        (None, ("sizes.n_text_vocab", "sizes.text_width"), [(1000, 64), (128, 64)]),
+        ("Sizes(**json.load(open('there/is/none.bin')))", ("sizes.n_text_vocab", "sizes.text_width"), None),
+        ("Sizes(load(), 6)", ("sizes.n_text_vocab",), [(1000, 6), (12, 6)]),
+        ("Sizes(50, 6)", (), [(50, 6), (12, 6)]),
+    ],
+)
+def test_fields_of_a_configuration_class_that_nobody_says_are_assumed(tmp_path, script, assumed, shapes):
+    files = {"net.py": SIZES}
+    if script is not None:
+        files["run.py"] = f"import json\nfrom net import Net, Sizes\nfrom loading import load\nmodel = Net({script})\n"
+    projects.write(tmp_path, files)
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    found = graph.model.arguments_from
+    assert found.assumed == assumed
+    assert weights(graph) == (shapes or [(1000, 64), (128, 64)])
+    assert graph.traced
+    assert graph.complete == (not assumed)
+    assert modgraph.analyze(str(tmp_path / "net.py"), assume=False, static=True).complete == (not assumed)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("vision_patch_size", 16), ("transformer_heads", 4), ("n_text_ctx", 128), ("batch_size", None), ("spec", None)],
+)
+def test_the_end_of_a_name_suggests_a_value(name, value):
+    assert suggested(ast.arg(name)) == value

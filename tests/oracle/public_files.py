@@ -184,11 +184,11 @@ def _is_of(model: dict[str, Any], name: str) -> bool:
 
 
 def verdict(row: dict[str, Any]) -> str:
-    """One of: complete, assumed, partial, other (graphs, but none of the class), none."""
+    """One of: complete, assumed (that is all that is amiss), partial, other (graphs, but none of the class), none."""
     model = meant(row)
     if model is None:
         return "other" if row.get("models") else "none"
-    if model["arguments"] == "assumed":
+    if model["arguments"] == "assumed" and model["calls"] and len(model["problems"]) == 1:
         return "assumed"
     return "complete" if model["complete"] else "partial"
 
@@ -201,7 +201,8 @@ def cause(row: dict[str, Any]) -> str:
         return f"did not end within {SECONDS} s"
     model = meant(row)
     if model and model["problems"]:
-        return first_line(model["problems"][0])
+        # What is assumed is said first, and the run's own end last.
+        return first_line(model["problems"][0 if verdict(row) == "assumed" else -1])
     said = [line for line in row["err"].splitlines() if line.strip() and not line.startswith("wrote ")]
     return first_line(said[0]) if said else ""
 
