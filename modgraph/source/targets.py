@@ -346,7 +346,10 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | 
         raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
     # A package without an `__init__.py` may hold scripts as well, which import what lies beside them by its name alone.
-    beside = [] if root == file.parent or (file.parent / "__init__.py").is_file() else [str(file.parent)]
+    # A module there that is called as the package would be found instead of it.
+    hides = (file.parent / f"{module.partition('.')[0]}.py").is_file()
+    is_package = root == file.parent or (file.parent / "__init__.py").is_file()
+    beside = [] if is_package or hides else [str(file.parent)]
     return Target(
         text=file.relative_to(root).as_posix(),
         module=module,

@@ -153,6 +153,22 @@ def test_a_folder_that_a_file_names_in_its_imports_is_a_package(tmp_path):
         assert import_name(net) == (folder, "nets")
 
 
+def test_a_file_called_as_the_folder_from_which_it_imports_is_traced(tmp_path):
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "nets" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "parts.py").write_text("WIDTH = 3\n")
+    text = (
+        "from torch import nn\nfrom nets.inner.parts import WIDTH\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = nn.Linear(4, WIDTH)\n\n"
+        "    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (folder / "nets.py").write_text(text)
+    graph = modgraph.analyze(str(folder / "nets.py"))
+    assert graph.complete
+    assert graph.model.parameters == 15
+
+
 def test_a_model_that_imports_relatively_from_a_folder_without_init_is_traced(tmp_path):
     (tmp_path / ".git").mkdir()
     folder = tmp_path / "nets"
