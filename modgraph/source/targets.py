@@ -24,6 +24,8 @@ from modgraph.source.model_folders import MODULE, config_in, read_folder
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
 
+_IMPORTED_ALONE = re.compile(rb"^(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+"""Not those that are tried: they are indented."""
 _IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]*(\w*)\.", re.MULTILINE)
 
 
@@ -345,11 +347,7 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | 
     if not is_file:
         raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
-    # A package without an `__init__.py` may hold scripts as well, which import what lies beside them by its name alone.
-    # A module there that is called as the package would be found instead of it.
-    hides = (file.parent / f"{module.partition('.')[0]}.py").is_file()
-    is_package = root == file.parent or (file.parent / "__init__.py").is_file()
-    beside = [] if is_package or hides else [str(file.parent)]
+    beside = [str(file.parent)] if _needs_what_is_beside(file, root, module.partition(".")[0]) else []
     return Target(
         text=file.relative_to(root).as_posix(),
         module=module,
@@ -376,6 +374,22 @@ def import_name(file: Path) -> tuple[Path, str]:
         parts.insert(0, root.name)
         root = root.parent
     return root, ".".join(parts) or file.stem
+
+
+def _needs_what_is_beside(file: Path, root: Path, package: str) -> bool:
+    """Whether a file of a package imports what lies in its folder by its name alone, as a script does: whoever runs it
+    has that folder on the path. A module there that is called as the package would be found instead of it."""
+    if root == file.parent or (file.parent / f"{package}.py").is_file():
+        return False
+    try:
+        names = {name.decode() for name in _IMPORTED_ALONE.findall(read(file))}
+    except OSError:
+        return False
+    return any(_is_module(file.parent / name) and not _is_module(root / name) for name in names)
+
+
+def _is_module(place: Path) -> bool:
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
 
 
 def _n_packages(file: Path, root: Path) -> int:

@@ -169,6 +169,22 @@ def test_a_file_called_as_the_folder_from_which_it_imports_is_traced(tmp_path):
     assert graph.model.parameters == 15
 
 
+def test_a_file_of_a_package_that_imports_as_a_script_is_traced(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "__init__.py").write_text("")
+    (tmp_path / "core" / "partsbeside.py").write_text("WIDTH = 3\n")
+    text = (
+        "from torch import nn\nfrom partsbeside import WIDTH\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = nn.Linear(4, WIDTH)\n\n"
+        "    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (tmp_path / "core" / "net.py").write_text(text)
+    graph = modgraph.analyze(str(tmp_path / "core" / "net.py"))
+    assert graph.complete
+    assert graph.model.parameters == 15
+
+
 def test_a_model_that_imports_relatively_from_a_folder_without_init_is_traced(tmp_path):
     (tmp_path / ".git").mkdir()
     folder = tmp_path / "nets"
