@@ -37,7 +37,9 @@ def _add(call: ast.Call, found: dict[str, Any]) -> None:
         return
     long = next((each for each in flags if each.startswith("--")), flags[0])
     name = _text(said.get("dest")) or long.lstrip("-").replace("-", "_")
-    if not flags[0].startswith("-") or ((required := said.get("required")) is not None and _text(required) != "False"):
+    # One that has to be given may have a default all the same: what its author takes for usual.
+    has_to_be_given = "default" not in said and _text(said.get("required")) not in (None, "False")
+    if not flags[0].startswith("-") or has_to_be_given:
         found.pop(name, None)
         return
     try:

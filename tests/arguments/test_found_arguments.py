@@ -659,7 +659,7 @@ OPTIONS = """
     def main():
         parser = argparse.ArgumentParser()
         parser.add_argument("--data", required=True)
-        parser.add_argument("--n-in", "-n", type=int, default=5)
+        parser.add_argument("--n-in", "-n", type=int, required=True, default=5)
         parser.add_argument("-w", "--width", dest="width", type=int, default="7")
         parser.add_argument("--bias", action="store_true")
         parser.add_argument("--depth", type=int, default=len("abc"))

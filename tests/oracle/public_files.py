@@ -4,7 +4,7 @@
 
 The files are those of `public_files.txt`, which was fixed before the first run. FOLDER holds a git directory for each
 repository, as `owner+name`, `owner+name/repo` or either with `/.git`. Each revision is unpacked by `git archive` into a
-folder of its own, where the command is run as its authors would run it, in a process group with a limit of time and
+repository of its own, where the command is run as its authors would run it, in a process group with a limit of time and
 without a network proxy. The models' code is executed: run this only where that is acceptable. It goes on where it was
 interrupted. `--first FILE` holds the rows of the first run, which the page keeps.
 """
@@ -135,6 +135,7 @@ def analyzed(entry: Entry, mirrors: Path) -> dict[str, Any]:
         folder = Path(made) / entry.repository.rpartition("/")[2]
         folder.mkdir()
         unpack(git, entry.commit, folder)
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)  # it is a project of its own, as a clone is
         output = Path(made) / "out"
         whole = entry.path == "."
         target = ["--all", "."] if whole else [entry.path]
