@@ -32,6 +32,8 @@ MAX_FILES = 500
 MAX_FOLDERS_UP = 4
 MAX_FOUND = 3
 """Files that are taken."""
+_MOST_OF_IT = 0.75
+"""Of what is read, that a file has where none has all: the prediction finds out whether it is enough."""
 _MAX_BRACKETS = 500
 _MAX_DEPTH = 12
 _TAGS_OR_REFERENCES = re.compile(r"<<|(?:^|[\s\[{,:-])[!&*]\w", re.MULTILINE)
@@ -60,20 +62,36 @@ def config_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterator
     wanted = {each.arg: constructor.paths(each.arg) for each in constructor.required if each.arg not in known}
     if target.file is None or not wanted or not all(_may_be_a_file(paths) for paths in wanted.values()):
         return
+    held = list(_configurations(target.file))
     n_found = 0
+    for share in (1.0, _MOST_OF_IT):  # what a branch that is not taken reads may be nowhere
+        for each in _fitting(constructor, held, wanted, known, share):
+            yield each
+            n_found += 1
+            if n_found == MAX_FOUND:
+                return
+
+
+def _fitting(
+    constructor: Constructor,
+    found: list[tuple[str, Any]],
+    wanted: Mapping[str, Mapping[tuple[str, ...], bool]],
+    known: Mapping[str, Any],
+    share: float,
+) -> Iterator[ConfigFile]:
+    """Those that have such a share of what is read."""
+    target = constructor.target
+    assert target.file is not None
     seen: dict[str, tuple[str, Any]] = {}
-    for path, held in _configurations(target.file):
+    for path, held in found:
         place = os.path.relpath(path, target.root or target.file.parent).replace(os.sep, "/")
-        fitting = {name: _as_read(held, paths) for name, paths in wanted.items() if _has(held, paths)}
+        fitting = {name: _as_read(held, paths) for name, paths in wanted.items() if _has(held, paths, share)}
         for name, value in fitting.items():
             seen.setdefault(name, (place, value))
         if seen.keys() == wanted.keys() and fitting:
             given = {name: fitting.get(name, seen[name][1]) for name in wanted}
             file = ", ".join(dict.fromkeys(place if name in fitting else seen[name][0] for name in wanted))
             yield ConfigFile(file, {**known, **given})
-            n_found += 1
-            if n_found == MAX_FOUND:
-                return
 
 
 def _may_be_a_file(paths: Mapping[tuple[str, ...], bool]) -> bool:
@@ -81,9 +99,10 @@ def _may_be_a_file(paths: Mapping[tuple[str, ...], bool]) -> bool:
     return bool(paths) and len(set(paths.values())) == 1
 
 
-def _has(held: Any, paths: Mapping[tuple[str, ...], bool]) -> bool:
-    """Each path leads to something; the methods of a dict, at their ends, are no keys."""
-    return all(_leads(held, path, by_attribute=by_attribute) for path, by_attribute in paths.items())
+def _has(held: Any, paths: Mapping[tuple[str, ...], bool], share: float) -> bool:
+    """So many of the paths lead to something; the methods of a dict, at their ends, are no keys."""
+    n_lacking = sum(not _leads(held, path, by_attribute=by_attribute) for path, by_attribute in paths.items())
+    return n_lacking <= (1 - share) * len(paths)
 
 
 def _leads(held: Any, path: tuple[str, ...], *, by_attribute: bool) -> bool:

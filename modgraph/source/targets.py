@@ -347,14 +347,16 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | 
     if not is_file:
         raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
-    beside = [str(file.parent)] if _needs_what_is_beside(file, root, module.partition(".")[0]) else []
+    folders = _script_folders(file, root, module.partition(".")[0])
+    around = [str(folder) for folder in folders if folder != file.parent]
+    beside = [str(folder) for folder in folders if folder == file.parent]
     return Target(
         text=file.relative_to(root).as_posix(),
         module=module,
         name="",
         file=file,
         root=root,
-        search_path=tuple(dict.fromkeys((str(root), *search, *beside))),
+        search_path=tuple(dict.fromkeys((str(root), *around, *search, *beside))),
     )
 
 
@@ -376,16 +378,26 @@ def import_name(file: Path) -> tuple[Path, str]:
     return root, ".".join(parts) or file.stem
 
 
-def _needs_what_is_beside(file: Path, root: Path, package: str) -> bool:
-    """Whether a file of a package imports what lies in its folder by its name alone, as a script does: whoever runs it
-    has that folder on the path. A module there that is called as the package would be found instead of it."""
-    if root == file.parent or (file.parent / f"{package}.py").is_file():
-        return False
+def _script_folders(file: Path, root: Path, package: str) -> list[Path]:
+    """Folders of the project, around a file, from which it imports by name what its root does not have: whoever runs it
+    starts a script there. A module that is called as the file's package would be found instead of it."""
     try:
         names = {name.decode() for name in _IMPORTED_ALONE.findall(read(file))}
     except OSError:
-        return False
-    return any(_is_module(file.parent / name) and not _is_module(root / name) for name in names)
+        return []
+    lacking = [name for name in names if not _is_there(root / name)]
+    tops = project_folders(str(file.parent)) if lacking else []
+    found: list[Path] = []
+    for folder in file.parents:
+        if not any(lies_in(str(folder), top) for top in tops):
+            break
+        if folder != root and not _is_module(folder / package) and any(_is_there(folder / name) for name in lacking):
+            found.append(folder)
+    return found
+
+
+def _is_there(place: Path) -> bool:
+    return _is_module(place) or place.is_dir()
 
 
 def _is_module(place: Path) -> bool:

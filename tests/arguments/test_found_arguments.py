@@ -674,6 +674,7 @@ OPTIONS = """
     ("reads", "expected"),
     [
         ("args.n_in, args.width, bias=args.bias", [(7, 5)]),
+        ("args.n_in, args.width, bias=args.extra if args.name else args.bias", [(7, 5)]),  # nothing has `extra`
         ("args.n_in, args.depth", None),  # its default is no literal
         ("args.n_in, len(args.data)", None),  # it has to be given
     ],

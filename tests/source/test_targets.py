@@ -185,6 +185,23 @@ def test_a_file_of_a_package_that_imports_as_a_script_is_traced(tmp_path):
     assert graph.model.parameters == 15
 
 
+def test_what_a_folder_around_has_is_found_where_scripts_are_started_in_it(tmp_path):
+    (tmp_path / ".git").mkdir()
+    for folder in ("sub/nets", "sub/parts", "other/parts"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "sub" / "parts" / "widths.py").write_text("WIDTH = 3\n")
+    (tmp_path / "other" / "parts" / "widths.py").write_text("WIDTH = 4\n")
+    text = (
+        "from torch import nn\nfrom parts.widths import WIDTH\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = nn.Linear(4, WIDTH)\n\n"
+        "    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (tmp_path / "sub" / "nets" / "net.py").write_text(text)
+    graph = modgraph.analyze(str(tmp_path / "sub" / "nets" / "net.py"))
+    assert graph.complete
+    assert graph.model.parameters == 15
+
+
 def test_a_model_that_imports_relatively_from_a_folder_without_init_is_traced(tmp_path):
     (tmp_path / ".git").mkdir()
     folder = tmp_path / "nets"
