@@ -247,7 +247,7 @@ class _Work:
                 exporting=exporting,
                 together=self.together,
                 runs=not alone,
-                seek="assumed" if arguments.assume and alone else "found",
+                seek=("assumed" if alone else "called") if arguments.assume else "found",
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files
@@ -318,7 +318,8 @@ def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *
     if not is_assumed and (graph.traced or not is_lacking):
         return False
     alone = " --static" if static else ""
-    example = example_call(target)
+    built = (graph.model.target or "").partition(":")[2]
+    example = built if is_assumed and built.endswith(")") else example_call(target)
     giving = "" if example is None else f"give the arguments, modgraph analyze {target.typed(example)}{alone}, or "
     console.note(
         f"help: {giving}write a function without arguments that returns it, def build(): return {name}(...), and name"

@@ -98,6 +98,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "tracing/restoring/process_settings.py": ("os.chdir", WORKER + ": back to where it was"),
     "tracing/loading/importing.py": (".exec_module linecache.", WORKER + ": the target"),
     "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
+    "arguments/config_files.py": ("yaml yaml.", "texts are read, by a loader that makes no objects"),
     "tracing/loading/checkpoints.py": (
         "builtins.open zipfile.ZipFile torch.load torch.serialization.",
         WORKER + ": a checkpoint that was named",

@@ -143,6 +143,30 @@ def run_foreign(machine: Machine, run: Callable[[], Value]) -> Value:
         machine.limit, machine.allowance = limit, outer
 
 
+def run_within(machine: Machine, units: int, run: Callable[[], Value]) -> Value:
+    """What such a call gives, if it takes no more; Unknown else, and from then on of all calls into its package.
+
+    Raises:
+        LimitError: the whole prediction's budget is used up.
+    """
+    package = machine.frames[-1].module.partition(".")[0]
+    if package in machine.costly_packages:
+        units = 0
+    before, since = machine.state, machine.base.next_index
+    machine.state = before.fork()
+    try:
+        with machine.with_own_steps(), machine.at_most(units):
+            return run()
+    except LimitError:
+        if machine.exhausted:
+            raise
+        begun, machine.state = machine.state, before
+        machine.costly_packages.add(package)
+        why = Unknown(Reached(f"a call into {package} takes more than {units} units of work"), machine.where)
+        machine.expose([Address(index) for index in begun.changed_since(before) if index < since], why)
+        return why
+
+
 def doubt_changes(machine: Machine, outer: State, limit: LimitError) -> None:
     """What was there before, and was being changed by what is given up, may be left half changed."""
     base, since = machine.base.objects, machine.allowance.since

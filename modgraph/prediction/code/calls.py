@@ -352,6 +352,8 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
     machine.frames.append(frame)
     machine.depth += 1
     try:
+        if machine.foreign_work is not None and allowances.is_foreign(machine, definition.module):
+            return allowances.run_within(machine, machine.foreign_work, lambda: _run(machine, frame, definition))
         if machine.allowance.of_library and allowances.is_foreign(machine, definition.module):
             return allowances.run_foreign(machine, lambda: _run(machine, frame, definition))
         return _run(machine, frame, definition)
