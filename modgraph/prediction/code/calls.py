@@ -67,7 +67,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.domain.weights import SHORT, UNITS_OF_A_WORD, weigh
-from modgraph.prediction.paths import given_up, several
+from modgraph.prediction.paths import given_up, recording, several
 from modgraph.prediction.paths.guards import CALL
 from modgraph.prediction.python import (
     attributes,
@@ -112,6 +112,8 @@ def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "
 
 
 def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value:
+    if machine.is_recording:
+        recording.unknown_call(machine, function, arguments)
     if not function.inert:
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
@@ -193,7 +195,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         weigh(machine.state, arguments.positional)
     try:
         since = machine.base.next_index
-        found = model(given, machine)
+        if machine.is_recording:
+            found = recording.operation(machine, name, arguments, lambda: model(given, machine))
+        else:
+            found = model(given, machine)
         if type(found) is Address or type(found) is TupleValue:
             machine.place_tensors(found, since, arguments)
         room = room_of(found)
@@ -274,6 +279,8 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
         return _unknown(machine, Unknown(reason, arguments.where), arguments)
     machine.step()
     machine.base.work += UNITS_OF_A_FUNCTION
+    if machine.is_recording:
+        return _recorded(machine, function, arguments)
     if (other := stored_attributes.remade(machine, function)) is not None:
         return _unknown(machine, other, arguments)
     if machine.doubtful and definition in machine.doubtful:
@@ -292,6 +299,15 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
     if found is not None:
         return found
     return memo.watch(machine, key, lambda: _enter(machine, function, arguments))
+
+
+def _recorded(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
+    """A call in a run that is followed: each is run, for what it does is told; a function of torch is an operation."""
+    module = function.definition.module
+    if module in recording.WRITTEN_IN_PYTHON:
+        name = f"{module}.{function.definition.qualname}"
+        return recording.operation(machine, name, arguments, lambda: _enter(machine, function, arguments))
+    return _enter(machine, function, arguments)
 
 
 def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:

@@ -70,6 +70,10 @@ class Machine(Budget):
         """A key that a container lacks is looked for again at module level too; see `lookups.py`."""
         self.strict = False
         """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
+        self.is_recording = False
+        """A run of `forward` is followed: calls of modules and operations are events of the state."""
+        self.operating = 0
+        """How many operations run inside each other: the outermost alone is an event."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -12,6 +12,7 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import OPEN, Unknown, Value
+from modgraph.prediction.paths import joining_events
 from modgraph.prediction.paths.joining import Joiner
 from modgraph.prediction.paths.orders import contradicting, merged_order
 
@@ -38,6 +39,9 @@ class _Widener(Joiner):
     growth_is_open = True
     keeps_names = False
     turn: int | None = None
+
+    def join_events(self) -> None:
+        self.first.events = joining_events.repeated(self.first.events, self.second.events, self.reason, self.where)
 
     def made_apart(self, _mine: int, _other: int) -> bool:
         """The first turn's objects stand for those of the later ones, which began with them."""

@@ -16,6 +16,7 @@ from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
     Choice,
+    ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
@@ -25,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.torch.walks import module_of
+from modgraph.prediction.paths import recording
 
 _HELD = "<forward hooks>"
 """Attribute of a module: an object that has each hook under a name of its own, with its kind and its options."""
@@ -77,6 +79,29 @@ def enter(arguments: Arguments, machine: Machine) -> Value:
 
 def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     """`module(...)`: what `forward` gives, or what the hooks make of it."""
+    if not machine.is_recording:
+        return _call(machine, address, arguments)
+    module = machine.state.find(address, ModuleObject)
+    assert module is not None
+    is_layer = isinstance(module.cls, (ClassValue, KnownClass)) and module.cls.name.startswith("torch.")
+    names = _parameters(machine, address)
+    return recording.module_call(
+        machine, address, is_layer, names, arguments, lambda: _call(machine, address, arguments)
+    )
+
+
+def _parameters(machine: Machine, address: Address) -> tuple[str, ...]:
+    """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
+    run = machine.find_attribute(address, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return ("input",)
+    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "star")]
+    names = tuple(f"*{each.name}" if each.kind == "star" else each.name for each in taken)
+    return names[1:] if isinstance(run, BoundMethod) else names
+
+
+def _call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     module = machine.state.find(address, ModuleObject)
     held = module.attributes.get(_HELD, NONE) if module is not None else NONE
     given = arguments.positional[1:]

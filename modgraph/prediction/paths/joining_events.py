@@ -1,0 +1,124 @@
+"""The events of two paths, joined: what both did is told once, what differs is either the one or the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.events import (
+    Cell,
+    Either,
+    Enter,
+    Event,
+    Leave,
+    Lost,
+    Operate,
+    Repeat,
+    Seen,
+    common,
+    since,
+)
+
+
+def joined(
+    first: Cell | None,
+    second: Cell | None,
+    reason: str,
+    where: SourceLocation | None,
+    twins: dict[int, int],
+) -> Cell | None:
+    """What happened on either path. `twins`: tensors of the second, and those of the first that stand for both."""
+    if first is second:
+        return first
+    start = common(first, second)
+    mine, other = since(first, start), since(second, start)
+    chain, number = start, 0
+    for one, two in zip(mine, other, strict=False):
+        both = _both(one, two)
+        if both is None:
+            break
+        chain, number = Cell(chain, both), number + 1
+    number = _balanced(mine, number)
+    chain = _rewound(chain, start, number)
+    rest, others = mine[number:], other[number:]
+    if rest or others:
+        chain = Cell(chain, Either(reason, where, rest, others, tuple(sorted(twins.items()))))
+    return chain
+
+
+def repeated(before: Cell | None, after: Cell | None, reason: str, where: SourceLocation | None) -> Cell | None:
+    """`before`, followed by any number of turns of which one leads to `after`."""
+    start = common(before, after)
+    if start is not before:
+        return before
+    turn = since(after, before)
+    if not turn:
+        return before
+    if before is not None and isinstance(before.event, Repeat) and (before.event.reason, before.event.where) == (
+        reason,
+        where,
+    ):
+        before = before.before
+    return Cell(before, Repeat(reason, where, turn))
+
+
+def _balanced(events: Sequence[Event], number: int) -> int:
+    """The largest number of first events, up to that one, of which each call that begins among them ends too."""
+    depth = 0
+    best = 0
+    for place, event in enumerate(events[:number]):
+        depth += 1 if isinstance(event, Enter) else -1 if isinstance(event, Leave) else 0
+        if depth == 0:
+            best = place + 1
+    return best
+
+
+def _rewound(chain: Cell | None, start: Cell | None, number: int) -> Cell | None:
+    first = 0 if start is None else start.number
+    while chain is not None and chain.number > first + number:
+        chain = chain.before
+    return chain
+
+
+def _both(one: Event, two: Event) -> Event | None:
+    """An event that stands for both; None where they are not the same."""
+    if one == two:
+        return one
+    if isinstance(one, Enter) and isinstance(two, Enter):
+        if (one.module, one.where) != (two.module, two.where) or len(one.inputs) != len(two.inputs):
+            return None
+        return replace(one, inputs=_seen(one.inputs, two.inputs))
+    if isinstance(one, Leave) and isinstance(two, Leave):
+        if one.error != two.error or len(one.outputs) != len(two.outputs):
+            return None
+        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known)
+    if isinstance(one, Operate) and isinstance(two, Operate):
+        if (one.name, one.where) != (two.name, two.where):
+            return None
+        if len(one.inputs) != len(two.inputs) or len(one.outputs) != len(two.outputs):
+            return None
+        written = tuple(dict.fromkeys((*one.written, *two.written)))
+        return Operate(
+            one.name, _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs), one.where, written
+        )
+    return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
+
+
+def _seen(mine: Sequence[Seen], other: Sequence[Seen]) -> tuple[Seen, ...]:
+    return tuple(map(_one, mine, other))
+
+
+def _one(mine: Seen, other: Seen) -> Seen:
+    shape = mine.shape
+    if shape != other.shape:
+        shape = None
+        if mine.shape is not None and other.shape is not None and len(mine.shape) == len(other.shape):
+            shape = tuple(a if a == b else None for a, b in zip(mine.shape, other.shape, strict=True))
+    return Seen(
+        mine.name,
+        tuple(dict.fromkeys((*mine.indices, *other.indices))),
+        shape,
+        mine.dtype if mine.dtype == other.dtype else None,
+        mine.device if mine.device == other.device else None,
+    )

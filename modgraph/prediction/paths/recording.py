@@ -1,0 +1,202 @@
+"""Puts what a run of `forward` does among the events of the state: calls of modules, and operations of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from modgraph.graph.model import SourceLocation
+from modgraph.names import last_name
+from modgraph.prediction.domain import events
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.events import Enter, Event, Leave, Lost, Operate, Seen
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, TensorObject
+from modgraph.prediction.domain.values import Address, Choice, ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+
+MAX_DEPTH = 6
+"""Containers in containers in which tensors are looked for."""
+MAX_SEEN = 500
+"""Tensors of one event."""
+
+_NO_OPERATION = frozenset(
+    "size dim ndimension numel nelement stride storage_offset element_size data_ptr get_device requires_grad_ "
+    "register_hook retain_grad backward is_contiguous untyped_storage storage __repr__ __str__ __hash__ __format__ "
+    "__iter__ __len__".split()  # noqa: SIM905
+)
+_PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
+_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__rsub__": "rsub", "__isub__": "sub_",
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
+    "__floordiv__": "floor_divide", "__matmul__": "matmul", "__mod__": "remainder", "__neg__": "neg", "__pow__": "pow",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__iand__": "bitwise_and_",
+    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
+    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__abs__": "abs",
+}  # fmt: skip
+"""Under what name torch runs Python's operators."""
+_ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
+_FUNCTIONAL = "torch.nn.functional."
+WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
+"""Modules of torch whose functions are operations, and call others."""
+_SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tensor."}
+
+
+def add(machine: Machine, event: Event) -> None:
+    machine.state.events = events.Cell(machine.state.events, event)
+
+
+def operation_of(name: str) -> str | None:
+    """The operation that a function stands for: "torch.Tensor.add"; None for one that is none."""
+    for long, short in _SHORTER.items():
+        if name.startswith(long):
+            name = short + name.removeprefix(long)
+    if not name.startswith("torch.") or (name.startswith(_ELSEWHERE) and not name.startswith(_FUNCTIONAL)):
+        return None
+    owner, _, last = name.rpartition(".")
+    if last.startswith("@"):
+        return f"{owner}.{last[1:]}" if last[1:] in _PROPERTIES else None
+    if last in _NO_OPERATION or owner.startswith("torch.Size"):
+        return None
+    return f"{owner}.{_OPERATORS.get(last, last)}"
+
+
+def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """What `run` gives; an event, where that is an operation, and runs inside no other."""
+    called = operation_of(name) if not machine.operating else None
+    if called is None:
+        return run()
+    inputs = tuple(_given(machine, arguments))
+    where = arguments.where
+    machine.operating += 1
+    try:
+        result = run()
+    finally:
+        machine.operating -= 1
+    taken = {index for each in inputs for index in each.indices}
+    last = last_name(called)
+    in_place = (last.endswith("_") and not last.endswith("__")) or last == "__setitem__"
+    outputs = tuple(seen_in(machine, result, "output"))
+    if in_place and inputs:
+        written = _memory_of(machine, inputs[0].indices)
+        add(machine, Operate(called, inputs, outputs or inputs[:1], where, written))
+    elif any(not taken.issuperset(each.indices) for each in outputs):
+        add(machine, Operate(called, inputs, outputs, where))
+    return result
+
+
+def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> None:
+    """A call of something that is not known; of torch's functions, the name may be."""
+    if machine.operating:
+        return
+    name = operation_of(function.library) if function.library else None
+    if name is not None:
+        inputs = tuple(_given(machine, arguments))
+        if inputs:
+            add(machine, Operate(name, inputs, (), arguments.where))
+    elif not function.inert:
+        add(machine, Lost(function.reason, arguments.where or function.where))
+
+
+def module_call(
+    machine: Machine, module: Address, is_layer: bool, names: Sequence[str], arguments: Arguments, run: Callable[[], Value]
+) -> Value:
+    """What `run` gives, between the events that a call of a module begins and ends."""
+    given = arguments.positional[1:]
+    inputs: list[Seen] = []
+    for place, value in enumerate(given):
+        inputs += seen_in(machine, value, _name(names, place))
+    for name, value in arguments.keywords.items():
+        inputs += seen_in(machine, value, name)
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer))
+    operating, machine.operating = machine.operating, 0
+    try:
+        result = run()
+    except Raised as raised:
+        add(machine, Leave(error=str(raised)))
+        raise
+    finally:
+        machine.operating = operating
+    add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
+    return result
+
+
+def _name(names: Sequence[str], place: int) -> str:
+    """The parameter that the argument at that place is for; the last may be "*rest"."""
+    if names and place >= len(names) - 1 and names[-1].startswith("*"):
+        return f"{names[-1][1:]}[{place - len(names) + 1}]"
+    return names[place] if place < len(names) else f"args[{place}]"
+
+
+def _given(machine: Machine, arguments: Arguments) -> Iterator[Seen]:
+    for place, value in enumerate(arguments.positional):
+        yield from seen_in(machine, value, f"args[{place}]")
+    for name, value in arguments.keywords.items():
+        yield from seen_in(machine, value, name)
+
+
+def _is_known(value: Value) -> bool:
+    return not isinstance(value, (Unknown, Choice)) or (isinstance(value, Unknown) and value.inert)
+
+
+def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
+    """The tensors in a value, with where each stands."""
+    found: list[Seen] = []
+    _look(machine, value, name, found, 0)
+    return found
+
+
+def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:
+    if depth > MAX_DEPTH or len(found) >= MAX_SEEN:
+        return
+    if isinstance(value, TupleValue):
+        for place, item in enumerate(value.items):
+            _look(machine, item, f"{name}[{place}]", found, depth + 1)
+    elif isinstance(value, Choice):
+        _look_at_choice(machine, value, name, found)
+    elif isinstance(value, Address):
+        item = machine.state.read(value)
+        if isinstance(item, TensorObject):
+            found.append(_seen(item, name, (value.index,)))
+        elif isinstance(item, ListObject):
+            for place, each in enumerate(item.items):
+                _look(machine, each, f"{name}[{place}]", found, depth + 1)
+        elif isinstance(item, DictObject):
+            for key, each in item.entries.items():
+                shown = repr(key.value) if isinstance(key, Constant) else "?"
+                _look(machine, each, f"{name}[{shown}]", found, depth + 1)
+        elif isinstance(item, InstanceObject) and _is_record(machine, item):
+            for key, each in item.attributes.items():
+                _look(machine, each, f"{name}.{key}", found, depth + 1)
+
+
+def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen]) -> None:
+    """One of several tensors."""
+    tensors = [each for each in value.alternatives if isinstance(each, Address)]
+    held = [item for each in tensors if isinstance(item := machine.state.read(each), TensorObject)]
+    if held:
+        shape = held[0].shape if all(each.shape == held[0].shape for each in held) else None
+        dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
+        found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+
+
+def _is_record(machine: Machine, item: InstanceObject) -> bool:
+    """An instance of a data class of the project: what `forward` gives where it gives several things by name."""
+    return isinstance(item.cls, ClassValue) and not machine.is_module_class(item.cls)
+
+
+def _seen(tensor: TensorObject, name: str, indices: tuple[int, ...]) -> Seen:
+    shape = None if tensor.shape is None else tuple(tensor.shape)
+    return Seen(name, indices, shape, tensor.dtype, tensor.device)
+
+
+def _memory_of(machine: Machine, indices: Iterable[int]) -> tuple[int, ...]:
+    """Tensors that share memory with these."""
+    found: list[int] = []
+    for index in indices:
+        item = machine.state.read(Address(index))
+        if isinstance(item, TensorObject):
+            found += [each.index for each in item.memory]
+    return tuple(dict.fromkeys(found))
