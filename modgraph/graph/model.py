@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Shape = tuple[int | str | None, ...]
 """Sizes of a tensor in elements; a str is a symbolic size, None one that is not known."""
 
-Stage = Literal["predict", "trace", "merge", "export"]
+Stage = Literal["predict", "forward", "trace", "merge", "export"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.events import Event, Seen, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import FALSE, Address, BoundMethod, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.paths.recording import seen_in
@@ -57,7 +57,7 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
 
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool) -> Followed:
-    positional, keywords, given = _arguments(machine, inputs)
+    positional, keywords = _arguments(machine, inputs)
     named = _named(machine, root, positional, keywords)
     results: list[Value] = []
 
@@ -71,17 +71,12 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], tr
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(seen_in(machine, results[0], "output")) if results else ()
     addresses = {
-        index: each.name
-        for name, value in named
-        for each in seen_in(machine, value, name)
-        for index in each.indices
+        index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
     }
     return Followed(tuple(in_order(machine.state.events)), named, addresses, outputs, machine.state, failure)
 
 
-def _arguments(
-    machine: Interpreter, inputs: Sequence[InputSpec]
-) -> tuple[tuple[Value, ...], dict[str, Value], list[Value]]:
+def _arguments(machine: Interpreter, inputs: Sequence[InputSpec]) -> tuple[tuple[Value, ...], dict[str, Value]]:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     for spec in inputs:
@@ -90,7 +85,7 @@ def _arguments(
             positional.append(value)
         else:
             keywords[spec.name] = value
-    return tuple(positional), keywords, [*positional, *keywords.values()]
+    return tuple(positional), keywords
 
 
 def _value(machine: Interpreter, spec: InputSpec) -> Value:
@@ -111,5 +106,7 @@ def _named(
         names = names[1:] if isinstance(run, BoundMethod) else names
     elif positional:
         names = ["input"]
-    found = [(names[place] if place < len(names) else f"args[{place}]", value) for place, value in enumerate(positional)]
+    found = [
+        (names[place] if place < len(names) else f"args[{place}]", value) for place, value in enumerate(positional)
+    ]
     return (*found, *keywords.items())

@@ -55,9 +55,14 @@ def repeated(before: Cell | None, after: Cell | None, reason: str, where: Source
     turn = since(after, before)
     if not turn:
         return before
-    if before is not None and isinstance(before.event, Repeat) and (before.event.reason, before.event.where) == (
-        reason,
-        where,
+    if (
+        before is not None
+        and isinstance(before.event, Repeat)
+        and (before.event.reason, before.event.where)
+        == (
+            reason,
+            where,
+        )
     ):
         before = before.before
     return Cell(before, Repeat(reason, where, turn))
@@ -99,9 +104,7 @@ def _both(one: Event, two: Event) -> Event | None:
         if len(one.inputs) != len(two.inputs) or len(one.outputs) != len(two.outputs):
             return None
         written = tuple(dict.fromkeys((*one.written, *two.written)))
-        return Operate(
-            one.name, _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs), one.where, written
-        )
+        return Operate(one.name, _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs), one.where, written)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from modgraph.graph.model import SourceLocation
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import Enter, Event, Leave, Lost, Operate, Seen
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, TensorObject
-from modgraph.prediction.domain.values import Address, Choice, ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, TensorObject
+from modgraph.prediction.domain.values import (
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    TupleValue,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -23,10 +29,13 @@ MAX_SEEN = 500
 """Tensors of one event."""
 
 _NO_OPERATION = frozenset(
-    "size dim ndimension numel nelement stride storage_offset element_size data_ptr get_device requires_grad_ "
-    "register_hook retain_grad backward is_contiguous untyped_storage storage __repr__ __str__ __hash__ __format__ "
-    "__iter__ __len__".split()  # noqa: SIM905
+    (
+        *("size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "data_ptr"),
+        *("get_device", "requires_grad_", "register_hook", "retain_grad", "backward", "is_contiguous", "storage"),
+        *("untyped_storage", "__repr__", "__str__", "__hash__", "__format__", "__iter__", "__len__"),
+    )
 )
+"""Methods of Tensor that compute nothing."""
 _PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__rsub__": "rsub", "__isub__": "sub_",
@@ -101,7 +110,12 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> N
 
 
 def module_call(
-    machine: Machine, module: Address, is_layer: bool, names: Sequence[str], arguments: Arguments, run: Callable[[], Value]
+    machine: Machine,
+    module: Address,
+    is_layer: bool,
+    names: Sequence[str],
+    arguments: Arguments,
+    run: Callable[[], Value],
 ) -> Value:
     """What `run` gives, between the events that a call of a module begins and ends."""
     given = arguments.positional[1:]
@@ -157,25 +171,29 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
     elif isinstance(value, Choice):
         _look_at_choice(machine, value, name, found)
     elif isinstance(value, Address):
-        item = machine.state.read(value)
-        if isinstance(item, TensorObject):
-            found.append(_seen(item, name, (value.index,)))
-        elif isinstance(item, ListObject):
-            for place, each in enumerate(item.items):
-                _look(machine, each, f"{name}[{place}]", found, depth + 1)
-        elif isinstance(item, DictObject):
-            for key, each in item.entries.items():
-                shown = repr(key.value) if isinstance(key, Constant) else "?"
-                _look(machine, each, f"{name}[{shown}]", found, depth + 1)
-        elif isinstance(item, InstanceObject) and _is_record(machine, item):
-            for key, each in item.attributes.items():
-                _look(machine, each, f"{name}.{key}", found, depth + 1)
+        _look_at_object(machine, value, name, found, depth)
+
+
+def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
+    held = machine.state.read(address)
+    if isinstance(held, TensorObject):
+        found.append(_seen(held, name, (address.index,)))
+    elif isinstance(held, ListObject):
+        for place, each in enumerate(held.items):
+            _look(machine, each, f"{name}[{place}]", found, depth + 1)
+    elif isinstance(held, DictObject):
+        for key, entry in held.entries.items():
+            shown = repr(key.value) if isinstance(key, Constant) else "?"
+            _look(machine, entry, f"{name}[{shown}]", found, depth + 1)
+    elif isinstance(held, InstanceObject) and _is_record(machine, held):
+        for attribute, each in held.attributes.items():
+            _look(machine, each, f"{name}.{attribute}", found, depth + 1)
 
 
 def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen]) -> None:
     """One of several tensors."""
     tensors = [each for each in value.alternatives if isinstance(each, Address)]
-    held = [item for each in tensors if isinstance(item := machine.state.read(each), TensorObject)]
+    held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
     if held:
         shape = held[0].shape if all(each.shape == held[0].shape for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None

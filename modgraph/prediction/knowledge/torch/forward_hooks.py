@@ -96,8 +96,8 @@ def _parameters(machine: Machine, address: Address) -> tuple[str, ...]:
     function = run.function if isinstance(run, BoundMethod) else run
     if not isinstance(function, FunctionValue):
         return ("input",)
-    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "star")]
-    names = tuple(f"*{each.name}" if each.kind == "star" else each.name for each in taken)
+    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
+    names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
     return names[1:] if isinstance(run, BoundMethod) else names
 
 
