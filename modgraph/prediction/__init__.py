@@ -9,24 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from modgraph.graph.model import Graph
+    from modgraph.prediction.answer.tree import Extend
     from modgraph.prediction.entry import Prediction
     from modgraph.prediction.together import Together
+    from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
 __all__ = ["interpret_class", "predict_graph"]
 
 
 def predict_graph(
-    target: Target, together: Together | None = None, doing: Callable[[str], None] | None = None
+    target: Target,
+    together: Together | None = None,
+    doing: Callable[[str], None] | None = None,
+    inputs: Sequence[InputSpec] | None = None,
 ) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
 
     Args:
         together: what the predictions of one command share.
         doing: is told in words which file is read, and what is followed.
+        inputs: what `forward` is given, to be followed too; None where it is not followed.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
@@ -51,7 +57,7 @@ def predict_graph(
         machine = prediction.machine
         n_nodes = 0
         try:
-            graph = build_graph(prediction, target)
+            graph = build_graph(prediction, target, None if inputs is None else _following(prediction, inputs))
             n_nodes = len(graph.modules)
         finally:
             if together is not None:
@@ -60,6 +66,17 @@ def predict_graph(
         return graph
 
     return with_deep_stack(predict)
+
+
+def _following(prediction: Prediction, inputs: Sequence[InputSpec]) -> Extend | None:
+    """What adds a run of `forward` to the graph; None where the model is not built."""
+    from modgraph.prediction.forward.graph_parts import add_forward
+    from modgraph.prediction.forward.running import follow
+
+    followed = follow(prediction, inputs)
+    if followed is None:
+        return None
+    return lambda builder, paths, tensors: add_forward(builder, followed, paths, tensors)
 
 
 def interpret_class(target: Target) -> Prediction:

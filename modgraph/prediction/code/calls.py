@@ -133,7 +133,13 @@ def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:
 
 
 def _method(machine: Machine, function: BoundMethod, arguments: Arguments) -> Value:
-    return call(machine, function.function, _with(arguments, (function.receiver, *arguments.positional)))
+    given = _with(arguments, (function.receiver, *arguments.positional))
+    if machine.is_recording and type(function.receiver) is Address:
+        name = getattr(function.function, "name", "")
+        return recording.method(
+            machine, function.receiver, last_name(name), given, lambda: call(machine, function.function, given)
+        )
+    return call(machine, function.function, given)
 
 
 def _partial(machine: Machine, function: PartialValue, arguments: Arguments) -> Value:

@@ -37,6 +37,8 @@ class Enter:
     where: SourceLocation | None
     is_layer: bool
     """Its class is torch's own, of which calls of other modules alone are told."""
+    direct: bool = False
+    """`module.forward(...)` is called, past `__call__` and every hook."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class Machine(Budget):
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.operating = 0
         """How many operations run inside each other: the outermost alone is an event."""
+        self.called: list[Address] = []
+        """The modules whose calls are recorded and have not ended."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Edge, Operation, Problem, SourceLocation, TensorInfo
+from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
+from modgraph.names import last_name
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
+from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
-from modgraph.prediction.forward.running import Followed
+from modgraph.prediction.forward.running import Followed, tensor_info
 
 Producers = dict[int, tuple[str, ...]]
 
@@ -25,14 +30,9 @@ class _Open:
     """Of each input, what had made it when the call began."""
     calls: bool = False
     """Other modules are called inside."""
-    edges: list[Edge] = field(default_factory=list)
-    """Those that end in an operation of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    text: str
-    where: SourceLocation | None
+_TEST = re.compile(r"depends on `([^`]+)`")
 
 
 class _Reader:
@@ -42,15 +42,16 @@ class _Reader:
         self, followed: Followed, paths: Mapping[Address, str], tensors: Mapping[Address, str], builder: GraphBuilder
     ) -> None:
         self.followed = followed
-        self.paths = paths
+        self.paths = dict(paths)
         self.tensors = tensors
         self.builder = builder
         self.open: list[_Open] = []
         self.producers: Producers = {index: (f"input:{name}",) for index, name in followed.given.items()}
-        self.branches: list[_Branch] = []
+        self.conditions: list[Condition] = []
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
-        self.leaves: set[int] = set()
+        self.n_made: Counter[tuple[str, str]] = Counter()
+        """By path of the caller and name of the class: how many modules `forward` has made there."""
 
     def read(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -77,10 +78,12 @@ class _Reader:
         self.builder.calls.append(
             Call(
                 index=index,
-                module=self.paths[event.module],
+                module=self._path(event.module, parent),
                 parent=None if parent is None else parent.index,
                 inputs=tuple(map(tensor_info, event.inputs)),
                 source=None if parent is None else event.where,
+                direct=event.direct,
+                **self._marks(),
             )
         )
         made = tuple(self._made_by(each) for each in event.inputs)
@@ -95,13 +98,49 @@ class _Reader:
         )
         if call.calls:
             return
-        self.leaves.add(call.index)
         name = f"call:{call.index}"
         for seen, makers in zip(call.inputs, call.producers, strict=True):
             self._add_edges(makers, name, seen)
         for seen in event.outputs:
             for index in seen.indices:
                 self.producers[index] = (name,)
+
+    def _path(self, module: Address, caller: _Open | None) -> str:
+        """Where a module stands; one that `forward` has made becomes a module below its caller."""
+        known = self.paths.get(module)
+        if known is not None:
+            return known
+        above = "" if caller is None else self.builder.calls[caller.index].module
+        return self._add_made(module, above, None)
+
+    def _add_made(self, module: Address, above: str, place: str | None) -> str:
+        held = self.followed.state.find(module, ModuleObject)
+        name = getattr(held.cls, "name", None) if held is not None else None
+        short = last_name(name or "Module")
+        if place is None:
+            place = f"<{short}>[{self.n_made[above, short]}]"
+            self.n_made[above, short] += 1
+        path = f"{above}.{place}" if above else place
+        self.paths[module] = path
+        self.builder.modules.append(
+            ModuleNode(
+                path=path,
+                class_name=name,
+                predicted=True,
+                registered=not place.startswith("<"),
+                source=None if held is None else held.where,
+                made_in_forward=True,
+            )
+        )
+        for child, value in () if held is None else held.modules.items():
+            if isinstance(value, Address) and value not in self.paths:
+                self._add_made(value, path, child)
+        return path
+
+    def _marks(self) -> dict[str, Any]:
+        """What is said of all that happens here."""
+        condition = self.conditions[-1] if self.conditions else None
+        return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
@@ -111,7 +150,13 @@ class _Reader:
             return
         name = f"op:{len(self.builder.operations)}"
         self.builder.operations.append(
-            Operation(id=name, name=event.name, call=None if call is None else call.index, source=event.where)
+            Operation(
+                id=name,
+                name=event.name,
+                call=None if call is None else call.index,
+                source=event.where,
+                **self._marks(),
+            )
         )
         for seen in event.inputs:
             self._add_edges(self._made_by(seen), name, seen)
@@ -132,19 +177,21 @@ class _Reader:
 
     def _add_edges(self, makers: Iterable[str], consumer: str, seen: Seen) -> None:
         for maker in makers:
-            edge = Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen))
-            self.edges.setdefault((maker, consumer, seen.name), edge)
+            self.edges.setdefault(
+                (maker, consumer, seen.name),
+                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks()),
+            )
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
         before = dict(self.producers)
-        self.branches.append(_Branch(event.reason, event.where))
+        self.conditions.append(_condition(event))
         self.read(event.first)
         first, self.producers = self.producers, before
         self.read(event.second)
         second = self.producers
-        self.branches.pop()
+        self.conditions.pop()
         for theirs, mine in event.twins:
             if theirs in second:
                 second.setdefault(mine, second[theirs])
@@ -156,9 +203,9 @@ class _Reader:
 
     def _repeat(self, event: Repeat) -> None:
         before = dict(self.producers)
-        self.branches.append(_Branch(event.reason, event.where))
+        self.conditions.append(_condition(event))
         self.read(event.events)
-        self.branches.pop()
+        self.conditions.pop()
         for index, makers in before.items():
             self.producers[index] = tuple(dict.fromkeys((*makers, *self.producers[index])))
 
@@ -176,17 +223,28 @@ class _Reader:
         )
 
     def finish(self) -> None:
+        """Closes what is open: the outputs of the model, and calls in which the run could not be followed further."""
+        failure = self.followed.failure
+        if failure is not None:
+            self._lost(Lost(failure.reason, failure.where))
+        self.open.clear()
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
         self.builder.edges.extend(self.edges.values())
 
 
+def _condition(event: Either | Repeat) -> Condition:
+    tested = _TEST.search(event.reason)
+    where = event.where
+    return Condition(
+        text=tested[1] if tested is not None else event.reason,
+        file=None if where is None else where.file,
+        line=None if where is None else where.line,
+    )
+
+
 def _output_name(name: str) -> str:
     return name.removeprefix("output") or "0"
-
-
-def tensor_info(seen: Seen) -> TensorInfo:
-    return TensorInfo(name=seen.name, shape=seen.shape, dtype=seen.dtype, device=seen.device)
 
 
 def add_forward(
@@ -196,3 +254,8 @@ def add_forward(
     reader = _Reader(followed, paths, tensors, builder)
     reader.read(followed.events)
     reader.finish()
+    calls: dict[str, list[int]] = {}
+    for call in builder.calls:
+        calls.setdefault(call.module, []).append(call.index)
+    builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
+    builder.model = replace(builder.model, inputs=followed.inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.events import Event, Seen, in_order
@@ -24,7 +25,7 @@ class Followed:
     """What a run did, as far as it could be followed."""
 
     events: tuple[Event, ...]
-    inputs: tuple[tuple[str, Value], ...]
+    inputs: tuple[ModelInput, ...]
     given: Mapping[int, str]
     """The tensors that were given, by address: where each stands among the inputs."""
     outputs: tuple[Seen, ...]
@@ -73,7 +74,18 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], tr
     addresses = {
         index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
     }
-    return Followed(tuple(in_order(machine.state.events)), named, addresses, outputs, machine.state, failure)
+    described = tuple(_described(machine, name, value, seen_in(machine, value, name)) for name, value in named)
+    return Followed(tuple(in_order(machine.state.events)), described, addresses, outputs, machine.state, failure)
+
+
+def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen]) -> ModelInput:
+    literal = None if tensors else machine.string(value)
+    return ModelInput(name=name, tensors=tuple(map(tensor_info, tensors)), literal=literal)
+
+
+def tensor_info(seen: Seen) -> TensorInfo:
+    """A tensor as a graph shows it."""
+    return TensorInfo(name=seen.name, shape=seen.shape, dtype=seen.dtype, device=seen.device)
 
 
 def _arguments(machine: Interpreter, inputs: Sequence[InputSpec]) -> tuple[tuple[Value, ...], dict[str, Value]]:

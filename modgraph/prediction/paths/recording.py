@@ -9,12 +9,14 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import Enter, Event, Leave, Lost, Operate, Seen
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, TensorObject
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.values import (
     Address,
+    BoundMethod,
     Choice,
     ClassValue,
     Constant,
+    FunctionValue,
     TupleValue,
     Unknown,
     Value,
@@ -110,31 +112,48 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> N
 
 
 def module_call(
-    machine: Machine,
-    module: Address,
-    is_layer: bool,
-    names: Sequence[str],
-    arguments: Arguments,
-    run: Callable[[], Value],
+    machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value], direct: bool = False
 ) -> Value:
-    """What `run` gives, between the events that a call of a module begins and ends."""
-    given = arguments.positional[1:]
+    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`."""
+    names = _parameters(machine, module)
     inputs: list[Seen] = []
-    for place, value in enumerate(given):
+    for place, value in enumerate(arguments.positional[1:]):
         inputs += seen_in(machine, value, _name(names, place))
     for name, value in arguments.keywords.items():
         inputs += seen_in(machine, value, name)
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer))
+    held = machine.state.find(module, ModuleObject)
+    is_layer = held is not None and getattr(held.cls, "name", "").startswith("torch.")
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
     operating, machine.operating = machine.operating, 0
+    machine.called.append(module)
     try:
         result = run()
     except Raised as raised:
         add(machine, Leave(error=str(raised)))
         raise
     finally:
+        machine.called.pop()
         machine.operating = operating
     add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
     return result
+
+
+def method(machine: Machine, receiver: Address, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """What `run` gives, a method of an object; `forward` of a module that is not being called is a call of it."""
+    if name != "forward" or receiver in machine.called or machine.state.find(receiver, ModuleObject) is None:
+        return run()
+    return module_call(machine, receiver, arguments, run, direct=True)
+
+
+def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
+    """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
+    run = machine.find_attribute(module, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return ("input",)
+    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
+    names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
+    return names[1:] if isinstance(run, BoundMethod) else names
 
 
 def _name(names: Sequence[str], place: int) -> str:

@@ -23,6 +23,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_refused, is_size
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
+from modgraph.prediction.paths.joining import description
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
 from modgraph.prediction.python.counted import count
@@ -41,7 +42,10 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
 
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
-    """The tensor behind a value, to look at; None where it is none."""
+    """The tensor behind a value, to look at; None where it is none; of several, what they share."""
+    if isinstance(value, Choice):
+        either = description(machine.state, value)
+        return either if isinstance(either, TensorObject) else None
     tensor = machine.state.find(value, TensorObject)
     return tensor if tensor is None or not tensor.memory else current(machine.state, tensor)
 
