@@ -244,7 +244,14 @@ def _condition(event: Either | Repeat) -> Condition:
 
 
 def _output_name(name: str) -> str:
-    return name.removeprefix("output") or "0"
+    """ "output[0][1]" -> "0[1]", "output.logits" -> "logits", "output['a'][0]" -> "a[0]"; "0" for the only one."""
+    place = name.removeprefix("output")
+    if not place:
+        return "0"
+    if place.startswith("."):
+        return place[1:]
+    end = place.index("]")
+    return place[1:end].strip("'\"") + place[end + 1 :]
 
 
 def add_forward(
