@@ -16,7 +16,8 @@ from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
 
-Producers = dict[int, tuple[str, ...]]
+Makers = dict[str, Condition | None]
+"""Ends that may have made a tensor, each with the condition under which it has; None: it certainly has."""
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class _Open:
     index: int
     inputs: tuple[Seen, ...]
     is_layer: bool
-    producers: tuple[tuple[str, ...], ...]
+    makers: tuple[Makers, ...]
     """Of each input, what had made it when the call began."""
     calls: bool = False
     """Other modules are called inside."""
@@ -46,7 +47,8 @@ class _Reader:
         self.tensors = tensors
         self.builder = builder
         self.open: list[_Open] = []
-        self.producers: Producers = {index: (f"input:{name}",) for index, name in followed.given.items()}
+        self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
+        """By address of a tensor."""
         self.conditions: list[Condition] = []
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
@@ -86,7 +88,7 @@ class _Reader:
                 **self._marks(),
             )
         )
-        made = tuple(self._made_by(each) for each in event.inputs)
+        made = tuple(map(self._made_by, event.inputs))
         self.open.append(_Open(index, event.inputs, event.is_layer, made))
 
     def _leave(self, event: Leave) -> None:
@@ -99,11 +101,11 @@ class _Reader:
         if call.calls:
             return
         name = f"call:{call.index}"
-        for seen, makers in zip(call.inputs, call.producers, strict=True):
+        for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
         for seen in event.outputs:
             for index in seen.indices:
-                self.producers[index] = (name,)
+                self.makers[index] = {name: None}
 
     def _path(self, module: Address, caller: _Open | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
@@ -137,9 +139,9 @@ class _Reader:
                 self._add_made(value, path, child)
         return path
 
-    def _marks(self) -> dict[str, Any]:
-        """What is said of all that happens here."""
-        condition = self.conditions[-1] if self.conditions else None
+    def _marks(self, condition: Condition | None = None) -> dict[str, Any]:
+        """What is said of all that happens here, and, of an edge, of where it comes from."""
+        condition = self.conditions[-1] if self.conditions else condition
         return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
 
     # ---- operations --------------------------------------------------------------------------------------------------
@@ -161,13 +163,16 @@ class _Reader:
         for seen in event.inputs:
             self._add_edges(self._made_by(seen), name, seen)
         for index in (*(index for seen in event.outputs for index in seen.indices), *event.written):
-            self.producers[index] = (name,)
+            self.makers[index] = {name: None}
 
-    def _made_by(self, seen: Seen) -> tuple[str, ...]:
-        found: list[str] = []
-        for index in seen.indices:
-            found += self.producers.get(index) or (self._outside(index),)
-        return tuple(dict.fromkeys(found))
+    def _made_by(self, seen: Seen) -> Makers:
+        alternatives = [self.makers.get(index) or {self._outside(index): None} for index in seen.indices]
+        found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
+        doubt = next((why for why in found.values() if why is not None), None)
+        return {
+            maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
+            for maker, why in found.items()
+        }
 
     def _outside(self, index: int) -> str:
         path = self.tensors.get(Address(index))
@@ -175,39 +180,39 @@ class _Reader:
             return f"param:{path}"
         return self.constants.setdefault(index, f"const:{len(self.constants)}")
 
-    def _add_edges(self, makers: Iterable[str], consumer: str, seen: Seen) -> None:
-        for maker in makers:
+    def _add_edges(self, makers: Makers, consumer: str, seen: Seen) -> None:
+        for maker, condition in makers.items():
             self.edges.setdefault(
                 (maker, consumer, seen.name),
-                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks()),
+                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks(condition)),
             )
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        before = dict(self.producers)
-        self.conditions.append(_condition(event))
+        condition = _condition(event)
+        before = dict(self.makers)
+        self.conditions.append(condition)
         self.read(event.first)
-        first, self.producers = self.producers, before
+        first, self.makers = self.makers, before
         self.read(event.second)
-        second = self.producers
+        second = self.makers
         self.conditions.pop()
         for theirs, mine in event.twins:
             if theirs in second:
-                second.setdefault(mine, second[theirs])
-                second[mine] = tuple(dict.fromkeys((*second[mine], *second[theirs])))
-        self.producers = {
-            index: tuple(dict.fromkeys((*first.get(index, ()), *second.get(index, ()))))
-            for index in {**first, **second}
+                second[mine] = {**second.get(mine, {}), **second[theirs]}
+        self.makers = {
+            index: _merged(first.get(index, {}), second.get(index, {}), condition) for index in {**first, **second}
         }
 
     def _repeat(self, event: Repeat) -> None:
-        before = dict(self.producers)
-        self.conditions.append(_condition(event))
+        before = dict(self.makers)
+        condition = _condition(event)
+        self.conditions.append(condition)
         self.read(event.events)
         self.conditions.pop()
         for index, makers in before.items():
-            self.producers[index] = tuple(dict.fromkeys((*makers, *self.producers[index])))
+            self.makers[index] = _merged(makers, self.makers[index], condition)
 
     def _lost(self, event: Lost) -> None:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
@@ -231,6 +236,17 @@ class _Reader:
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
         self.builder.edges.extend(self.edges.values())
+
+
+def _merged(first: Makers, second: Makers, condition: Condition) -> Makers:
+    """Of a tensor that is made in one way on one path, and in another on the other."""
+    if first == second:
+        return first
+    both = {**first, **second}
+    return {
+        maker: known if known is not None or (maker in first and maker in second) else condition
+        for maker, known in both.items()
+    }
 
 
 def _condition(event: Either | Repeat) -> Condition:
