@@ -11,7 +11,7 @@ from typing import Any
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
 from modgraph.names import last_name
-from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
+from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
@@ -50,6 +50,8 @@ class _Reader:
         self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
         """By address of a tensor."""
         self.conditions: list[Condition] = []
+        self.tests: list[list[str]] = []
+        """Of each path that is being read: the tests that have come out so that it was taken."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.n_made: Counter[tuple[str, str]] = Counter()
@@ -67,6 +69,8 @@ class _Reader:
                 self._either(event)
             elif isinstance(event, Repeat):
                 self._repeat(event)
+            elif isinstance(event, Assume):
+                self._assume(event)
             else:
                 self._lost(event)
 
@@ -190,29 +194,45 @@ class _Reader:
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        condition = _condition(event)
         before = dict(self.makers)
-        self.conditions.append(condition)
-        self.read(event.first)
+        first_condition = self._arm(event, event.first)
         first, self.makers = self.makers, before
-        self.read(event.second)
+        second_condition = self._arm(event, event.second)
         second = self.makers
-        self.conditions.pop()
         for theirs, mine in event.twins:
             if theirs in second:
                 second[mine] = {**second.get(mine, {}), **second[theirs]}
         self.makers = {
-            index: _merged(first.get(index, {}), second.get(index, {}), condition) for index in {**first, **second}
+            index: _merged(first.get(index, {}), second.get(index, {}), (first_condition, second_condition))
+            for index in {**first, **second}
         }
+
+    def _arm(self, event: Either, events: Iterable[Event]) -> Condition:
+        """Reads what happens on one path; under which condition that is."""
+        self.conditions.append(_condition(event))
+        self.tests.append([])
+        self.read(events)
+        self.tests.pop()
+        return self.conditions.pop()
+
+    def _assume(self, event: Assume) -> None:
+        """From here on, on one of two paths, a test has come out so."""
+        if not self.tests or event.condition in self.tests[-1]:
+            return
+        self.tests[-1].append(event.condition)
+        where = self.conditions[-1] if len(self.tests[-1]) > 1 or event.where is None else event.where
+        self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
 
     def _repeat(self, event: Repeat) -> None:
         before = dict(self.makers)
         condition = _condition(event)
         self.conditions.append(condition)
+        self.tests.append([])
         self.read(event.events)
+        self.tests.pop()
         self.conditions.pop()
         for index, makers in before.items():
-            self.makers[index] = _merged(makers, self.makers[index], condition)
+            self.makers[index] = _merged(makers, self.makers[index], (condition, condition))
 
     def _lost(self, event: Lost) -> None:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
@@ -238,15 +258,15 @@ class _Reader:
         self.builder.edges.extend(self.edges.values())
 
 
-def _merged(first: Makers, second: Makers, condition: Condition) -> Makers:
+def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Condition]) -> Makers:
     """Of a tensor that is made in one way on one path, and in another on the other."""
     if first == second:
         return first
-    both = {**first, **second}
-    return {
-        maker: known if known is not None or (maker in first and maker in second) else condition
-        for maker, known in both.items()
-    }
+    found: Makers = {}
+    for makers, others, condition in ((first, second, conditions[0]), (second, first, conditions[1])):
+        for maker, known in makers.items():
+            found.setdefault(maker, known if known is not None or maker in others else condition)
+    return found
 
 
 def _condition(event: Either | Repeat) -> Condition:
