@@ -11,7 +11,7 @@ from typing import Any
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
 from modgraph.names import last_name
-from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
+from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen, negated
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
@@ -177,6 +177,10 @@ class _Reader:
         ]
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
+        if doubt is not None:
+            doubt = replace(
+                doubt, text=negated(doubt.text) if len(alternatives) == 2 else "another way through forward"
+            )
         return {
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()

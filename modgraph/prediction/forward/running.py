@@ -11,10 +11,11 @@ from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.events import Event, Seen, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.paths.recording import seen_in
+from modgraph.source import nodes
 from modgraph.source.inputs import InputSpec
 
 DEFAULT_DTYPE = "float32"
@@ -35,9 +36,16 @@ class Followed:
     """Why it did not come to its end."""
 
 
-def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool = False) -> Followed | None:
+def follow(
+    prediction: Prediction, inputs: Sequence[InputSpec], training: bool | None = False, *, every_way: bool = False
+) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
-    the prediction stays as it is."""
+    the prediction stays as it is.
+
+    Args:
+        training: None for either mode.
+        every_way: flags of `forward` that are not given may be on or off, whatever their default.
+    """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
         return None
@@ -49,7 +57,7 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
     machine.restart()
     machine.is_recording = True
     try:
-        return _follow(machine, root, inputs, training)
+        return _follow(machine, root, inputs, training, every_way)
     finally:
         machine.is_recording = False
         machine.operating = 0
@@ -57,14 +65,19 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
         machine.frames.clear()
 
 
-def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool) -> Followed:
+def _follow(
+    machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool | None, every_way: bool
+) -> Followed:
     positional, keywords = _arguments(machine, inputs)
     named = _named(machine, root, positional, keywords)
+    if every_way:
+        given = {name for name, _ in named}
+        keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
     results: list[Value] = []
 
     def run() -> Unknown | None:
-        if not training:
-            machine.call(machine.get_attribute(root, "eval"))
+        mode = Unknown("whether the model trains", inert=True) if training is None else Constant(training)
+        machine.call(machine.get_attribute(root, "train"), (mode,))
         machine.state.events = None
         results.append(machine.invoke(root, Arguments("", positional, keywords)))
         return None
@@ -76,6 +89,21 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], tr
     }
     described = tuple(_described(machine, name, value, seen_in(machine, value, name)) for name, value in named)
     return Followed(tuple(in_order(machine.state.events)), described, addresses, outputs, machine.state, failure)
+
+
+def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
+    """Parameters of `forward` that are True or False by default: neither is known."""
+    run = machine.find_attribute(root, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return {}
+    return {
+        each.name: Unknown(f"whether {each.name} is given", inert=True)
+        for each in function.definition.parameters
+        if each.kind in ("normal", "keyword")
+        and isinstance(each.default, nodes.Name)
+        and each.default.value in ("True", "False")
+    }
 
 
 def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen]) -> ModelInput:

@@ -195,7 +195,7 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
         for place, item in enumerate(value.items):
             _look(machine, item, f"{name}[{place}]", found, depth + 1)
     elif isinstance(value, Choice):
-        _look_at_choice(machine, value, name, found)
+        _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
 
@@ -216,7 +216,7 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
             _look(machine, each, f"{name}.{attribute}", found, depth + 1)
 
 
-def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen]) -> None:
+def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:
     """One of several tensors."""
     tensors = [each for each in value.alternatives if isinstance(each, Address)]
     held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
@@ -224,6 +224,9 @@ def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen
         shape = held[0].shape if all(each.shape == held[0].shape for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
         found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+    for each in value.alternatives:
+        if each not in tensors or not held:
+            _look(machine, each, name, found, depth + 1)
 
 
 def _is_record(machine: Machine, item: InstanceObject) -> bool:
