@@ -17,10 +17,12 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     Constant,
     FunctionValue,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
 )
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -156,11 +158,34 @@ def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
     """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
     run = machine.find_attribute(module, "forward")
     function = run.function if isinstance(run, BoundMethod) else run
+    if isinstance(function, KnownFunction):
+        return _parameters_in_source(machine, function.name)
     if not isinstance(function, FunctionValue):
         return ("input",)
     taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
     names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
     return names[1:] if isinstance(run, BoundMethod) else names
+
+
+def _parameters_in_source(machine: Machine, name: str) -> tuple[str, ...]:
+    """The same of a layer of torch whose `forward` is not interpreted: as its source has them."""
+    known = machine.caches.forward_parameters.get(name)
+    if known is None:
+        known = machine.caches.forward_parameters[name] = _read_parameters(machine, name) or ("input",)
+    return known
+
+
+def _read_parameters(machine: Machine, name: str) -> tuple[str, ...]:
+    path, _, method = name.rpartition(".")
+    module, _, cls = path.rpartition(".")
+    source = machine.finder.source(module)
+    definition = None if source is None else source.index.definitions.get(f"{cls}.{method}")
+    if source is None or definition is None:
+        return ()
+    node = source.parse(definition.first_line, definition.last_line).statements[0]
+    if not isinstance(node, nodes.FunctionDef):
+        return ()
+    return tuple(each.name for each in (*node.params.posonly_params, *node.params.params))[1:]
 
 
 def _name(names: Sequence[str], place: int) -> str:
