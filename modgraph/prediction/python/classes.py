@@ -129,23 +129,6 @@ def short_name(cls: Value) -> str:
     return last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"
 
 
-_LAYOUTS = frozenset(
-    KnownClass(f"builtins.{name}")
-    for name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "tuple", "dict", "set", "frozenset")
-)
-"""Classes whose objects have a form in memory of their own: no class can be of two of them."""
-
-
-def require_one_layout(machine: Machine, bases: tuple[Value, ...]) -> None:
-    """Of a class that is to have these bases.
-
-    Raises:
-        Raised: TypeError, where no object could be of all of them.
-    """
-    if len({base for each in bases for base in machine.mro(each)} & _LAYOUTS) > 1:
-        raise machine.raises("TypeError", "multiple bases have instance lay-out conflict")
-
-
 # ---- MRO -------------------------------------------------------------------------------------------------------------
 
 

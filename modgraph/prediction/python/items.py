@@ -184,6 +184,8 @@ def _from_constant(machine: Machine, value: Constant, key: Value) -> Value:
         python = slice_of(machine, key)
     elif isinstance(key, Constant):
         python = key.value
+    elif isinstance(key, Address):
+        python = index_of(machine, key)
     if python is None or isinstance(python, Unknown):
         return machine.unknown("the index is not known", key)
     try:

@@ -250,6 +250,8 @@ def prints(arguments: Arguments, machine: Machine) -> Value:
         cls = machine.class_of(each) if isinstance(each, Address) else None
         if isinstance(cls, ClassValue) and not machine.is_module_class(cls):
             several.does(machine, (each,), lambda one=each, of=cls: _shows(machine, one, of), *several.TEXTS)  # type: ignore[misc]
+        elif not isinstance(each, Constant):
+            machine.may_be_called([each], machine.unknown("how often a text is asked for is not known"), several.TEXTS)
     return NONE
 
 
