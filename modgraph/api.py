@@ -104,7 +104,7 @@ def analyze(
     )
     if static:
         asked = options.changed(reading=against is not None)
-        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args is not None, kwargs=kwargs)
+        refuse("static=True, which runs nothing", asked, args=args is not None, kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
@@ -135,8 +135,12 @@ def predict(
     path: Sequence[str] | None = None,
     against: str | os.PathLike[str] | None = None,
     assume: bool = False,
+    inputs: Sequence[str] = (),
+    forward: bool = True,
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
+
+    With `inputs`, `forward` is predicted too: its calls, operations, dataflow and shapes.
 
     Args:
         target: "package.module:Class" or "file.py:Class"; a factory function or a module-level instance likewise. A
@@ -147,15 +151,19 @@ def predict(
         against: a checkpoint with which the predicted state dict is compared; see `analyze`.
         assume: values that the names of parameters suggest, for a class that needs arguments which neither you nor its
             project give; else these are unknown.
+        inputs: what `forward` is given: "1x3x224x224", "ids=1x128:int64", "flag=True".
+        forward: False leaves `forward` out.
 
     Raises:
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
-        InputError: the checkpoint cannot be read.
+        InputError: the checkpoint cannot be read, or an input is none.
     """
     from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
+    from modgraph.source.inputs import parse_input
 
+    specs = tuple(parse_input(given) for given in inputs) if forward and inputs else None
     target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
     found = _the_target(target, path, bare=not (args or kwargs))
@@ -165,7 +173,8 @@ def predict(
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
     with errors_in_cells(found):
-        way = next(ways_to_build(found, predict_graph, "assumed" if assume else "found"))
+        seek: Seek = "assumed" if assume else "found"
+        way = next(ways_to_build(found, lambda each: predict_graph(each, inputs=specs), seek))
         graph = _with_repeats(with_origin(way.predicted, way))
         return with_checkpoint(in_cells(graph, found), checkpoint)
 
@@ -324,7 +333,8 @@ def analyze_target(
 
     with watch("predict") as watcher, errors_in_cells(target):
         doing = None if watcher is None else watcher.doing
-        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing), seek)
+        followed = specs if static and specs else None
+        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed), seek)
         way = first = next(ways)
     if static:
         return done(way.predicted, way)

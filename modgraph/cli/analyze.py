@@ -374,7 +374,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     """
     options = TraceOptions.among(vars(arguments))
     changed = options.changed(reading=arguments.static and arguments.against is not None)
-    asked = [f"--{name.replace('_', '-')}" for name in changed] + ["--input"] * bool(arguments.input)
+    asked = [f"--{name.replace('_', '-')}" for name in changed]
     if arguments.static and asked:
         are = "is" if len(asked) == 1 else "are"
         raise ConfigError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Edge, Operation
 from modgraph.names import last_name
@@ -75,7 +77,7 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
             return contracted_edges(index, views=True)
         for producer in origins[edge.producer]:
             if producer not in passing and producer not in hidden:
-                found[Edge(producer=producer, consumer=edge.consumer, tensor=edge.tensor)] = None
+                found[replace(edge, producer=producer, ranks=())] = None
     return _without_dead_ends(tuple(found))
 
 

@@ -56,6 +56,8 @@ class Link:
     source: Occurrence
     target: Occurrence
     tensor: TensorInfo
+    certain: bool = True
+    """False where it depends on what is not decided whether it goes there."""
 
 
 class Run:
@@ -247,7 +249,7 @@ class _Growth:
                 continue
             source = self._source(edge, target)
             if source is not None:
-                self.links.append(Link(source=source, target=target, tensor=edge.tensor))
+                self.links.append(Link(source=source, target=target, tensor=edge.tensor, certain=edge.certain))
 
     def _target(self, edge: Edge) -> Occurrence | None:
         target = self.of_end.get(edge.consumer)

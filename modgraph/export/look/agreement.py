@@ -25,6 +25,7 @@ FRAME_STATES: tuple[State, ...] = (
     "never called",
     "unseen",
     "unknown",
+    "conditional",
 )
 """Those that set the frame, in order: the first that holds."""
 SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "weights used", "shared")

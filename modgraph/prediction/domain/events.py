@@ -6,6 +6,7 @@ join, what both did since they parted becomes one `Either` (`paths/joining_event
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -65,6 +66,23 @@ class Operate:
 
 
 @dataclass(frozen=True, slots=True)
+class Assume:
+    """A test that cannot be decided is taken to come out this way, on the path on which this stands."""
+
+    text: str
+    """In Python: "x.sum() > 0"."""
+    truth: bool
+    where: SourceLocation | None
+
+    @property
+    def condition(self) -> str:
+        """What holds on the path, in Python."""
+        if self.truth:
+            return self.text
+        return f"not {self.text}" if re.fullmatch(r"[\w.]+", self.text) else f"not ({self.text})"
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """Something ran of which it is not known what it does: it may call modules."""
 
@@ -93,7 +111,7 @@ class Repeat:
     events: tuple[Event, ...]
 
 
-Event: TypeAlias = Enter | Leave | Operate | Lost | Either | Repeat
+Event: TypeAlias = Enter | Leave | Operate | Assume | Lost | Either | Repeat
 
 
 class Cell:

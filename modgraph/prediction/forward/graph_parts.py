@@ -11,12 +11,13 @@ from typing import Any
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
 from modgraph.names import last_name
-from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
+from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
 
-Producers = dict[int, tuple[str, ...]]
+Makers = dict[str, Condition | None]
+"""Ends that may have made a tensor, each with the condition under which it has; None: it certainly has."""
 
 
 @dataclass(slots=True)
@@ -26,7 +27,7 @@ class _Open:
     index: int
     inputs: tuple[Seen, ...]
     is_layer: bool
-    producers: tuple[tuple[str, ...], ...]
+    makers: tuple[Makers, ...]
     """Of each input, what had made it when the call began."""
     calls: bool = False
     """Other modules are called inside."""
@@ -46,8 +47,11 @@ class _Reader:
         self.tensors = tensors
         self.builder = builder
         self.open: list[_Open] = []
-        self.producers: Producers = {index: (f"input:{name}",) for index, name in followed.given.items()}
+        self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
+        """By address of a tensor."""
         self.conditions: list[Condition] = []
+        self.tests: list[list[str]] = []
+        """Of each path that is being read: the tests that have come out so that it was taken."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.n_made: Counter[tuple[str, str]] = Counter()
@@ -65,6 +69,8 @@ class _Reader:
                 self._either(event)
             elif isinstance(event, Repeat):
                 self._repeat(event)
+            elif isinstance(event, Assume):
+                self._assume(event)
             else:
                 self._lost(event)
 
@@ -86,7 +92,7 @@ class _Reader:
                 **self._marks(),
             )
         )
-        made = tuple(self._made_by(each) for each in event.inputs)
+        made = tuple(map(self._made_by, event.inputs))
         self.open.append(_Open(index, event.inputs, event.is_layer, made))
 
     def _leave(self, event: Leave) -> None:
@@ -99,11 +105,11 @@ class _Reader:
         if call.calls:
             return
         name = f"call:{call.index}"
-        for seen, makers in zip(call.inputs, call.producers, strict=True):
+        for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
         for seen in event.outputs:
             for index in seen.indices:
-                self.producers[index] = (name,)
+                self.makers[index] = {name: None}
 
     def _path(self, module: Address, caller: _Open | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
@@ -137,9 +143,9 @@ class _Reader:
                 self._add_made(value, path, child)
         return path
 
-    def _marks(self) -> dict[str, Any]:
-        """What is said of all that happens here."""
-        condition = self.conditions[-1] if self.conditions else None
+    def _marks(self, condition: Condition | None = None) -> dict[str, Any]:
+        """What is said of all that happens here, and, of an edge, of where it comes from."""
+        condition = self.conditions[-1] if self.conditions else condition
         return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
 
     # ---- operations --------------------------------------------------------------------------------------------------
@@ -161,13 +167,16 @@ class _Reader:
         for seen in event.inputs:
             self._add_edges(self._made_by(seen), name, seen)
         for index in (*(index for seen in event.outputs for index in seen.indices), *event.written):
-            self.producers[index] = (name,)
+            self.makers[index] = {name: None}
 
-    def _made_by(self, seen: Seen) -> tuple[str, ...]:
-        found: list[str] = []
-        for index in seen.indices:
-            found += self.producers.get(index) or (self._outside(index),)
-        return tuple(dict.fromkeys(found))
+    def _made_by(self, seen: Seen) -> Makers:
+        alternatives = [self.makers.get(index) or {self._outside(index): None} for index in seen.indices]
+        found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
+        doubt = next((why for why in found.values() if why is not None), None)
+        return {
+            maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
+            for maker, why in found.items()
+        }
 
     def _outside(self, index: int) -> str:
         path = self.tensors.get(Address(index))
@@ -175,39 +184,55 @@ class _Reader:
             return f"param:{path}"
         return self.constants.setdefault(index, f"const:{len(self.constants)}")
 
-    def _add_edges(self, makers: Iterable[str], consumer: str, seen: Seen) -> None:
-        for maker in makers:
+    def _add_edges(self, makers: Makers, consumer: str, seen: Seen) -> None:
+        for maker, condition in makers.items():
             self.edges.setdefault(
                 (maker, consumer, seen.name),
-                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks()),
+                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks(condition)),
             )
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        before = dict(self.producers)
-        self.conditions.append(_condition(event))
-        self.read(event.first)
-        first, self.producers = self.producers, before
-        self.read(event.second)
-        second = self.producers
-        self.conditions.pop()
+        before = dict(self.makers)
+        first_condition = self._arm(event, event.first)
+        first, self.makers = self.makers, before
+        second_condition = self._arm(event, event.second)
+        second = self.makers
         for theirs, mine in event.twins:
             if theirs in second:
-                second.setdefault(mine, second[theirs])
-                second[mine] = tuple(dict.fromkeys((*second[mine], *second[theirs])))
-        self.producers = {
-            index: tuple(dict.fromkeys((*first.get(index, ()), *second.get(index, ()))))
+                second[mine] = {**second.get(mine, {}), **second[theirs]}
+        self.makers = {
+            index: _merged(first.get(index, {}), second.get(index, {}), (first_condition, second_condition))
             for index in {**first, **second}
         }
 
-    def _repeat(self, event: Repeat) -> None:
-        before = dict(self.producers)
+    def _arm(self, event: Either, events: Iterable[Event]) -> Condition:
+        """Reads what happens on one path; under which condition that is."""
         self.conditions.append(_condition(event))
+        self.tests.append([])
+        self.read(events)
+        self.tests.pop()
+        return self.conditions.pop()
+
+    def _assume(self, event: Assume) -> None:
+        """From here on, on one of two paths, a test has come out so."""
+        if not self.tests or event.condition in self.tests[-1]:
+            return
+        self.tests[-1].append(event.condition)
+        where = self.conditions[-1] if len(self.tests[-1]) > 1 or event.where is None else event.where
+        self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
+
+    def _repeat(self, event: Repeat) -> None:
+        before = dict(self.makers)
+        condition = _condition(event)
+        self.conditions.append(condition)
+        self.tests.append([])
         self.read(event.events)
+        self.tests.pop()
         self.conditions.pop()
         for index, makers in before.items():
-            self.producers[index] = tuple(dict.fromkeys((*makers, *self.producers[index])))
+            self.makers[index] = _merged(makers, self.makers[index], (condition, condition))
 
     def _lost(self, event: Lost) -> None:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
@@ -233,6 +258,17 @@ class _Reader:
         self.builder.edges.extend(self.edges.values())
 
 
+def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Condition]) -> Makers:
+    """Of a tensor that is made in one way on one path, and in another on the other."""
+    if first == second:
+        return first
+    found: Makers = {}
+    for makers, others, condition in ((first, second, conditions[0]), (second, first, conditions[1])):
+        for maker, known in makers.items():
+            found.setdefault(maker, known if known is not None or maker in others else condition)
+    return found
+
+
 def _condition(event: Either | Repeat) -> Condition:
     tested = _TEST.search(event.reason)
     where = event.where
@@ -244,7 +280,14 @@ def _condition(event: Either | Repeat) -> Condition:
 
 
 def _output_name(name: str) -> str:
-    return name.removeprefix("output") or "0"
+    """ "output[0][1]" -> "0[1]", "output.logits" -> "logits", "output['a'][0]" -> "a[0]"; "0" for the only one."""
+    place = name.removeprefix("output")
+    if not place:
+        return "0"
+    if place.startswith("."):
+        return place[1:]
+    end = place.index("]")
+    return place[1:end].strip("'\"") + place[end + 1 :]
 
 
 def add_forward(

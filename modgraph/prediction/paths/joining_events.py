@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.events import (
+    Assume,
     Cell,
     Either,
     Enter,
@@ -42,7 +43,7 @@ def joined(
     number = _balanced(mine, number)
     chain = _rewound(chain, start, number)
     rest, others = mine[number:], other[number:]
-    if rest or others:
+    if not all(isinstance(each, Assume) for each in (*rest, *others)):
         chain = Cell(chain, Either(reason, where, rest, others, tuple(sorted(twins.items()))))
     return chain
 

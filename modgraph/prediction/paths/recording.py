@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Enter, Event, Leave, Lost, Operate, Seen
+from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Seen
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
@@ -25,6 +25,7 @@ from modgraph.prediction.domain.values import (
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
+    from modgraph.prediction.domain.state import State
 
 MAX_DEPTH = 6
 """Containers in containers in which tensors are looked for."""
@@ -110,6 +111,12 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> N
             add(machine, Operate(name, inputs, (), arguments.where))
     elif not function.inert:
         add(machine, Lost(function.reason, arguments.where or function.where))
+
+
+def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
+    """On the path that this state is on, a test that cannot be decided comes out this way."""
+    if machine.is_recording:
+        state.events = events.Cell(state.events, Assume(text, truth, machine.where))
 
 
 def module_call(
