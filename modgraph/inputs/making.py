@@ -29,7 +29,7 @@ from modgraph.inputs.specs import (
     spec_text,
 )
 from modgraph.options import TraceOptions
-from modgraph.source.inputs import InputSpec, parse_input
+from modgraph.source.inputs import InputSpec, parse_input, require_sizes
 from modgraph.tracing.basics.failures import describe
 from modgraph.tracing.basics.forward_signature import ForwardSignature, has_forward
 from modgraph.tracing.basics.interruptions import kept_for_later
@@ -85,6 +85,7 @@ def make_inputs(
         if device.type != "cpu":
             args, kwargs = pytree.tree_map(lambda leaf: _moved(leaf, device), (args, kwargs))
         return Inputs(args, kwargs, describe_arguments(signature, args, kwargs, "example_inputs"))
+    require_sizes(specs)
     given = bind_specs(specs, signature)
     if not given and not has_forward(model):
         return Inputs((), {}, ())  # the run says what is amiss, and no input would change it

@@ -148,13 +148,15 @@ def _divisible(form: Form, relation: Relation) -> _Divisible | None:
     for monomial, count in form.terms.items():
         if len(monomial) != 1 or monomial[0][1] != 1 or not isinstance(monomial[0][0], Floor):
             continue
-        atom = monomial[0][0]
-        by = atom.denominator.number
-        if by is None or count % by:
+        atom, by = monomial[0][0], abs(count)
+        whole = atom.denominator.number
+        if whole is None or by < 2 or whole % by:
             continue
-        remainder = forms.subtract(atom.numerator, forms.scale(forms.of(atom), by))
-        if form == forms.scale(remainder, -count // by):
-            return _Divisible(atom.numerator, by)
+        # of x = n // (d / by), what x // by leaves
+        value = forms.floor_divide(atom.numerator, forms.number(whole // by))
+        remainder = forms.subtract(value, forms.scale(forms.of(atom), by))
+        if form in (remainder, forms.scale(remainder, -1)):
+            return _Divisible(value, by)
     return None
 
 
@@ -162,18 +164,11 @@ def _merged(found: list[_Divisible]) -> list[_Divisible]:
     """x % a == 0 and (x // a) % b == 0 is x % (a*b) == 0."""
     merged = list(dict.fromkeys(found))
     while True:
-        pair = next(
-            (
-                (one, other, forms.of(Floor(one.value, forms.number(one.by))))
-                for one in merged
-                for other in merged
-                if one is not other and forms.floor_divide(one.value, forms.number(one.by)) == other.value
-            ),
-            None,
-        )
+        pairs = ((one, other) for one in merged for other in merged if one is not other)
+        pair = next((each for each in pairs if _quotient(each[0]) == each[1].value), None)
         if pair is None:
             break
-        one, other, _ = pair
+        one, other = pair
         merged = [each for each in merged if each is not one and each is not other]
         merged.append(_Divisible(one.value, one.by * other.by))
         merged = list(dict.fromkeys(merged))
@@ -182,6 +177,10 @@ def _merged(found: list[_Divisible]) -> list[_Divisible]:
         for each in merged
         if not any(o is not each and o.value == each.value and o.by % each.by == 0 for o in merged)
     ]
+
+
+def _quotient(found: _Divisible) -> Form:
+    return forms.floor_divide(found.value, forms.number(found.by))
 
 
 def _written(form: Form, relation: Relation) -> str:

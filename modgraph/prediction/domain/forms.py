@@ -13,6 +13,8 @@ from functools import lru_cache
 
 MAX_TERMS = 64
 """A form with more is not reckoned with."""
+_REMEMBERED = 8192
+"""Results of each operation: a run reckons with few forms, and with each of them often."""
 _DEPTH = 12
 """Of floor divisions inside each other whose bounds are looked at."""
 
@@ -135,28 +137,51 @@ def of(atom: Atom) -> Form:
     return Form({((atom, 1),): 1})
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def add(first: Form, second: Form, factor: int = 1) -> Form:
     """first + factor * second"""
     terms = dict(first.terms)
     for monomial, count in second.terms.items():
         terms[monomial] = terms.get(monomial, 0) + factor * count
-    return Form(terms)
+    return _halved(terms)
 
 
 def subtract(first: Form, second: Form) -> Form:
     return add(first, second, -1)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def scale(form: Form, factor: int) -> Form:
     return Form({monomial: count * factor for monomial, count in form.terms.items()})
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def multiply(first: Form, second: Form) -> Form:
     terms: Terms = {}
     for mine, left in first.terms.items():
         for theirs, right in second.terms.items():
             both = _product(mine, theirs)
             terms[both] = terms.get(both, 0) + left * right
+    return _halved(terms)
+
+
+def _halved(terms: Terms) -> Form:
+    """x - x // 2 is (x + 1) // 2, and x - (x + 1) // 2 is x // 2: either has one term less."""
+    for monomial, count in terms.items():
+        for place, (atom, power) in enumerate(monomial if count else ()):
+            by = atom.denominator.number if isinstance(atom, Floor) and power == 1 else None
+            if by is None or by % 2:
+                continue
+            assert isinstance(atom, Floor)
+            others = (*monomial[:place], *monomial[place + 1 :])
+            whole = _by_number(atom.numerator, by // 2)
+            parts = [(_product(others, inner), factor) for inner, factor in whole.terms.items() if inner]
+            if len(parts) != 1 or terms.get(parts[0][0], 0) != -count * parts[0][1]:
+                continue
+            rest = {each: held for each, held in terms.items() if each not in (monomial, parts[0][0])}
+            rest[others] = rest.get(others, 0) + count * whole.constant
+            other = _by_number(add(atom.numerator, Form({(): by // 2})), by)
+            return add(Form(rest), multiply(Form({others: -count}), other))
     return Form(terms)
 
 
@@ -207,6 +232,7 @@ def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
     return tuple((atom, power) for atom, power in powers.items() if power)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def floor_divide(form: Form, by: Form) -> Form:
     """form // by, for a divisor that is not zero; where it has symbols, that is the caller's to see to.
 
@@ -270,7 +296,7 @@ def _by_number(form: Form, divisor: int) -> Form:
     rest: Terms = {}
     for monomial, count in form.terms.items():
         whole, left = divmod(count, divisor)
-        if monomial and 2 * left > divisor:
+        if monomial and (2 * left > divisor or (2 * left == divisor and count < 0)):
             whole, left = whole + 1, left - divisor
         out[monomial], rest[monomial] = whole, left
     remainder = Form(rest)
@@ -323,12 +349,13 @@ def upper(form: Form) -> Fraction | None:
     return None if low is None else -low
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_REMEMBERED)
 def lower(form: Form) -> Fraction | None:
     """A number that it never falls below; None where none was found."""
     loose = {monomial: Fraction(count) for monomial, count in form.terms.items()}
     found = [_shifted(loose), _shifted(_without_floors(loose))]
-    return max((each for each in found if each is not None), default=None)
+    # It is a whole number.
+    return max((Fraction(math.ceil(each)) for each in found if each is not None), default=None)
 
 
 def _without_floors(terms: _Loose) -> _Loose:

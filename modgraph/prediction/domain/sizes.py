@@ -535,7 +535,7 @@ def _bound(number: Any, size: Any) -> Any:
     if number < 0:
         number = number + size
         return number if number >= 0 else 0
-    return size if number >= size else number
+    return number if number <= size else size
 
 
 def parts_of(size: int, step: int) -> list[int]:

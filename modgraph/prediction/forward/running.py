@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.endings import attempt
+from modgraph.prediction.domain.constraints import constraints
+from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Seen, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
@@ -33,11 +36,28 @@ class Followed:
     """The heap after the run."""
     failure: Unknown | None = None
     """Why it did not come to its end."""
+    conditions: Conditions | None = None
+    """The sizes that were left open, and what they must meet for all this to hold."""
+
+    @property
+    def is_refused(self) -> bool:
+        """The program raised: the model does not take these inputs."""
+        return self.failure is not None and self.failure.reason.startswith(RAISES)
 
 
-def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool = False) -> Followed | None:
+def follow(
+    prediction: Prediction,
+    inputs: Sequence[InputSpec],
+    training: bool = False,
+    witnesses: Mapping[str, int] | None = None,
+) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
-    the prediction stays as it is."""
+    the prediction stays as it is.
+
+    Args:
+        witnesses: for each size that is left open, by name, one with which is reckoned; what is found holds for all
+            sizes that meet the conditions which come with it.
+    """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
         return None
@@ -49,7 +69,7 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
     machine.restart()
     machine.is_recording = True
     try:
-        return _follow(machine, root, inputs, training)
+        return _follow(machine, root, inputs, training, witnesses or {})
     finally:
         machine.is_recording = False
         machine.operating = 0
@@ -57,8 +77,15 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
         machine.frames.clear()
 
 
-def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool) -> Followed:
-    positional, keywords = _arguments(machine, inputs)
+def _follow(
+    machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool, witnesses: Mapping[str, int]
+) -> Followed:
+    conditions = Conditions(lambda: machine.where)
+    sizes = {
+        name: conditions.symbol(name, witnesses.get(name) or witness_for(name, place))
+        for place, name in enumerate(open_names(inputs))
+    }
+    positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
     results: list[Value] = []
 
@@ -74,25 +101,69 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], tr
     addresses = {
         index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
     }
-    described = tuple(_described(machine, name, value, seen_in(machine, value, name)) for name, value in named)
-    return Followed(tuple(in_order(machine.state.events)), described, addresses, outputs, machine.state, failure)
+    told = told_by_input(conditions, inputs, [name for name, _ in named])
+    described = tuple(
+        _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
+    )
+    events = tuple(in_order(machine.state.events))
+    return Followed(events, described, addresses, outputs, machine.state, failure, conditions)
 
 
-def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen]) -> ModelInput:
+def open_names(inputs: Sequence[InputSpec]) -> tuple[str, ...]:
+    """The sizes that are left open, by name."""
+    return tuple(dict.fromkeys(size for spec in inputs for size in spec.shape or () if isinstance(size, str)))
+
+
+def witness_for(name: str, place: int) -> int:
+    """A size that one of that name may have, and that no program has a reason to write."""
+    known = next((witness for word, witness in _WITNESSES.items() if name.lower().startswith(word)), None)
+    return known or _OTHERS[place % len(_OTHERS)]
+
+
+_WITNESSES = {"batch": 11, "bs": 11, "b": 11, "n": 11, "h": 352, "w": 416, "t": 26, "d": 52, "length": 26, "seq": 26}
+"""Beginnings of names. What pictures are is a multiple of 32, as most models halve them five times."""
+_OTHERS = (22, 26, 34, 38, 46, 58)
+
+
+def told_by_input(
+    conditions: Conditions, inputs: Sequence[InputSpec], names: Sequence[str]
+) -> Mapping[str, tuple[str, ...]]:
+    """The conditions on the sizes, each under the last of the inputs that it speaks of."""
+    told: dict[str, list[str]] = {}
+    for text in constraints(conditions.needed.values()):
+        words = set(re.findall(r"[^\W\d]\w*", text))
+        at = max((i for i, spec in enumerate(inputs) if words.intersection(map(str, spec.shape or ()))), default=0)
+        told.setdefault(names[at], []).append(text)
+    return {name: tuple(each) for name, each in told.items()}
+
+
+def _described(
+    machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen], told: tuple[str, ...]
+) -> ModelInput:
     literal = None if tensors else machine.string(value)
-    return ModelInput(name=name, tensors=tuple(map(tensor_info, tensors)), literal=literal)
+    is_open = any(isinstance(size, str) for each in map(tensor_info, tensors) for size in each.shape or ())
+    return ModelInput(
+        name=name,
+        tensors=tuple(map(tensor_info, tensors)),
+        literal=literal,
+        origin="symbols" if is_open else "given",
+        constraints=told,
+    )
 
 
 def tensor_info(seen: Seen) -> TensorInfo:
     """A tensor as a graph shows it."""
-    return TensorInfo(name=seen.name, shape=seen.shape, dtype=seen.dtype, device=seen.device)
+    shape = None if seen.shape is None else tuple(None if size is None else notation(size) for size in seen.shape)
+    return TensorInfo(name=seen.name, shape=shape, dtype=seen.dtype, device=seen.device)
 
 
-def _arguments(machine: Interpreter, inputs: Sequence[InputSpec]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def _arguments(
+    machine: Interpreter, inputs: Sequence[InputSpec], sizes: Mapping[str, int]
+) -> tuple[tuple[Value, ...], dict[str, Value]]:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     for spec in inputs:
-        value = _value(machine, spec)
+        value = _value(machine, spec, sizes)
         if spec.name is None:
             positional.append(value)
         else:
@@ -100,10 +171,11 @@ def _arguments(machine: Interpreter, inputs: Sequence[InputSpec]) -> tuple[tuple
     return tuple(positional), keywords
 
 
-def _value(machine: Interpreter, spec: InputSpec) -> Value:
+def _value(machine: Interpreter, spec: InputSpec, sizes: Mapping[str, int]) -> Value:
     if spec.shape is None:
         return argument_value(machine, spec.literal)
-    return machine.allocate(TensorObject(spec.shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu"))
+    shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
+    return machine.allocate(TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu"))
 
 
 def _named(
