@@ -29,7 +29,7 @@ from modgraph.watching import Watch, unwatched
 if TYPE_CHECKING:
     import torch
 
-    from modgraph.arguments.choosing import Seek
+    from modgraph.arguments.choosing import Seek, Way
     from modgraph.exporting import Exporting
     from modgraph.findings import Finding
     from modgraph.prediction.together import Together
@@ -306,6 +306,7 @@ def analyze_target(
     together: Together | None = None,
     runs: bool = False,
     seek: Seek = "assumed",
+    forward: bool = True,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
@@ -315,6 +316,7 @@ def analyze_target(
         seek: what such a class is given: "none" but what the target says; "found", what its project gives it;
             "assumed", as a last resort also values that the names of its parameters suggest.
         exporting: an ONNX file that is to be made of the live model.
+        forward: what `forward` does is predicted too, for the inputs that are given, or that the run was given.
         together: what it shares with the other models of a command.
 
     Raises:
@@ -323,7 +325,7 @@ def analyze_target(
         InputError: `forward` does not accept the inputs given.
         Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
-    from modgraph.arguments.choosing import Way, ways_to_build, with_origin
+    from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
@@ -333,7 +335,7 @@ def analyze_target(
 
     with watch("predict") as watcher, errors_in_cells(target):
         doing = None if watcher is None else watcher.doing
-        followed = specs if static and specs else None
+        followed = specs if static and specs and forward else None
         ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed), seek)
         way = first = next(ways)
     if static:
@@ -362,9 +364,25 @@ def analyze_target(
                 return done(_without_trace(way.predicted, _defect("tracing", error)), way)
     with watch("merge"):
         try:
-            return done(_merged(way.predicted, traced), way)
+            return done(_merged(_with_forward(way, traced, together) if forward else way.predicted, traced), way)
         except Exception as error:
             return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _with_forward(way: Way, traced: Graph, together: Together | None) -> Graph:
+    """The prediction, with what `forward` would do with the inputs of the run; without it where these are not tensors
+    and literals alone."""
+    from modgraph.prediction import predict_graph
+    from modgraph.source.inputs import spec_of
+
+    specs = [spec_of(given) for given in traced.model.inputs]
+    known = [each for each in specs if each is not None]
+    if not traced.calls or len(known) < len(specs):
+        return way.predicted
+    try:
+        return predict_graph(way.target, together, inputs=known, training=traced.model.mode == "train")
+    except Exception:
+        return way.predicted
 
 
 def _is_of_the_command(error: ModgraphError, specs: Sequence[InputSpec], *, runs: bool) -> bool:

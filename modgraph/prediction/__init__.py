@@ -26,6 +26,7 @@ def predict_graph(
     together: Together | None = None,
     doing: Callable[[str], None] | None = None,
     inputs: Sequence[InputSpec] | None = None,
+    training: bool = False,
 ) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
 
@@ -33,6 +34,7 @@ def predict_graph(
         together: what the predictions of one command share.
         doing: is told in words which file is read, and what is followed.
         inputs: what `forward` is given, to be followed too; None where it is not followed.
+        training: it is followed in training mode.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
@@ -57,7 +59,8 @@ def predict_graph(
         machine = prediction.machine
         n_nodes = 0
         try:
-            graph = build_graph(prediction, target, None if inputs is None else _following(prediction, inputs))
+            extend = None if inputs is None else _following(prediction, inputs, training)
+            graph = build_graph(prediction, target, extend)
             n_nodes = len(graph.modules)
         finally:
             if together is not None:
@@ -68,12 +71,12 @@ def predict_graph(
     return with_deep_stack(predict)
 
 
-def _following(prediction: Prediction, inputs: Sequence[InputSpec]) -> Extend | None:
+def _following(prediction: Prediction, inputs: Sequence[InputSpec], training: bool) -> Extend | None:
     """What adds a run of `forward` to the graph; None where the model is not built."""
     from modgraph.prediction.forward.graph_parts import add_forward
     from modgraph.prediction.forward.running import follow
 
-    followed = follow(prediction, inputs)
+    followed = follow(prediction, inputs, training)
     if followed is None:
         return None
     return lambda builder, paths, tensors: add_forward(builder, followed, paths, tensors)

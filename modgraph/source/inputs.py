@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from modgraph.errors import InputError
+from modgraph.graph.model import ModelInput
 from modgraph.source.quiet import literal_value
 
 DTYPES = (
@@ -109,3 +110,19 @@ def _dtype(name: str | None, text: str) -> str | None:
             hint=f"dtypes are {', '.join(DTYPES)}",
         )
     return dtype
+
+
+def spec_of(given: ModelInput) -> InputSpec | None:
+    """An input that a run was given, as a user would say it; None where it is neither a tensor nor a literal."""
+    if given.literal is not None:
+        try:
+            return InputSpec(text=given.literal, name=given.name, literal=literal_value(given.literal))
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return None
+    if len(given.tensors) != 1 or given.tensors[0].name != given.name:
+        return None
+    shape = given.tensors[0].shape
+    if shape is None or not all(isinstance(size, int) for size in shape):
+        return None
+    sizes = tuple(size for size in shape if isinstance(size, int))
+    return InputSpec(text=given.name, name=given.name, shape=sizes, dtype=given.tensors[0].dtype)

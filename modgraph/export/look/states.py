@@ -94,7 +94,9 @@ def _conditional(occurrence: Occurrence) -> Mark | None:
         if above.call is not None and above.call.condition == call.condition:
             return None
         above = above.parent
-    return Mark(state="conditional", note=cut_end(call.condition.text, NOTE_LENGTH))
+    text = call.condition.text.removeprefix("depends on ")
+    not_taken = "not taken: " if call.observed is False else ""
+    return Mark(state="conditional", note=cut_end(not_taken + text, NOTE_LENGTH))
 
 
 _NOTES: dict[State, str] = {

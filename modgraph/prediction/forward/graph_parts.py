@@ -52,6 +52,8 @@ class _Reader:
         self.conditions: list[Condition] = []
         self.tests: list[list[str]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
+        self.coming: frozenset[int] = frozenset()
+        """Tensors that are made in the loops that are being read."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.n_made: Counter[tuple[str, str]] = Counter()
@@ -170,13 +172,19 @@ class _Reader:
             self.makers[index] = {name: None}
 
     def _made_by(self, seen: Seen) -> Makers:
-        alternatives = [self.makers.get(index) or {self._outside(index): None} for index in seen.indices]
+        alternatives = [
+            self.makers.get(index) or {self._outside(index): None} for index in seen.indices if self._is_there(index)
+        ]
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
         return {
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()
         }
+
+    def _is_there(self, index: int) -> bool:
+        """False for what only an earlier turn of the loop that is being read gives to a later one."""
+        return index in self.makers or index not in self.coming
 
     def _outside(self, index: int) -> str:
         path = self.tensors.get(Address(index))
@@ -228,7 +236,9 @@ class _Reader:
         condition = _condition(event)
         self.conditions.append(condition)
         self.tests.append([])
+        coming, self.coming = self.coming, self.coming | _made_in(event.events)
         self.read(event.events)
+        self.coming = coming
         self.tests.pop()
         self.conditions.pop()
         for index, makers in before.items():
@@ -256,6 +266,21 @@ class _Reader:
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
         self.builder.edges.extend(self.edges.values())
+
+
+def _made_in(events: Iterable[Event]) -> frozenset[int]:
+    """Addresses of the tensors that are made there."""
+    found: set[int] = set()
+    pending = list(events)
+    while pending:
+        event = pending.pop()
+        if isinstance(event, (Leave, Operate)):
+            found.update(index for seen in event.outputs for index in seen.indices)
+        elif isinstance(event, Either):
+            pending += (*event.first, *event.second)
+        elif isinstance(event, Repeat):
+            pending += event.events
+    return frozenset(found)
 
 
 def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Condition]) -> Makers:

@@ -56,17 +56,18 @@ def repeated(before: Cell | None, after: Cell | None, reason: str, where: Source
     turn = since(after, before)
     if not turn:
         return before
-    if (
-        before is not None
-        and isinstance(before.event, Repeat)
-        and (before.event.reason, before.event.where)
-        == (
-            reason,
-            where,
-        )
-    ):
-        before = before.before
+    earlier = before.event if before is not None else None
+    if isinstance(earlier, Repeat) and (earlier.reason, earlier.where) == (reason, where):
+        assert before is not None
+        return Cell(before.before, Repeat(reason, where, _of_both_turns(earlier.events, turn)))
     return Cell(before, Repeat(reason, where, turn))
+
+
+def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...]) -> tuple[Event, ...]:
+    """What an earlier turn did, and a later one, which may be given what the earlier has made."""
+    both = [_both(one, two) for one, two in zip(first, second, strict=False)]
+    same = [each for each in both if each is not None]
+    return tuple(same) if len(same) == len(first) == len(second) else second
 
 
 def _balanced(events: Sequence[Event], number: int) -> int:
