@@ -80,7 +80,7 @@ def substituted(form: Form, symbol: Symbol, value: Form) -> Form:
     return total
 
 
-def _pinned(form: Form, relation: Relation) -> tuple[Symbol, Form] | None:
+def pinned(form: Form, relation: Relation) -> tuple[Symbol, Form] | None:
     """The symbol that a condition sets equal to a number or another symbol, and that."""
     if relation != "==":
         return None
@@ -96,16 +96,16 @@ def _pinned(form: Form, relation: Relation) -> tuple[Symbol, Form] | None:
 
 def _without_implied(found: list[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
     kept: list[tuple[Form, Relation]] = []
-    pins = [(each, pin) for each in found if (pin := _pinned(*each)) is not None]
+    pins = [(each, pin) for each in found if (pin := pinned(*each)) is not None]
     # Numbers first: "h == 224" says more than "h == w".
     pins.sort(key=lambda each: each[1][1].number is None)
-    rest = [each for each in found if _pinned(*each) is None]
+    rest = [each for each in found if pinned(*each) is None]
     values: list[tuple[Symbol, Form]] = []
     for each, _ in pins:
         form = _with_values(each[0], values)
         if form is None or not _is_settled(form, "=="):
             kept.append(each)
-            pin = None if form is None else _pinned(form, "==")
+            pin = None if form is None else pinned(form, "==")
             values += [pin] if pin is not None else []
     for form, relation in rest:
         put = _with_values(form, values)
@@ -139,6 +139,11 @@ def _implies(one: tuple[Form, Relation], other: tuple[Form, Relation]) -> bool:
     if one[1] != ">=":
         return False
     return _is_settled(forms.subtract(other[0], one[0]), ">=") if other[1] == ">=" else False
+
+
+def divides(form: Form) -> bool:
+    """The form is zero where one size is a multiple of another number."""
+    return _divisible(_simple(form, "==")[0], "==") is not None
 
 
 def _divisible(form: Form, relation: Relation) -> _Divisible | None:

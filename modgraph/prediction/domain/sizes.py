@@ -20,6 +20,7 @@ Relation = Literal["==", "!=", ">="]
 HUGE = 2**40
 """No size, and no product of sizes, is taken to reach it."""
 _MAX_POWER = 8
+_MOST_DECIDED = 1000
 
 
 class Limit(int):
@@ -48,6 +49,8 @@ class Conditions:
         self.place = place
         self.symbols: dict[str, Symbol] = {}
         self.needed: dict[tuple[Form, Relation], Needed] = {}
+        self.decided: list[tuple[Form, Relation]] = []
+        """What held of the witnesses wherever they decided, in order, the latest of them alone."""
 
     def symbol(self, name: str, witness: int, low: int = 1) -> int:
         """The size of that name; the same for the same name."""
@@ -68,6 +71,13 @@ class Conditions:
                     self._need(at_least_one, ">=", asked)
             return
         self._need(form, relation, asked)
+
+    def decide(self, form: Form, relation: Relation) -> None:
+        """Writes down that it was decided so."""
+        self.decided.append((form, relation))
+        if len(self.decided) > _MOST_DECIDED:
+            del self.decided[: _MOST_DECIDED // 2]
+        self.need(form, relation)
 
     def _need(self, form: Form, relation: Relation, asked: bool) -> None:
         self.needed.setdefault((form, relation), Needed(form, relation, self.place(), asked))
@@ -499,6 +509,17 @@ def same(first: object, second: object) -> bool:
     return first == second
 
 
+def is_one(size: object) -> bool:
+    """size == 1, which a size may be that is broadcast, and which no model asks for that refuses its input."""
+    held = as_size(size)
+    if held is None:
+        return size == 1
+    n_decided = len(held.conditions.decided)
+    answer = bool(held == 1)
+    del held.conditions.decided[n_decided:]
+    return answer
+
+
 def same_sizes(first: Iterable[object] | None, second: Iterable[object] | None) -> bool:
     """Of two shapes."""
     if first is None or second is None:
@@ -562,9 +583,9 @@ def _decide(conditions: Conditions, form: Form, relation: Relation, witness: int
         return known
     if relation == ">=":
         answer = witness >= 0
-        conditions.need(form if answer else forms.subtract(forms.number(-1), form), ">=")
+        conditions.decide(form if answer else forms.subtract(forms.number(-1), form), ">=")
         return answer
-    conditions.need(form, "==" if witness == 0 else "!=")
+    conditions.decide(form, "==" if witness == 0 else "!=")
     return (witness == 0) is (relation == "==")
 
 

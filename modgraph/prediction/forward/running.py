@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
@@ -21,6 +22,27 @@ from modgraph.prediction.paths.recording import seen_in
 from modgraph.source.inputs import InputSpec
 
 DEFAULT_DTYPE = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyTensor:
+    """An input that is a tensor, of which no more is known."""
+
+    name: str | None = None
+    dtype: str | None = DEFAULT_DTYPE
+    shape: tuple[int | str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnyValue:
+    """An input of which nothing is known."""
+
+    name: str | None = None
+    shape: tuple[int | str, ...] = ()
+
+
+Given: TypeAlias = InputSpec | AnyTensor | AnyValue
+"""What an input of `forward` is."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +69,7 @@ class Followed:
 
 def follow(
     prediction: Prediction,
-    inputs: Sequence[InputSpec],
+    inputs: Sequence[Given],
     training: bool = False,
     witnesses: Mapping[str, int] | None = None,
 ) -> Followed | None:
@@ -78,7 +100,7 @@ def follow(
 
 
 def _follow(
-    machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool, witnesses: Mapping[str, int]
+    machine: Interpreter, root: Address, inputs: Sequence[Given], training: bool, witnesses: Mapping[str, int]
 ) -> Followed:
     conditions = Conditions(lambda: machine.where)
     sizes = {
@@ -109,7 +131,7 @@ def _follow(
     return Followed(events, described, addresses, outputs, machine.state, failure, conditions)
 
 
-def open_names(inputs: Sequence[InputSpec]) -> tuple[str, ...]:
+def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:
     """The sizes that are left open, by name."""
     return tuple(dict.fromkeys(size for spec in inputs for size in spec.shape or () if isinstance(size, str)))
 
@@ -126,7 +148,7 @@ _OTHERS = (22, 26, 34, 38, 46, 58)
 
 
 def told_by_input(
-    conditions: Conditions, inputs: Sequence[InputSpec], names: Sequence[str]
+    conditions: Conditions, inputs: Sequence[Given], names: Sequence[str]
 ) -> Mapping[str, tuple[str, ...]]:
     """The conditions on the sizes, each under the last of the inputs that it speaks of."""
     told: dict[str, list[str]] = {}
@@ -158,7 +180,7 @@ def tensor_info(seen: Seen) -> TensorInfo:
 
 
 def _arguments(
-    machine: Interpreter, inputs: Sequence[InputSpec], sizes: Mapping[str, int]
+    machine: Interpreter, inputs: Sequence[Given], sizes: Mapping[str, int]
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
@@ -171,7 +193,11 @@ def _arguments(
     return tuple(positional), keywords
 
 
-def _value(machine: Interpreter, spec: InputSpec, sizes: Mapping[str, int]) -> Value:
+def _value(machine: Interpreter, spec: Given, sizes: Mapping[str, int]) -> Value:
+    if isinstance(spec, AnyValue):
+        return machine.unknown("an input of forward that is not said")
+    if isinstance(spec, AnyTensor):
+        return machine.allocate(TensorObject(None, spec.dtype, requires_grad=False, device="cpu"))
     if spec.shape is None:
         return argument_value(machine, spec.literal)
     shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 
-from modgraph.prediction.domain.sizes import Limit, is_open, same
+from modgraph.prediction.domain.sizes import Limit, is_one, is_open, same
 
 Number = int | float | bool
 Shape = tuple[int | None, ...]
@@ -181,9 +181,9 @@ def broadcast(left: Shape | None, right: Shape | None) -> Shape | None:
             sizes.append(first)
         elif same(first, 1):
             sizes.append(second)
-        elif first is not None and second is not None and (first == second or second == 1):
+        elif first is not None and second is not None and (first == second or is_one(second)):
             sizes.append(first)
-        elif first is not None and first == 1:
+        elif first is not None and is_one(first):
             sizes.append(second)
         elif first is None or second is None:
             sizes.append(second if first is None else first)
