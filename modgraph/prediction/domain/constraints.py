@@ -177,11 +177,17 @@ def _merged(found: list[_Divisible]) -> list[_Divisible]:
         merged = [each for each in merged if each is not one and each is not other]
         merged.append(_Divisible(one.value, one.by * other.by))
         merged = list(dict.fromkeys(merged))
-    return [
-        each
-        for each in merged
-        if not any(o is not each and o.value == each.value and o.by % each.by == 0 for o in merged)
-    ]
+    return [each for each in merged if not any(o is not each and _follows(each, o) for o in merged)]
+
+
+def _follows(found: _Divisible, other: _Divisible) -> bool:
+    """x % (a*b) == 0 has (x // a) % b == 0 follow."""
+    more, rest = divmod(other.by, found.by)
+    return rest == 0 and any(
+        forms.floor_divide(other.value, forms.number(factor)) == found.value
+        for factor in range(1, more + 1)
+        if more % factor == 0
+    )
 
 
 def _quotient(found: _Divisible) -> Form:

@@ -25,8 +25,11 @@ class Wish:
     """The shape that it was given."""
     from_behind: bool = False
     """Further dimensions may stand before these, after the first."""
+    is_direct: bool = True
+    """It was given the input itself, and nothing that is made of it."""
 
 
+_PRODUCTS = frozenset({"matmul", "mm", "Tensor.matmul", "Tensor.mm", "Tensor.__matmul__"})
 _SPATIAL = {1: ("length",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
@@ -41,6 +44,7 @@ class _Reader:
     def __init__(self, machine: Interpreter, followed: Followed) -> None:
         self.machine = machine
         self.state = followed.state
+        self.given = followed.given
         self.names = dict(followed.given)
         """By address: the input that a tensor is, or is made of alone."""
         self.wishes: dict[str, Wish] = {}
@@ -74,7 +78,8 @@ class _Reader:
     def wish(self, seen: Seen, places: tuple[Place, ...], dtype: str | None = None, from_behind: bool = False) -> None:
         name = self._name(seen)
         if name is not None:
-            self.wishes.setdefault(name, Wish(places, dtype, seen.shape, from_behind))
+            is_direct = any(self.given.get(index) == name for index in seen.indices)
+            self.wishes.setdefault(name, Wish(places, dtype, seen.shape, from_behind, is_direct))
 
     def _enter(self, event: Enter) -> None:
         held = self.state.find(event.module, ModuleObject)
@@ -100,7 +105,7 @@ class _Reader:
             self.wish(given, ("batch", weight.shape[1]), from_behind=True)
         elif short == "embedding":
             self.wish(given, ("batch", "length"), "int64")
-        elif short in ("Tensor.matmul", "matmul") and len(weight.shape) == 2:
+        elif short in _PRODUCTS and len(weight.shape) == 2:
             self.wish(given, ("batch", weight.shape[0]), from_behind=True)
 
     # ---- layers ------------------------------------------------------------------------------------------------------

@@ -48,7 +48,8 @@ class _Shape:
     places: list[Place] = field(default_factory=list)
     dtype: str | None = None
     is_known: bool = False
-    """Some layer said it, or the annotation."""
+    """Some layer said it."""
+    is_direct: bool = True
 
     def named(self, place: int) -> str:
         return f"{self.name}_{place}"
@@ -177,6 +178,7 @@ def _take(shape: _Shape, wish: Wish) -> None:
     shape.places = list(wish.places)
     shape.dtype = shape.dtype or wish.dtype
     shape.is_known = True
+    shape.is_direct = wish.is_direct
 
 
 def _witnesses(shapes: Mapping[str, _Shape]) -> dict[str, int]:
@@ -203,12 +205,25 @@ def _place(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape
         if found is None:
             return
         is_settled = True
-        for name, wish in first_wishes(tries.prediction.machine, found).items():
+        wishes = first_wishes(tries.prediction.machine, found)
+        for name, wish in wishes.items():
             if name in shapes and shapes[name].is_known and wish.seen is not None:
                 is_settled = _settle(shapes[name], wish) and is_settled
+        if found.is_refused:
+            is_settled = not _doubted(shapes, wishes) and is_settled
         if is_settled:
             _unpacked(shapes, found)
             return
+
+
+def _doubted(shapes: Mapping[str, _Shape], wishes: Mapping[str, Wish]) -> bool:
+    """Whether one of the inputs was changed of which a layer takes only what is made of it, and did not get it."""
+    for name, shape in shapes.items():
+        if shape.is_known and not shape.is_direct and name not in wishes:
+            shape.is_known = len(shape.places) > 1
+            shape.places = ["batch"]
+            return True
+    return False
 
 
 def _settle(shape: _Shape, wish: Wish) -> bool:
