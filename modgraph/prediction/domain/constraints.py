@@ -13,6 +13,19 @@ from modgraph.prediction.domain.forms import Floor, Form, Monomial, Symbol
 from modgraph.prediction.domain.sizes import Needed, Relation
 
 
+def reduced(needed: Iterable[Needed]) -> list[tuple[Form, Relation]]:
+    """The conditions, each on the smallest form, without those that follow from others."""
+    return _without_implied(list(dict.fromkeys(_simple(each.form, each.relation) for each in needed)))
+
+
+def is_of_equals(form: Form) -> bool:
+    """The form is zero wherever all its sizes are equal."""
+    first, *others = sorted(form.symbols(), key=lambda symbol: symbol.name)
+    for other in others:
+        form = substituted(form, other, forms.of(first))
+    return form.number == 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Divisible:
     """value % by == 0"""
@@ -23,8 +36,7 @@ class _Divisible:
 
 def constraints(needed: Iterable[Needed]) -> tuple[str, ...]:
     """The conditions in Python's notation, without those that follow from others."""
-    simple = list(dict.fromkeys(_simple(each.form, each.relation) for each in needed))
-    simple = _without_implied(simple)
+    simple = reduced(needed)
     divisible = [found for form, relation in simple if (found := _divisible(form, relation)) is not None]
     rest = [each for each in simple if _divisible(*each) is None]
     told = [f"{_operand(each.value)} % {each.by} == 0" for each in _merged(divisible)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
 from modgraph.prediction.domain.values import NONE, Address, Constant, KnownClass, ClassValue, TupleValue, Value
@@ -40,7 +40,23 @@ def first_wishes(machine: Interpreter, followed: Followed) -> Mapping[str, Wish]
     return reader.wishes
 
 
+def wish_of_first_layer(machine: Interpreter, followed: Followed, root: Value) -> Wish | None:
+    """What the first of the layers that a model is made of wants, in the order in which they are registered."""
+    held = followed.state.find(root, ModuleObject)
+    if held is None or not isinstance(root, Address):
+        return None
+    reader = _Reader(machine, followed)
+    reader.names[0] = ""
+    reader.enter(root, (Seen("", (0,)),))
+    if "" in reader.wishes:
+        return replace(reader.wishes[""], is_direct=False)
+    wishes = (wish_of_first_layer(machine, followed, child) for child in held.modules.values())
+    return next((wish for wish in wishes if wish is not None), None)
+
+
 class _Reader:
+    """Follows what is made of each input."""
+
     def __init__(self, machine: Interpreter, followed: Followed) -> None:
         self.machine = machine
         self.state = followed.state
@@ -53,7 +69,7 @@ class _Reader:
     def read(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, Enter):
-                self._enter(event)
+                self.enter(event.module, event.inputs)
                 self.open.append(event.inputs)
             elif isinstance(event, Leave):
                 self._made(self.open.pop() if self.open else (), event.outputs)
@@ -81,16 +97,16 @@ class _Reader:
             is_direct = any(self.given.get(index) == name for index in seen.indices)
             self.wishes.setdefault(name, Wish(places, dtype, seen.shape, from_behind, is_direct))
 
-    def _enter(self, event: Enter) -> None:
-        held = self.state.find(event.module, ModuleObject)
-        if held is None or not event.inputs:
+    def enter(self, module: Address, inputs: Sequence[Seen]) -> None:
+        held = self.state.find(module, ModuleObject)
+        if held is None or not inputs:
             return
         for cls in self.machine.mro(held.cls):
             name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else ""
             kind = name.removeprefix("torch.nn.modules.")
             wanted = _LAYERS.get(kind) if kind != name else None
             if wanted is not None:
-                wanted(self, event.module, event.inputs)
+                wanted(self, module, inputs)
                 return
 
     def _operate(self, event: Operate) -> None:

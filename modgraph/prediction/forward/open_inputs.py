@@ -10,14 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from modgraph.prediction.domain.constraints import divides, pinned
+from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.events import Leave
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
 from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
-from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes
+from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
 from modgraph.prediction.forward.running import AnyTensor, AnyValue, Followed, Given, follow, witness_for
 from modgraph.prediction.forward.solving import other_witnesses
 from modgraph.source.inputs import InputSpec
@@ -152,7 +152,8 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     unshaped = tries.run(_inputs(wanted, shapes, False), {})
     if unshaped is None:
         return None
-    for name, wish in first_wishes(tries.prediction.machine, unshaped).items():
+    wishes = first_wishes(tries.prediction.machine, unshaped) or _guess(tries.prediction, unshaped, shapes)
+    for name, wish in wishes.items():
         if name in shapes:
             _take(shapes[name], wish)
     if not any(shape.is_known for shape in shapes.values()):
@@ -172,6 +173,12 @@ def _inputs(wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], generic: bo
         else (each.given or AnyValue(None if each.is_positional else each.name))
         for each in wanted
     ]
+
+
+def _guess(prediction: Prediction, unshaped: Followed, shapes: Mapping[str, _Shape]) -> Mapping[str, Wish]:
+    """Of one input that comes to no layer while nothing is known of it: what the first layer of the model wants."""
+    wish = wish_of_first_layer(prediction.machine, unshaped, prediction.root) if len(shapes) == 1 else None
+    return {} if wish is None else dict.fromkeys(shapes, wish)
 
 
 def _take(shape: _Shape, wish: Wish) -> None:
@@ -334,14 +341,9 @@ def _name(shape: _Shape, place: int, held: Place, used: set[str]) -> str:
 def _fixed(conditions: Conditions) -> dict[str, int]:
     """Sizes that an equation leaves no choice for, as far as it is known."""
     fixed: dict[str, int] = {}
-    for needed in conditions.needed.values():
-        if needed.relation != "==" or divides(needed.form):
-            continue
-        found = pinned(needed.form, "==")
-        if found is not None and found[1].number is None:
-            continue  # of two that are to be equal, both may be any
-        for symbol in needed.form.symbols():
-            fixed[symbol.name] = symbol.witness
+    for form, relation in reduced(conditions.needed.values()):
+        if relation == "==" and not divides(form) and not is_of_equals(form):
+            fixed.update((symbol.name, symbol.witness) for symbol in form.symbols())
     return fixed
 
 
