@@ -155,7 +155,7 @@ def _infer(
     # Of the process as a whole: what is patched and put back meanwhile, and the generators.
     with kept_for_later(), one_at_a_time, kept(model), nothing_fake_remembered():
         prober = Prober(model, training=options.mode == "train", mode=mode)
-        leading = {spec.shape[0] for spec in given.values() if spec.shape}
+        leading = {spec.sizes[0] for spec in given.values() if spec.sizes}
         if len(leading) == 1:
             (prober.batch,) = leading
         guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
@@ -200,7 +200,7 @@ class _Fixed(Search):
 def _of_given(spec: InputSpec, dtype: str) -> Spec:
     if spec.shape is None:
         return LiteralSpec(spec.literal)
-    return TensorSpec(spec.shape, spec.dtype or dtype)
+    return TensorSpec(spec.sizes, spec.dtype or dtype)
 
 
 def _leaves_open(spec: InputSpec) -> bool:

@@ -37,6 +37,11 @@ class InputSpec:
     """torch's name without the prefix; None where the user left it open (float32, unless the model wants another)."""
     literal: Any = None
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that are numbers: all, of an input of a run."""
+        return tuple(size for size in self.shape or () if isinstance(size, int))
+
 
 _SPEC = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<value>.*)\Z", re.DOTALL)
 _TENSOR = re.compile(r"(?P<shape>\d+(?:[xX×]\d+)*|scalar)(?::(?:torch\.)?(?P<dtype>\w+))?\Z")

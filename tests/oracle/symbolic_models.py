@@ -149,7 +149,11 @@ class Waves(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.encode = nn.Sequential(
-            nn.Conv1d(1, 8, 10, stride=5), nn.GELU(), nn.Conv1d(8, 8, 3, stride=2), nn.GELU(), nn.Conv1d(8, 8, 3, stride=2)
+            nn.Conv1d(1, 8, 10, stride=5),
+            nn.GELU(),
+            nn.Conv1d(8, 8, 3, stride=2),
+            nn.GELU(),
+            nn.Conv1d(8, 8, 3, stride=2),
         )
         self.norm = nn.GroupNorm(2, 8)
         self.out = nn.Linear(8, 6)

@@ -205,7 +205,9 @@ def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed:
     """Evaluates what was predicted at so many sizes, and at as many that break a constraint."""
     inputs = graph.model.inputs
     row = Row(target)
-    row.inputs = [f"{each.name}={[list(t.shape) if t.shape is not None else None for t in each.tensors]}" for each in inputs]
+    row.inputs = [
+        f"{each.name}={[list(t.shape) if t.shape is not None else None for t in each.tensors]}" for each in inputs
+    ]
     row.constraints = [text for each in inputs for text in each.constraints]
     problems = [problem for problem in graph.problems if problem.stage == "forward"]
     if problems or not inputs:
@@ -239,7 +241,9 @@ def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed:
     return row
 
 
-def _at(row: Row, model: torch.nn.Module, calls: Sequence[Call], given: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+def _at(
+    row: Row, model: torch.nn.Module, calls: Sequence[Call], given: Mapping[str, Any], sizes: Mapping[str, int]
+) -> None:
     try:
         truth = true_calls(model, given)
     except Exception as error:
@@ -277,7 +281,8 @@ def build(target: str) -> torch.nn.Module:
     place, _, call = target.partition(":")
     if place.endswith(".py"):
         spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     else:
@@ -314,7 +319,11 @@ def default_targets() -> list[str]:
         print("torchvision cannot be imported: its models are left out", file=sys.stderr)
         return found
     for name in TORCHVISION:
-        more = {"googlenet": "init_weights=False", "inception_v3": "init_weights=False", "fcn_resnet50": "weights_backbone=None"}
+        more = {
+            "googlenet": "init_weights=False",
+            "inception_v3": "init_weights=False",
+            "fcn_resnet50": "weights_backbone=None",
+        }
         place, _, call = name.partition(":")
         found.append(f"torchvision.models.{place}:{call}({more.get(call, '')})")
     return found
@@ -336,7 +345,9 @@ def main() -> int:
         row = row_of(target, arguments.input, arguments.sizes, arguments.seed)
         rows.append(asdict(row))
         name = target.rpartition(":")[2]
-        print(f"{name:28} {row.n_sizes:3} sizes  {row.right:5} right {row.unknown:4} unknown {row.wrong:3} wrong", end="")
+        print(
+            f"{name:28} {row.n_sizes:3} sizes  {row.right:5} right {row.unknown:4} unknown {row.wrong:3} wrong", end=""
+        )
         print(f" {row.refused:2} refused {row.other_calls:2} other calls  {'; '.join(row.constraints)}", flush=True)
         for text in (row.verdict, row.example):
             if text:

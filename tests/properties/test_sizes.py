@@ -18,7 +18,7 @@ from modgraph.prediction.domain.sizes import Conditions, Size, as_form
 
 NAMES = ("a", "b", "c")
 NUMBERS = st.integers(1, 400)
-ASSIGNED = st.fixed_dictionaries({name: NUMBERS for name in NAMES})
+ASSIGNED = st.fixed_dictionaries(dict.fromkeys(NAMES, NUMBERS))
 
 # An expression is a name, a number, or (operator, left, right).
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -70,9 +70,7 @@ def _meets(book: Conditions, at: dict[str, int]) -> bool:
 
 
 @given(EXPRESSIONS, ASSIGNED, ASSIGNED)
-def test_a_form_evaluates_to_what_integers_give(
-    expression: Any, witnesses: dict[str, int], at: dict[str, int]
-) -> None:
+def test_a_form_evaluates_to_what_integers_give(expression: Any, witnesses: dict[str, int], at: dict[str, int]) -> None:
     book, held = _open(witnesses)
     try:
         known = _value(expression, dict(witnesses))

@@ -370,7 +370,8 @@ def _without_floors(terms: _Loose) -> _Loose:
                 changed[monomial] = changed.get(monomial, Fraction(0)) + count
                 continue
             atom = monomial[place][0]
-            assert isinstance(atom, Floor) and atom.denominator.number is not None
+            assert isinstance(atom, Floor)
+            assert atom.denominator.number is not None
             divisor = atom.denominator.number
             again = True
             for inner, factor in atom.numerator.terms.items():
@@ -480,8 +481,8 @@ def _remainders(form: Form) -> tuple[Terms, list[tuple[int, Form, int]]]:
 
 def _factors(monomial: Monomial) -> str:
     if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Floor):
-        atom = monomial[0][0]
-        return f"{_factor(atom.numerator)} // {_factor(atom.denominator)}"
+        floor = monomial[0][0]
+        return f"{_factor(floor.numerator)} // {_factor(floor.denominator)}"
     shown: list[str] = []
     for atom, power in monomial:
         name = atom.name if isinstance(atom, Symbol) else f"({_factors(((atom, 1),))})"

@@ -1,9 +1,9 @@
 """Sizes that are left open: numbers with which a rule reckons as with any other, and that remember their form.
 
-A `Size` has a *witness*, a number that it may be. What its form decides is decided for all sizes; where it does not, the
-witness decides, and the condition under which that is right is written down. It passes for an `int` and is none: where
-Python itself needs a number (`range`, an index, a text, a float), it asks for it, and then the condition is that the
-size is its witness. So a size is never lost without a word.
+A `Size` has a *witness*, a number that it may be. What its form decides is decided for all sizes; where it does not,
+the witness decides, and the condition under which that is right is written down. It passes for an `int` and is none:
+where Python itself needs a number (`range`, an index, a float), it asks for it, and then the condition is that the size
+is its witness. So a size is never lost without a word.
 """
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ class Ratio:
         return bool(self.numerator % self.denominator == 0)
 
     def __float__(self) -> float:
-        return settled(self.numerator) / self.denominator
+        return float(settled(self.numerator) / self.denominator)
 
     def __int__(self) -> int:
         return int(float(self))
@@ -459,18 +459,22 @@ class Ratio:
 
 def as_size(value: object) -> Size | None:
     """The value, where it is a size that is left open."""
-    return cast(Size, value) if type(value) is Size else None
+    return value if type(value) is Size else None
+
+
+OPEN = frozenset({Size, Ratio})
+"""The kinds of numbers that are left open: sizes, and what is reckoned from one."""
 
 
 def is_open(value: object) -> bool:
     """It is a size that is left open, or reckoned from one."""
-    return type(value) is Size or type(value) is Ratio
+    return type(value) in OPEN
 
 
 def as_form(value: object) -> Form | None:
     """Of a whole number."""
     if type(value) is Size:
-        return cast(Size, value).form
+        return value.form
     return forms.number(int(value)) if isinstance(value, int) else None
 
 
@@ -502,8 +506,7 @@ def same(first: object, second: object) -> bool:
         mine, theirs = as_form(first), as_form(second)
         return mine is not None and mine == theirs and isinstance(first, bool) is isinstance(second, bool)
     if type(first) is Ratio and type(second) is Ratio:
-        ours, other = cast(Ratio, first), cast(Ratio, second)
-        return ours.denominator == other.denominator and same(ours.numerator, other.numerator)
+        return first.denominator == second.denominator and same(first.numerator, second.numerator)
     if type(first) is Ratio or type(second) is Ratio:
         return False
     return first == second

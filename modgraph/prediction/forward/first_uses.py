@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
-from modgraph.prediction.domain.values import NONE, Address, Constant, KnownClass, ClassValue, TupleValue, Value
+from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.domain.values import NONE, Address, ClassValue, Constant, KnownClass, TupleValue, Value
 from modgraph.prediction.forward.running import Followed
 from modgraph.prediction.interpreter import Interpreter
-from modgraph.prediction.domain.objects import ModuleObject
 
 Place = int | str | None
 """A size that a layer wants, the name of one that it leaves open, or None of one that is nothing in particular."""

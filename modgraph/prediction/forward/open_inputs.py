@@ -57,9 +57,7 @@ class _Shape:
     def given(self, positional: bool, generic: bool) -> Given:
         if not self.is_known:
             return AnyTensor(None if positional else self.name, self.dtype)
-        sizes = [
-            self.named(i) if generic or each is None else each for i, each in enumerate(self.places)
-        ]
+        sizes = [self.named(i) if generic or each is None else each for i, each in enumerate(self.places)]
         return InputSpec(text="", name=None if positional else self.name, shape=tuple(sizes), dtype=self.dtype)
 
 
@@ -91,7 +89,11 @@ def _accepted(tries: _Tries, given: Sequence[Given], witnesses: Mapping[str, int
                 continue
             seen.add(_key(changed))
             found = tries.run(given, changed)
-            if found is not None and not _is_degenerate(found) and (not found.is_refused or len(found.events) > len(best.events)):
+            if (
+                found is not None
+                and not _is_degenerate(found)
+                and (not found.is_refused or len(found.events) > len(best.events))
+            ):
                 better = found
                 break
         if better is None:
@@ -300,9 +302,7 @@ def _with_rank(
 # ---- names -----------------------------------------------------------------------------------------------------------
 
 
-def _named(
-    tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed
-) -> Followed | None:
+def _named(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed) -> Followed | None:
     """The same once more, with sizes that cannot be others as numbers, and names for all that can."""
     conditions = found.conditions
     assert conditions is not None
@@ -345,5 +345,3 @@ def _fixed(conditions: Conditions) -> dict[str, int]:
         if relation == "==" and not divides(form) and not is_of_equals(form):
             fixed.update((symbol.name, symbol.witness) for symbol in form.symbols())
     return fixed
-
-
