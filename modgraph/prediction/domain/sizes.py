@@ -462,13 +462,13 @@ def as_size(value: object) -> Size | None:
     return value if type(value) is Size else None
 
 
-OPEN = frozenset({Size, Ratio})
+OPEN_KINDS = frozenset({Size, Ratio})
 """The kinds of numbers that are left open: sizes, and what is reckoned from one."""
 
 
 def is_open(value: object) -> bool:
     """It is a size that is left open, or reckoned from one."""
-    return type(value) in OPEN
+    return type(value) in OPEN_KINDS
 
 
 def as_form(value: object) -> Form | None:
