@@ -26,7 +26,8 @@ def predict_graph(
     together: Together | None = None,
     doing: Callable[[str], None] | None = None,
     inputs: Sequence[InputSpec] | None = None,
-    training: bool = False,
+    training: bool | None = False,
+    every_way: bool = False,
 ) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
 
@@ -34,7 +35,8 @@ def predict_graph(
         together: what the predictions of one command share.
         doing: is told in words which file is read, and what is followed.
         inputs: what `forward` is given, to be followed too; None where it is not followed.
-        training: it is followed in training mode.
+        training: it is followed in training mode; None for either.
+        every_way: flags of `forward` that `inputs` leave out may be on or off.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
@@ -59,7 +61,7 @@ def predict_graph(
         machine = prediction.machine
         n_nodes = 0
         try:
-            extend = None if inputs is None else _following(prediction, inputs, training)
+            extend = None if inputs is None else _following(prediction, inputs, training, every_way)
             graph = build_graph(prediction, target, extend)
             n_nodes = len(graph.modules)
         finally:
@@ -71,12 +73,14 @@ def predict_graph(
     return with_deep_stack(predict)
 
 
-def _following(prediction: Prediction, inputs: Sequence[InputSpec], training: bool) -> Extend | None:
+def _following(
+    prediction: Prediction, inputs: Sequence[InputSpec], training: bool | None, every_way: bool
+) -> Extend | None:
     """What adds a run of `forward` to the graph; None where the model is not built."""
     from modgraph.prediction.forward.graph_parts import add_forward
     from modgraph.prediction.forward.open_inputs import follow_open
 
-    followed = follow_open(prediction, inputs, training)
+    followed = follow_open(prediction, inputs, training, every_way)
     if followed is None:
         return None
     return lambda builder, paths, tensors: add_forward(builder, followed, paths, tensors)

@@ -15,6 +15,8 @@ from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 
 NOTE_LENGTH = 44
+_OF_CALLS = ("failed", "conditional")
+"""States of a module that are said of each call instead."""
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +33,7 @@ def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
     failure = _failure(run, occurrence)
     marks = [*said, failure] if failure else said
     if occurrence.is_module and occurrence.path != "":
-        remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state != "failed"]
+        remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state not in _OF_CALLS]
         marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in remarks]
         conditional = _conditional(occurrence)
         marks += [conditional] if conditional else []

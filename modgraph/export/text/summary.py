@@ -124,6 +124,12 @@ def _untaken(graph: Graph, width: int, pen: Pen) -> list[str]:
     return _entry("not taken", "in this run: " + ", ".join(map(pen.plain, shown)), width, pen)
 
 
+def _kind_of_calls(graph: Graph) -> str:
+    if not graph.calls:
+        return "tree"
+    return "run" if graph.traced or graph.calls[0].predicted is None else "forward"
+
+
 def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
     lines = _entry("parameters", _parameter_totals(graph), width, pen) if counts_parameters(graph) else []
     if hidden.text:
@@ -134,7 +140,7 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
     parts = [_plural(modules, "module")]
     if graph.calls:
         parts += [_plural(len(graph.calls), "call"), _plural(len(graph.operations), "operation")]
-    lines += _entry("run" if graph.calls else "tree", " · ".join(parts), width, pen)
+    lines += _entry(_kind_of_calls(graph), " · ".join(parts), width, pen)
     for label, text in stored_facts(graph):
         lines += _entry(label, text, width, pen)
     lines += _entry("shared", _shared(graph), width, pen)

@@ -15,6 +15,15 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.values import Address
 
 
+def negated(test: str) -> str:
+    """ "not x.any()" for "x.any()", and the other way round."""
+    if re.fullmatch(r"not [\w.]+", test):
+        return test.removeprefix("not ")
+    if re.fullmatch(r"not \([^()]*(\([^()]*\)[^()]*)*\)", test):
+        return test[5:-1]
+    return f"not {test}" if re.fullmatch(r"[\w.]+", test) else f"not ({test})"
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A tensor at the moment of an event."""
@@ -77,9 +86,7 @@ class Assume:
     @property
     def condition(self) -> str:
         """What holds on the path, in Python."""
-        if self.truth:
-            return self.text
-        return f"not {self.text}" if re.fullmatch(r"[\w.]+", self.text) else f"not ({self.text})"
+        return self.text if self.truth else negated(self.text)
 
 
 @dataclass(frozen=True, slots=True)

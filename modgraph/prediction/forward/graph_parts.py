@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
 from modgraph.names import last_name
-from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
+from modgraph.prediction.answer.causes import Told, told_once
+from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen, negated
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
+from modgraph.source.reached import root_of
 
 Makers = dict[str, Condition | None]
 """Ends that may have made a tensor, each with the condition under which it has; None: it certainly has."""
@@ -56,6 +58,9 @@ class _Reader:
         """Tensors that are made in the loops that are being read."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
+        self.lost: dict[Problem, Told] = {}
+        self.leaves: set[int] = set()
+        """Calls that made no other."""
         self.n_made: Counter[tuple[str, str]] = Counter()
         """By path of the caller and name of the class: how many modules `forward` has made there."""
 
@@ -106,6 +111,7 @@ class _Reader:
         )
         if call.calls:
             return
+        self.leaves.add(call.index)
         name = f"call:{call.index}"
         for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
@@ -177,6 +183,10 @@ class _Reader:
         ]
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
+        if doubt is not None:
+            doubt = replace(
+                doubt, text=negated(doubt.text) if len(alternatives) == 2 else "another way through forward"
+            )
         return {
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()
@@ -218,7 +228,7 @@ class _Reader:
     def _arm(self, event: Either, events: Iterable[Event]) -> Condition:
         """Reads what happens on one path; under which condition that is."""
         self.conditions.append(_condition(event))
-        self.tests.append([])
+        self.tests.append([*self.tests[-1]] if self.tests else [])
         self.read(events)
         self.tests.pop()
         return self.conditions.pop()
@@ -228,7 +238,7 @@ class _Reader:
         if not self.tests or event.condition in self.tests[-1]:
             return
         self.tests[-1].append(event.condition)
-        where = self.conditions[-1] if len(self.tests[-1]) > 1 or event.where is None else event.where
+        where = event.where or self.conditions[-1]
         self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
 
     def _repeat(self, event: Repeat) -> None:
@@ -247,15 +257,15 @@ class _Reader:
     def _lost(self, event: Lost) -> None:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
         where = event.where
-        self.builder.problems.append(
-            Problem(
-                stage="forward",
-                message=f"what is called here is not known: {event.reason}",
-                module=module,
-                file=None if where is None else where.file,
-                line=None if where is None else where.line,
-            )
+        cause, place = root_of(event.reason)
+        problem = Problem(
+            stage="forward",
+            message=f"what is called here is not known: {event.reason}",
+            module=module,
+            file=None if where is None else where.file,
+            line=None if where is None else where.line,
         )
+        self.lost.setdefault(problem, Told(problem, cause, place))
 
     def finish(self) -> None:
         """Closes what is open: the outputs of the model, and calls in which the run could not be followed further."""
@@ -263,9 +273,39 @@ class _Reader:
         if failure is not None:
             self._lost(Lost(failure.reason, failure.where))
         self.open.clear()
+        self.builder.problems.extend(told_once(self.lost.values()))
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
-        self.builder.edges.extend(self.edges.values())
+        self.builder.edges.extend(self._between_innermost())
+
+    def _between_innermost(self) -> Iterator[Edge]:
+        """What goes into a call that makes no other goes to the call, and its operations are joined among themselves;
+        what comes of one of these comes of the call."""
+        homes = {
+            each.id: each.call for each in self.builder.operations if each.call is not None and each.call in self.leaves
+        }
+        arrived = {_way(edge) for edge in self.edges.values() if edge.consumer not in homes}
+        for edge in self.edges.values():
+            home, source = homes.get(edge.consumer), homes.get(edge.producer)
+            if source is not None and source == home:
+                yield edge
+                continue
+            if source is not None:
+                edge = replace(edge, producer=f"call:{source}")
+            if home is None:
+                yield edge
+                continue
+            edge = replace(edge, consumer=f"call:{home}")
+            owner = self.builder.calls[home].module
+            if edge.producer.startswith("param:") and edge.producer[6:].startswith(f"{owner}." if owner else ""):
+                continue
+            if edge.producer != edge.consumer and _way(edge) not in arrived:
+                arrived.add(_way(edge))
+                yield edge
+
+
+def _way(edge: Edge) -> tuple[object, ...]:
+    return edge.producer, edge.consumer, edge.tensor.shape, edge.tensor.dtype
 
 
 def _made_in(events: Iterable[Event]) -> frozenset[int]:

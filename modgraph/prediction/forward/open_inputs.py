@@ -32,12 +32,13 @@ class _Tries:
     """The runs of one model."""
 
     prediction: Prediction
-    training: bool
+    training: bool | None = False
+    every_way: bool = False
     left: int = MOST_RUNS
 
     def run(self, given: Sequence[Given], witnesses: Mapping[str, int]) -> Followed | None:
         self.left -= 1
-        return follow(self.prediction, given, self.training, witnesses)
+        return follow(self.prediction, given, self.training, every_way=self.every_way, witnesses=witnesses)
 
 
 @dataclass
@@ -61,10 +62,12 @@ class _Shape:
         return InputSpec(text="", name=None if positional else self.name, shape=tuple(sizes), dtype=self.dtype)
 
 
-def follow_open(prediction: Prediction, inputs: Sequence[Given] = (), training: bool = False) -> Followed | None:
+def follow_open(
+    prediction: Prediction, inputs: Sequence[Given] = (), training: bool | None = False, every_way: bool = False
+) -> Followed | None:
     """What `follow` gives, with sizes that the model takes where some are left open; without inputs, of tensors for
     the parameters of `forward` that have no default."""
-    tries = _Tries(prediction, training)
+    tries = _Tries(prediction, training, every_way)
     if inputs:
         return _accepted(tries, inputs, {})
     wanted = _wanted(prediction)

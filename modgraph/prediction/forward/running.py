@@ -15,10 +15,11 @@ from modgraph.prediction.domain.events import Event, Seen, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.paths.recording import seen_in
+from modgraph.source import nodes
 from modgraph.source.inputs import InputSpec
 
 DEFAULT_DTYPE = "float32"
@@ -67,16 +68,29 @@ class Followed:
         return self.failure is not None and self.failure.reason.startswith(RAISES)
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a run is followed; see `follow`."""
+
+    training: bool | None
+    every_way: bool
+    witnesses: Mapping[str, int]
+
+
 def follow(
     prediction: Prediction,
     inputs: Sequence[Given],
-    training: bool = False,
+    training: bool | None = False,
+    *,
+    every_way: bool = False,
     witnesses: Mapping[str, int] | None = None,
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
     the prediction stays as it is.
 
     Args:
+        training: None for either mode.
+        every_way: flags of `forward` that are not given may be on or off, whatever their default.
         witnesses: for each size that is left open, by name, one with which is reckoned; what is found holds for all
             sizes that meet the conditions which come with it.
     """
@@ -91,7 +105,7 @@ def follow(
     machine.restart()
     machine.is_recording = True
     try:
-        return _follow(machine, root, inputs, training, witnesses or {})
+        return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
     finally:
         machine.is_recording = False
         machine.operating = 0
@@ -99,21 +113,22 @@ def follow(
         machine.frames.clear()
 
 
-def _follow(
-    machine: Interpreter, root: Address, inputs: Sequence[Given], training: bool, witnesses: Mapping[str, int]
-) -> Followed:
+def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:
     conditions = Conditions(lambda: machine.where)
     sizes = {
-        name: conditions.symbol(name, witnesses.get(name) or witness_for(name, place))
+        name: conditions.symbol(name, way.witnesses.get(name) or witness_for(name, place))
         for place, name in enumerate(open_names(inputs))
     }
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
+    if way.every_way:
+        given = {name for name, _ in named}
+        keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
     results: list[Value] = []
 
     def run() -> Unknown | None:
-        if not training:
-            machine.call(machine.get_attribute(root, "eval"))
+        mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
+        machine.call(machine.get_attribute(root, "train"), (mode,))
         machine.state.events = None
         results.append(machine.invoke(root, Arguments("", positional, keywords)))
         return None
@@ -157,6 +172,21 @@ def told_by_input(
         at = max((i for i, spec in enumerate(inputs) if words.intersection(map(str, spec.shape or ()))), default=0)
         told.setdefault(names[at], []).append(text)
     return {name: tuple(each) for name, each in told.items()}
+
+
+def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
+    """Parameters of `forward` that are True or False by default: neither is known."""
+    run = machine.find_attribute(root, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return {}
+    return {
+        each.name: Unknown(f"whether {each.name} is given", inert=True)
+        for each in function.definition.parameters
+        if each.kind in ("normal", "keyword")
+        and isinstance(each.default, nodes.Name)
+        and each.default.value in ("True", "False")
+    }
 
 
 def _described(

@@ -18,10 +18,12 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     Constant,
     FunctionValue,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
 )
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -157,11 +159,34 @@ def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
     """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
     run = machine.find_attribute(module, "forward")
     function = run.function if isinstance(run, BoundMethod) else run
+    if isinstance(function, KnownFunction):
+        return _parameters_in_source(machine, function.name)
     if not isinstance(function, FunctionValue):
         return ("input",)
     taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
     names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
     return names[1:] if isinstance(run, BoundMethod) else names
+
+
+def _parameters_in_source(machine: Machine, name: str) -> tuple[str, ...]:
+    """The same of a layer of torch whose `forward` is not interpreted: as its source has them."""
+    known = machine.caches.forward_parameters.get(name)
+    if known is None:
+        known = machine.caches.forward_parameters[name] = _read_parameters(machine, name) or ("input",)
+    return known
+
+
+def _read_parameters(machine: Machine, name: str) -> tuple[str, ...]:
+    path, _, method = name.rpartition(".")
+    module, _, cls = path.rpartition(".")
+    source = machine.finder.source(module)
+    definition = None if source is None else source.index.definitions.get(f"{cls}.{method}")
+    if source is None or definition is None:
+        return ()
+    node = source.parse(definition.first_line, definition.last_line).statements[0]
+    if not isinstance(node, nodes.FunctionDef):
+        return ()
+    return tuple(each.name for each in (*node.params.posonly_params, *node.params.params))[1:]
 
 
 def _name(names: Sequence[str], place: int) -> str:
@@ -196,7 +221,7 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
         for place, item in enumerate(value.items):
             _look(machine, item, f"{name}[{place}]", found, depth + 1)
     elif isinstance(value, Choice):
-        _look_at_choice(machine, value, name, found)
+        _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
 
@@ -217,7 +242,7 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
             _look(machine, each, f"{name}.{attribute}", found, depth + 1)
 
 
-def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen]) -> None:
+def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:
     """One of several tensors."""
     tensors = [each for each in value.alternatives if isinstance(each, Address)]
     held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
@@ -225,6 +250,9 @@ def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen
         shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
         found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+    for each in value.alternatives:
+        if each not in tensors or not held:
+            _look(machine, each, name, found, depth + 1)
 
 
 def _is_record(machine: Machine, item: InstanceObject) -> bool:
