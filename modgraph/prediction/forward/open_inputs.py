@@ -95,7 +95,7 @@ def _accepted(tries: _Tries, given: Sequence[Given], witnesses: Mapping[str, int
             if (
                 found is not None
                 and not _is_degenerate(found)
-                and (not found.is_refused or len(found.events) > len(best.events))
+                and (not found.is_refused or _reached(found) > _reached(best))
             ):
                 better = found
                 break
@@ -109,6 +109,11 @@ def _is_degenerate(found: Followed) -> bool:
     """Something has no elements with the sizes that are reckoned with: a window that is larger than its picture."""
     shapes = [seen.shape for event in found.events if isinstance(event, Leave) for seen in event.outputs]
     return any(witness_of(size) <= 0 for shape in shapes if shape is not None for size in shape if size is not None)
+
+
+def _reached(found: Followed) -> tuple[int, int]:
+    """How far it came before it was refused: what it did, and what it asked of sizes."""
+    return len(found.events), 0 if found.conditions is None else len(found.conditions.decided)
 
 
 def _key(witnesses: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -222,9 +227,8 @@ def _place(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape
             if name in shapes and shapes[name].is_known and wish.seen is not None:
                 is_settled = _settle(shapes[name], wish) and is_settled
         if found.is_refused:
-            is_settled = not _doubted(shapes, wishes) and is_settled
+            is_settled = not (_unpacked(shapes, found) or _doubted(shapes, wishes)) and is_settled
         if is_settled:
-            _unpacked(shapes, found)
             return
 
 
@@ -256,6 +260,8 @@ def _settle(shape: _Shape, wish: Wish) -> bool:
             place = next((i for i in range(len(places)) if shape.named(i) == symbols[0]), None)
             if place is not None:
                 places[place] = role
+    if places[0] is None and "batch" not in places:
+        places[0] = "batch"
     shape.places = places
     return True
 
