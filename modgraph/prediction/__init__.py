@@ -78,9 +78,9 @@ def _following(
 ) -> Extend | None:
     """What adds a run of `forward` to the graph; None where the model is not built."""
     from modgraph.prediction.forward.graph_parts import add_forward
-    from modgraph.prediction.forward.running import follow
+    from modgraph.prediction.forward.open_inputs import follow_open
 
-    followed = follow(prediction, inputs, training, every_way=every_way)
+    followed = follow_open(prediction, inputs, training, every_way)
     if followed is None:
         return None
     return lambda builder, paths, tensors: add_forward(builder, followed, paths, tensors)

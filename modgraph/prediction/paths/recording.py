@@ -10,6 +10,7 @@ from modgraph.prediction.domain import events
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Seen
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
@@ -246,7 +247,7 @@ def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen
     tensors = [each for each in value.alternatives if isinstance(each, Address)]
     held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
     if held:
-        shape = held[0].shape if all(each.shape == held[0].shape for each in held) else None
+        shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
         found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
     for each in value.alternatives:

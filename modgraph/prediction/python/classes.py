@@ -89,7 +89,7 @@ def class_of(machine: Machine, value: Value) -> Value:
     if kind is Address:
         return class_of_object(machine.state.read(value))  # type: ignore[arg-type]
     if kind is Constant:
-        return _class_of_constant(type(value.value))  # type: ignore[attr-defined, arg-type]
+        return _class_of_constant(value.value.__class__)  # type: ignore[attr-defined]
     known = _OF_VALUES.get(kind)
     if known is not None:
         return known

@@ -12,6 +12,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import parts_of, sliced, witness_of
 from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
@@ -100,7 +101,7 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         if (many := _too_many(machine, size)) is not None:
             return many
         part = (*source.shape[:place], *source.shape[place + 1 :])
-        ones = [(i,) for i in range(size)]
+        ones = [(i,) for i in range(size)]  # of a size that is left open, the condition is that it is that
         return TupleValue(tuple(like(machine, source, part, _along(source, place, taken)) for taken in ones))
     name = name.removeprefix("unsafe_")
     names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size", "split_sizes")
@@ -116,7 +117,7 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         step = max(step, 1)
         if (many := _too_many(machine, -(-size // step))) is not None:
             return many
-        sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
+        sizes = parts_of(size, step)
     if sizes is None:
         return machine.unknown("into how many parts a tensor is split is not known")
     if number is None and (many := _too_many(machine, len(sizes))) is not None:
@@ -125,7 +126,8 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
     start: int | None = 0
     for length in sizes:
         end = None if start is None or length is None else start + length
-        elements = None if start is None or end is None else _along(source, place, range(start, end))
+        is_kept = source.elements is not None and start is not None and end is not None
+        elements = _along(source, place, range(start, end)) if is_kept else None  # type: ignore[arg-type]
         parts.append(like(machine, source, replaced(source.shape, place, length), elements))
         start = end
     return TupleValue(tuple(parts))
@@ -137,6 +139,7 @@ def _too_many(machine: Machine, parts: int) -> Unknown | None:
     Raises:
         LimitError: the memory that they take is used up.
     """
+    parts = witness_of(parts)
     if parts > MAX_LOOP_ITERATIONS:
         return machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
     machine.makes(ITEMS_OF_A_PART * parts)
@@ -145,7 +148,7 @@ def _too_many(machine: Machine, parts: int) -> Unknown | None:
 
 def _along(source: TensorObject, place: int, taken: Sequence[int]) -> tuple[Number, ...] | None:
     """The elements at these indices of one dimension."""
-    if source.shape is None or any(size is None for size in source.shape) or len(taken) > (source.shape[place] or 0):
+    if source.elements is None or source.shape is None or len(taken) > (source.shape[place] or 0):
         return None
     every: list[Sequence[int]] = [range(size or 0) for size in source.shape]
     every[place] = taken
@@ -280,7 +283,7 @@ def _slice_length(key: SliceValue, size: int | None) -> int | None:
     bounds = (key.lower, key.upper, key.step)
     if size is None or not all(isinstance(bound, Constant) for bound in bounds):
         return size if bounds == (NONE, NONE, NONE) else None
-    return len(range(size)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+    return sliced(size, *(bound.value for bound in bounds if isinstance(bound, Constant)))
 
 
 @models(f"{TENSOR}.__iter__")

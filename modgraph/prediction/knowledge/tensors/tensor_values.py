@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.values import (
     SIZE,
     TRUE,
@@ -87,7 +89,7 @@ def size_of(value: Value) -> int | None:
     """A size that is known; None where it is not."""
     value = value.value if isinstance(value, EnumMember) else value
     if isinstance(value, Constant) and isinstance(value.value, int) and is_size(value.value):
-        return int(value.value)
+        return cast(int, whole(value.value))
     return None
 
 
@@ -153,7 +155,7 @@ def _size(machine: Machine, value: Value) -> int | None:
     if isinstance(value, Constant):
         if not isinstance(value.value, int):
             raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")
-        return int(value.value) if is_size(value.value) else None
+        return cast(int, whole(value.value)) if is_size(value.value) else None
     tensor = tensor_of(machine, value)
     if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
         return int(tensor.elements[0])

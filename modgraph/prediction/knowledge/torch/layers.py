@@ -29,7 +29,7 @@ from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
-from modgraph.prediction.knowledge.torch.resampling import windowed
+from modgraph.prediction.knowledge.torch.resampling import require_room, windowed
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 
@@ -111,6 +111,7 @@ def _convolution(rank: int, transposed: bool) -> Model:
         else:
             padding = [0] * rank if isinstance(text, Constant) and text.value == "valid" else padding
             sizes = [windowed(*each, False) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+        require_room(machine, sizes)
         return _result(machine, source, (*source.shape[: -rank - 1], channels, *sizes))
 
     return forward
@@ -134,6 +135,7 @@ def _pool(rank: int, dilated: bool) -> Model:
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
         spatial = source.shape[-rank:]
         sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+        require_room(machine, sizes)
         result = _result(machine, source, (*source.shape[:-rank], *sizes))
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
             return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))

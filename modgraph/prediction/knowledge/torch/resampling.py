@@ -53,6 +53,17 @@ def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Si
     return found - 1 if (found - 1) * stride >= size + padding else found
 
 
+def require_room(machine: Machine, sizes: Sequence[Size]) -> None:
+    """Of what windows leave.
+
+    Raises:
+        Raised: RuntimeError, where a window is larger than what it goes over.
+    """
+    for size in sizes:
+        if size is not None and size < 1:
+            raise machine.raises("RuntimeError", "Kernel size can't be greater than actual input size")
+
+
 def _pool(rank: int, is_max: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source = _source(arguments, machine)
@@ -68,6 +79,7 @@ def _pool(rank: int, is_max: bool) -> Model:
         upwards = machine.truth(arguments.get(5 if is_max else 4, "ceil_mode", FALSE))
         spatial = source.shape[-rank:]
         sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=False)]
+        require_room(machine, sizes)
         pooled = _result(machine, source, (*source.shape[:-rank], *sizes))
         asked = machine.truth(arguments.get(6, "return_indices", FALSE)) if is_max else False
         return pooled if asked is False else machine.unknown("the indices of a pool are not modelled")
