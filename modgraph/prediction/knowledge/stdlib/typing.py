@@ -19,6 +19,7 @@ _CLASSES = {
     "OrderedDict": "collections.OrderedDict",
     "DefaultDict": "collections.defaultdict",
 }
+constant("typing_extensions.NamedTuple", KnownClass("typing.NamedTuple"))
 for _owner in ("typing", "typing_extensions"):
     for _name, _class in _CLASSES.items():
         constant(f"{_owner}.{_name}", KnownClass(_class))

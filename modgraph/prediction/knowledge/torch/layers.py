@@ -25,11 +25,13 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places
+from modgraph.prediction.knowledge.shapes.fitting import fitted
+from modgraph.prediction.knowledge.shapes.windows import padding_of
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
-from modgraph.prediction.knowledge.torch.resampling import windowed
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 
@@ -90,36 +92,28 @@ def _require_one(arguments: Arguments, machine: Machine) -> None:
 def _convolution(rank: int, transposed: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine)
-        if source.shape is None or len(source.shape) not in (rank + 1, rank + 2):
-            return _result(machine, source, None)
-        wanted = _numbers(machine, module, "in_channels", 1)[0]
-        given = source.shape[-rank - 1]
-        if wanted and given is not None and wanted != given:
-            raise machine.raises("RuntimeError", f"expected input to have {wanted} channels, but got {given} channels")
-        channels = _numbers(machine, module, "out_channels", 1)[0]
-        groups = _numbers(machine, module, "groups", 1)[0]
-        if groups and channels is not None and channels % groups:  # a lazy layer was not asked before
-            raise machine.raises("RuntimeError", f"given groups={groups}, expected weight to be divisible by it")
-        spatial = source.shape[-rank:]
-        names = ("kernel_size", "stride", "padding", "dilation", "output_padding")
-        kernel, stride, padding, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
-        text = _attribute(machine, module, "padding")
-        if isinstance(text, Constant) and text.value == "same":
-            sizes = list(spatial)
-        elif transposed:
-            sizes = [_transposed(*each) for each in zip(spatial, kernel, stride, padding, dilation, extra, strict=True)]
-        else:
-            padding = [0] * rank if isinstance(text, Constant) and text.value == "valid" else padding
-            sizes = [windowed(*each, False) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
-        return _result(machine, source, (*source.shape[: -rank - 1], channels, *sizes))
+        shape = source.shape
+        if shape is not None:
+            rule, known = _convolution_of(machine, module, rank, transposed), shape
+            if rule.groups and rule.out_channels is not None and rule.out_channels % rule.groups:  # a lazy one
+                message = f"given groups={rule.groups}, expected weight to be divisible by it"
+                raise machine.raises("RuntimeError", message)
+            shape = fitted(machine, lambda: rule.shape(known))
+        return _result(machine, source, shape)
 
     return forward
 
 
-def _transposed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, extra: Size) -> Size:
-    if size is None or kernel is None or stride is None or padding is None or dilation is None or extra is None:
-        return None
-    return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1
+def _convolution_of(machine: Machine, module: Value, rank: int, transposed: bool) -> Convolution:
+    names = ("kernel_size", "stride", "dilation", "output_padding")
+    kernel, stride, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
+    out_channels, in_channels, groups = (
+        _numbers(machine, module, name, 1)[0] for name in ("out_channels", "in_channels", "groups")
+    )
+    padding = padding_of(machine, _attribute(machine, module, "padding") or NONE, rank)
+    return Convolution(
+        out_channels, in_channels or None, groups, kernel, stride, padding, dilation, extra if transposed else None
+    )
 
 
 def _pool(rank: int, dilated: bool) -> Model:
@@ -133,7 +127,8 @@ def _pool(rank: int, dilated: bool) -> Model:
         dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
         spatial = source.shape[-rank:]
-        sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+        options = (kernel, stride, padding, dilation)
+        sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
         result = _result(machine, source, (*source.shape[:-rank], *sizes))
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
             return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))
@@ -264,9 +259,7 @@ def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
 
 
 _OTHERS = {
-    "activation": ("GLU",),
     "sparse": ("EmbeddingBag",),
-    "fold": ("Fold",),
     "flatten": ("Unflatten",),
 }
 models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _OTHERS.items() for name in names))(_not_modelled)
