@@ -45,7 +45,7 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
     built = machine.state
     machine.state = built.fork()
     machine.frames.clear()
-    machine.restart()
+    machine.run_on()
     machine.is_recording = True
     try:
         return _follow(machine, root, inputs, training)
@@ -54,6 +54,7 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
         machine.operating = 0
         machine.state = built
         machine.frames.clear()
+        machine.finish()
 
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool) -> Followed:

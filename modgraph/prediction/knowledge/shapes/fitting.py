@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject, TensorObject
-from modgraph.prediction.domain.values import Choice, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
@@ -47,17 +47,12 @@ def sizes(machine: Machine, value: Value, rank: int) -> list[Size]:
     return [each.value if isinstance(each, Constant) and type(each.value) is int else None for each in items]
 
 
-def length(machine: Machine, value: Value, several: bool) -> int:
-    """How many numbers a value holds; one where only one is looked for."""
-    if isinstance(value, TupleValue) and several:
+def length(machine: Machine, value: Value) -> int | None:
+    """How many numbers a tuple or list holds; None where it is none, or that is not known."""
+    if isinstance(value, TupleValue):
         return len(value.items)
-    listed = machine.state.find(value, ListObject) if several else None
-    return 1 if listed is None else len(listed.items)
-
-
-def is_not_known(value: Value) -> bool:
-    """Whatever it is, it may be left out."""
-    return isinstance(value, (Unknown, Choice))
+    listed = machine.state.find(value, ListObject)
+    return len(listed.items) if listed is not None and listed.open is None else None
 
 
 def result(

@@ -141,4 +141,6 @@ def loss(arguments: Arguments, machine: Machine) -> Value:
     old = any(each in arguments.keywords for each in ("reduce", "size_average")) or len(arguments.positional) > 2
     is_one = not old and (reduction == NONE or reduction in (Constant("mean"), Constant("sum")))
     needs = needs_any((given, fitting.tensor(machine, arguments.get(1, "target", NONE))))
-    return fitting.result(machine, arguments, () if is_one else None, REAL_PARTS.get(given.dtype or "", given.dtype), needs)
+    return fitting.result(
+        machine, arguments, () if is_one else None, REAL_PARTS.get(given.dtype or "", given.dtype), needs
+    )

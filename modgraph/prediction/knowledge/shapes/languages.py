@@ -6,9 +6,9 @@ A letter is a size, and the same letter the same size, else torch raises Runtime
 which broadcast where it stands at several arguments; a number is itself; `_` is not looked at; what ends in `?` may be
 None.
 
-    layer("normalization.LayerNorm", "*b @normalized_shape -> same")
+    layer_shape(machine, module, "*b @normalized_shape -> same", given)
 
-In a layer, a name is an attribute of the module, and `@name` a tuple of them.
+Of a layer, a name is an attribute of the module, and `@name` a tuple of them.
 """
 
 from __future__ import annotations
@@ -150,25 +150,30 @@ def layer_shape(machine: Machine, module: Value, pattern: str, given: Shape | No
     Raises:
         Raised: RuntimeError, where the input does not fit.
     """
-    text, known = pattern, {}
-    for token in dict.fromkeys(pattern.replace(",", " ").replace("->", " ").split()):
-        name = token.removeprefix("@")
-        if token.startswith("*") or token == "same" or token.isdecimal():
-            continue
-        value = machine.find_attribute(module, name)
-        found = (
-            None if value is None else fitting.sizes(machine, value, fitting.length(machine, value, token[0] == "@"))
-        )
-        if found is None:
-            continue
-        if token.startswith("@"):
-            text = text.replace(token, " ".join(f"{name}{place}" for place in range(len(found))))
-            known.update({f"{name}{place}": size for place, size in enumerate(found)})
-        else:
-            known[token] = found[0]
-    left, _, right = text.partition("->")
-    same = right.strip() == "same"
-    if "@" in text:
-        return given if same else None
-    read_pattern = read(f"{left}->{left if same else right}")
-    return fitting.fitted(machine, lambda: read_pattern.shape([given], known))
+    left, _, right = pattern.partition("->")
+    known: dict[str, Size] = {}
+    tokens = [token for token in left.split() for token in _attributes(machine, module, token, known)]
+    for token in right.split():
+        _attributes(machine, module, token, known)
+    text = " ".join(tokens)
+    found = read(f"{text} -> {text if right.strip() == 'same' else right}")
+    return fitting.fitted(machine, lambda: found.shape([given], known))
+
+
+def _attributes(machine: Machine, module: Value, token: str, known: dict[str, Size]) -> list[str]:
+    """The letters that stand for a token, and into `known` the sizes that the module has for them."""
+    name = token.removeprefix("@")
+    if token.startswith("*") or token.isdecimal() or token == "same":
+        return [token]
+    value = machine.find_attribute(module, name)
+    if value is None:
+        return [token if name == token else f"*{name}"]
+    if name == token:
+        known[name] = fitting.sizes(machine, value, 1)[0]
+        return [name]
+    length = fitting.length(machine, value)
+    if length is None:
+        return [f"*{name}"]
+    letters = [f"{name}{place}" for place in range(length)]
+    known.update(zip(letters, fitting.sizes(machine, value, length), strict=True))
+    return letters

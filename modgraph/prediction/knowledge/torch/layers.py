@@ -18,15 +18,19 @@ from modgraph.prediction.domain.values import (
     NONE,
     TRUE,
     Address,
+    BoundMethod,
     Choice,
     Constant,
     Dtype,
+    FunctionValue,
     TupleValue,
     Unknown,
     Value,
 )
 from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places
-from modgraph.prediction.knowledge.shapes.fitting import fitted
+from modgraph.prediction.knowledge.shapes.fitting import fitted, length
+from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
+from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
@@ -172,14 +176,7 @@ for _rank in (1, 2, 3):
 def linear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine)
     _require_one(arguments, machine)
-    if not source.shape:
-        return _result(machine, source, None)
-    wanted = _numbers(machine, module, "in_features", 1)[0]
-    if wanted is not None and source.shape[-1] is not None and wanted != source.shape[-1]:
-        raise machine.raises(
-            "RuntimeError", f"mat1 and mat2 shapes cannot be multiplied ({source.shape[-1]} and {wanted})"
-        )
-    return _result(machine, source, (*source.shape[:-1], _numbers(machine, module, "out_features", 1)[0]))
+    return _result(machine, source, layer_shape(machine, module, "*b in_features -> *b out_features", source.shape))
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
@@ -221,12 +218,89 @@ _SAME = {
         *("Hardswish", "Hardsigmoid", "Mish", "Softplus", "Softmax", "LogSoftmax", "Softmax2d", "Softsign", "RReLU"),
         *("LogSigmoid", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "Softmin"),
     ),
-    "batchnorm": ("_BatchNorm", "SyncBatchNorm"),
     "instancenorm": ("_InstanceNorm",),
-    "normalization": ("LayerNorm", "GroupNorm", "RMSNorm", "LocalResponseNorm"),
+    "normalization": ("LocalResponseNorm",),
     "dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"),
 }
 models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _SAME.items() for name in names))(_same_shape)
+
+
+# ---- normalisation ---------------------------------------------------------------------------------------------------
+
+
+@models(f"{_LAYERS}.normalization.LayerNorm.forward", f"{_LAYERS}.normalization.RMSNorm.forward")
+def normalised(arguments: Arguments, machine: Machine) -> Value:
+    """The last dimensions are those it was made for."""
+    source = _input(arguments, machine)
+    layer_shape(machine, arguments.positional[0], "*b @normalized_shape -> same", source.shape)
+    return _same_shape(arguments, machine)
+
+
+@models(f"{_LAYERS}.normalization.GroupNorm.forward")
+def in_groups(arguments: Arguments, machine: Machine) -> Value:
+    """The channels, in groups of the same size."""
+    module, source = arguments.positional[0], _input(arguments, machine)
+    if _attribute(machine, module, "weight") not in (None, NONE):
+        layer_shape(machine, module, "n num_channels *s -> same", source.shape)
+    _require_groups(machine, source.shape, _numbers(machine, module, "num_groups", 1)[0])
+    return _same_shape(arguments, machine)
+
+
+def _require_groups(machine: Machine, shape: Shape | None, groups: Size) -> None:
+    if shape is None or groups is None:
+        return
+    if len(shape) < 2:
+        message = f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        raise machine.raises("RuntimeError", message)
+    if groups and shape[1] is not None and shape[1] % groups:
+        message = "Expected number of channels in input to be divisible by num_groups, but got input of shape"
+        raise machine.raises("RuntimeError", f"{message} {list(shape)} and num_groups={groups}")
+
+
+@models(f"{_LAYERS}.batchnorm._BatchNorm.forward", f"{_LAYERS}.batchnorm.SyncBatchNorm.forward")
+def of_batches(arguments: Arguments, machine: Machine) -> Value:
+    """The channels are as many as it has numbers for; a lazy one has none yet."""
+    module, source = arguments.positional[0], _input(arguments, machine)
+    check = machine.find_attribute(module, "_check_input_dim")
+    ranks = _ranks_that(check.function if isinstance(check, BoundMethod) else check)
+    if ranks and source.shape is not None and len(source.shape) not in ranks:
+        wanted = " or ".join(f"{rank}D" for rank in ranks)
+        raise machine.raises("ValueError", f"expected {wanted} input (got {len(source.shape)}D input)")
+    held = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
+    if any(each not in (None, NONE) for each in held) and _numbers(machine, module, "num_features", 1)[0]:
+        layer_shape(machine, module, "n num_features *s -> same", source.shape)
+    return _same_shape(arguments, machine)
+
+
+_RANKS = {"BatchNorm1d": (2, 3), "BatchNorm2d": (4,), "BatchNorm3d": (5,)}
+
+
+def _ranks_that(check: Value | None) -> tuple[int, ...]:
+    """How many dimensions torch's own check lets pass; none where it is not torch's."""
+    if not isinstance(check, FunctionValue) or check.definition.module != f"{_LAYERS}.batchnorm":
+        return ()
+    return _RANKS.get(check.definition.qualname.partition(".")[0], ())
+
+
+@models("torch.nn.functional.layer_norm", "torch.nn.functional.rms_norm")
+def normalise(arguments: Arguments, machine: Machine) -> Value:
+    source, wanted = tensor_of(machine, arguments.get(0, "input", NONE)), arguments.get(1, "normalized_shape", NONE)
+    number = length(machine, wanted)
+    if source is not None and number is not None:
+        letters = [f"a{place}" for place in range(number)]
+        known = dict(zip(letters, sizes_of(machine, wanted, number), strict=True))
+        fitted(machine, lambda: read(f"*b {' '.join(letters)} -> *b").shape([source.shape], known))
+    return _first_shape(arguments, machine)
+
+
+@models("torch.nn.functional.group_norm")
+def normalise_groups(arguments: Arguments, machine: Machine) -> Value:
+    source, groups = tensor_of(machine, arguments.get(0, "input", NONE)), arguments.get(1, "num_groups", NONE)
+    _require_groups(machine, source.shape if source is not None else None, sizes_of(machine, groups, 1)[0])
+    return _first_shape(arguments, machine)
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
 
 
 def _first_shape(arguments: Arguments, machine: Machine) -> Value:
