@@ -102,7 +102,7 @@ def follow(
     built = machine.state
     machine.state = built.fork()
     machine.frames.clear()
-    machine.restart()
+    machine.run_on()
     machine.is_recording = True
     try:
         return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
@@ -111,6 +111,7 @@ def follow(
         machine.operating = 0
         machine.state = built
         machine.frames.clear()
+        machine.finish()
 
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:

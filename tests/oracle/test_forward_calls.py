@@ -1,0 +1,148 @@
+"""The judge of predicted runs: it sees what is wrong of one, and takes what is right."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from modgraph.prediction.answer.tree import _Tree
+from modgraph.prediction.entry import predict_target
+from modgraph.prediction.forward.running import follow
+from modgraph.source.inputs import parse_input
+from modgraph.source.targets import parse_target
+
+pytestmark = pytest.mark.needs_torch
+torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(Path(__file__).parent))
+try:
+    import forward_calls
+    import forward_models
+finally:
+    sys.path.pop(0)
+
+MODEL = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.first = nn.Linear(width, 2 * width)
+        self.second = nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        return x + self.second(self.first(x).relu())
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(6) for _ in range(2))
+        self.pair = nn.LSTM(6, 5, batch_first=True)
+        self.head = nn.Linear(5, 3)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        y, _ = self.pair(x)
+        {then}
+        return {{"logits": self.head(y), "rest": [x]}}
+"""
+
+
+def runs(folder: Path, then: str = "pass") -> tuple[forward_calls.Run, forward_calls.Run]:
+    """The real run and the predicted one."""
+    file = folder / "net.py"
+    file.write_text(MODEL.format(then=then))
+    spec = importlib.util.spec_from_file_location("net", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model = module.Net().eval()
+    subject = forward_models.Subject(f"{file}:Net", ("4x7x6",), model, (torch.ones(4, 7, 6),), {})
+    prediction = predict_target(parse_target(subject.target))
+    followed = follow(prediction, [parse_input(each) for each in subject.inputs])
+    assert followed is not None
+    tree = _Tree(prediction)
+    tree.grow(prediction.root)
+    names = {name for name, _ in model.named_modules()}
+    return forward_calls.real_run(subject), forward_calls.predicted_run(followed, tree.first_paths, names)
+
+
+def test_right_prediction_is_exact(tmp_path: Path) -> None:
+    want, got = runs(tmp_path)
+    verdict = forward_calls.judged(want, got)
+    assert (verdict.kind, verdict.right, verdict.unknown, verdict.wrong) == ("exact", len(want.calls), 0, 0)
+    assert [call.path for call in want.calls] == [
+        *("", "blocks.0", "blocks.0.first", "blocks.0.second", "blocks.1", "blocks.1.first", "blocks.1.second"),
+        *("pair", "head"),
+    ]
+    assert want.calls[0].shapes == {".logits": (4, 7, 3), ".rest[0]": (4, 7, 6)}
+
+
+def _swap(run: forward_calls.Run) -> None:
+    run.calls[2], run.calls[3] = run.calls[3], run.calls[2]
+
+
+def _deepen(run: forward_calls.Run) -> None:
+    run.calls[3].depth += 1
+
+
+def _drop(run: forward_calls.Run) -> None:
+    run.calls.pop()
+
+
+def _repeat(run: forward_calls.Run) -> None:
+    run.calls.append(run.calls[-1])
+
+
+@pytest.mark.parametrize("change", [_swap, _deepen, _drop, _repeat])
+def test_another_sequence_is_wrong(tmp_path: Path, change: Callable[[forward_calls.Run], None]) -> None:
+    want, got = runs(tmp_path)
+    changed = copy.deepcopy(want)
+    change(changed)
+    assert forward_calls.judged(changed, got).kind == "wrong"
+
+
+@pytest.mark.parametrize("shape", [(4, 7, 11), (4, 7), (7, 4, 12)])
+def test_another_size_is_wrong(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    want, got = runs(tmp_path)
+    want.calls[2].shapes = {"": shape}
+    verdict = forward_calls.judged(want, got)
+    assert (verdict.wrong, verdict.right) == (1, len(want.calls) - 1)
+    assert verdict.first.startswith("blocks.0.first")
+
+
+def test_a_tensor_that_is_not_there_is_wrong_and_one_that_is_not_told_is_unknown(tmp_path: Path) -> None:
+    want, got = runs(tmp_path)
+    more, less = copy.deepcopy(want), copy.deepcopy(want)
+    assert more.calls[0].shapes is not None
+    assert less.calls[0].shapes is not None
+    more.calls[0].shapes[".more"] = (1,)
+    del less.calls[0].shapes[".logits"]
+    assert forward_calls.judged(more, got).unknown == 1
+    assert forward_calls.judged(less, got).wrong == 1
+
+
+def test_what_is_not_known_ends_a_prefix(tmp_path: Path) -> None:
+    want, got = runs(tmp_path, then="y = self.head(y)[..., :5] if y.sum() > 1e9 else y")
+    verdict = forward_calls.judged(want, got)
+    assert verdict.kind == "prefix"
+    assert len(got.calls) < len(want.calls)
+    assert got.open_reason
+
+
+def test_a_crash_is_to_be_told(tmp_path: Path) -> None:
+    want, got = runs(tmp_path, then="y = y.view(1, 2, 3)")
+    assert want.raised is not None
+    assert forward_calls.judged(want, got).kind == "exact"
+    fine, _ = runs(tmp_path)
+    assert forward_calls.judged(fine, got).kind == "wrong"
+    _, told_nothing = runs(tmp_path)
+    assert forward_calls.judged(want, told_nothing).kind == "wrong"
