@@ -43,9 +43,18 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
     """Marks what ran as predicted or not, and adds what was predicted and did not run. `builder` holds what ran."""
     if not predicted.calls or not builder.calls:
         return
-    joined = _Joined(builder, predicted)
+    joined = _Joined(builder, predicted, False)
     joined.match()
     joined.mark()
+    joined.add()
+
+
+def add_other_ways(builder: GraphBuilder, every_way: Graph) -> None:
+    """Adds what `forward` does in another mode, or with other flags, to what it is predicted to do as a rule."""
+    if not every_way.calls or not builder.calls:
+        return
+    joined = _Joined(builder, every_way, None)
+    joined.match()
     joined.add()
 
 
@@ -53,9 +62,13 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
 class _Joined:
     builder: GraphBuilder
     predicted: Graph
+    observed: bool | None
+    """What is said of all that is added."""
     calls: dict[int, int] = field(default_factory=dict)
     """Predicted calls, and those of the run that they are."""
     operations: dict[str, str] = field(default_factory=dict)
+    new: set[str] = field(default_factory=set)
+    """Ends of what is added."""
     ran: set[int] = field(default_factory=set)
     """Calls of the run that were predicted."""
 
@@ -115,7 +128,8 @@ class _Joined:
             if call.index in self.calls or call.module not in self.paths or is_lost:
                 continue
             self.calls[call.index] = index = len(builder.calls)
-            builder.calls.append(replace(call, index=index, parent=parent, observed=False))
+            self.new.add(f"call:{index}")
+            builder.calls.append(replace(call, index=index, parent=parent, observed=self.observed))
         self._add_operations()
         called: dict[str, list[int]] = {}
         for call in builder.calls:
@@ -126,17 +140,15 @@ class _Joined:
     def _add_edges(self, ran: set[tuple[str, str]]) -> None:
         builder = self.builder
         holding = {call.parent for call in builder.calls}
-        new: set[str | None] = {f"call:{call.index}" for call in builder.calls if call.observed is False}
-        new |= {each.id for each in builder.operations if each.observed is False}
         for edge in self.predicted.edges:
             producer, consumer = self._ends(edge)
             if producer is None or consumer is None or (producer, consumer) in ran:
                 continue
-            if edge.certain and new.isdisjoint((producer, consumer)):
+            if edge.certain and self.new.isdisjoint((producer, consumer)):
                 continue
             if any(end.startswith("call:") and int(end[5:]) in holding for end in (producer, consumer)):
                 continue
-            builder.edges.append(replace(edge, producer=producer, consumer=consumer, observed=False))
+            builder.edges.append(replace(edge, producer=producer, consumer=consumer, observed=self.observed))
 
     def _add_operations(self) -> None:
         builder = self.builder
@@ -150,7 +162,8 @@ class _Joined:
                 number += 1
             self.operations[operation.id] = name = f"op:{number}"
             taken.add(name)
-            builder.operations.append(replace(operation, id=name, call=call, observed=False))
+            self.new.add(name)
+            builder.operations.append(replace(operation, id=name, call=call, observed=self.observed))
 
     def _ends(self, edge: Edge) -> tuple[str | None, str | None]:
         return self._end(edge.producer), self._end(edge.consumer)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from modgraph.graph.build import GraphBuilder
     from modgraph.graph.model import Graph
     from modgraph.prediction.answer.tree import Extend
+    from modgraph.prediction.domain.values import Address
     from modgraph.prediction.entry import Prediction
     from modgraph.prediction.together import Together
     from modgraph.source.inputs import InputSpec
@@ -77,13 +79,24 @@ def _following(
     prediction: Prediction, inputs: Sequence[InputSpec], training: bool | None, every_way: bool
 ) -> Extend | None:
     """What adds a run of `forward` to the graph; None where the model is not built."""
+    from modgraph.graph.build import GraphBuilder
+    from modgraph.graph.untaken import add_other_ways
     from modgraph.prediction.forward.graph_parts import add_forward
     from modgraph.prediction.forward.open_inputs import follow_open
 
     followed = follow_open(prediction, inputs, training, every_way)
     if followed is None:
         return None
-    return lambda builder, paths, tensors: add_forward(builder, followed, paths, tensors)
+    others = None if every_way or followed.failure else follow_open(prediction, inputs, None, True)
+
+    def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
+        before = GraphBuilder.of(builder.build()) if others is not None else None
+        add_forward(builder, followed, paths, tensors)
+        if others is not None and others.failure is None and before is not None:
+            add_forward(before, others, paths, tensors)
+            add_other_ways(builder, before.build())
+
+    return extend
 
 
 def interpret_class(target: Target) -> Prediction:
