@@ -163,7 +163,7 @@ def predict(
     from modgraph.prediction import predict_graph
     from modgraph.source.inputs import parse_input
 
-    specs = tuple(parse_input(given) for given in inputs) if forward and inputs else None
+    specs = tuple(parse_input(given) for given in inputs) if forward else None
     target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
     found = _the_target(target, path, bare=not (args or kwargs))
@@ -335,7 +335,7 @@ def analyze_target(
 
     with watch("predict") as watcher, errors_in_cells(target):
         doing = None if watcher is None else watcher.doing
-        followed = specs if static and specs and forward else None
+        followed = specs if static and forward else None
         ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed), seek)
         way = first = next(ways)
     if static:

@@ -85,8 +85,8 @@ def _following(
     from modgraph.prediction.forward.open_inputs import follow_open
 
     followed = follow_open(prediction, inputs, training, every_way)
-    if followed is None:
-        return None
+    if followed is None or (not inputs and not followed.is_whole):
+        return None  # nobody has asked for it: what is not whole says less than it takes to read
     others = None if every_way or followed.failure else follow_open(prediction, inputs, None, True)
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:

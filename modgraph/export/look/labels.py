@@ -112,4 +112,4 @@ def _size_text(size: int | str | None) -> str:
     if size is None:
         return "?"
     text = clean(str(size))
-    return text if text.isalnum() or text.isidentifier() else f"({text.replace(' ', '')})"
+    return f"({text.replace(' ', '')})" if any(sign in text for sign in "+-*/%") else text

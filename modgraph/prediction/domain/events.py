@@ -7,7 +7,7 @@ join, what both did since they parted becomes one `Either` (`paths/joining_event
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -156,3 +156,15 @@ def common(first: Cell | None, second: Cell | None) -> Cell | None:
 def in_order(chain: Cell | None) -> Iterator[Event]:
     """All events, the earliest first."""
     return iter(since(chain, None))
+
+
+def every_event(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, and those on the paths and in the turns that they hold; in no order."""
+    pending = list(events)
+    while pending:
+        event = pending.pop()
+        yield event
+        if isinstance(event, Either):
+            pending += (*event.first, *event.second)
+        elif isinstance(event, Repeat):
+            pending += event.events

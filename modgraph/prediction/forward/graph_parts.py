@@ -12,7 +12,19 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen, negated
+from modgraph.prediction.domain.events import (
+    Assume,
+    Either,
+    Enter,
+    Event,
+    Leave,
+    Lost,
+    Operate,
+    Repeat,
+    Seen,
+    every_event,
+    negated,
+)
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
@@ -311,15 +323,9 @@ def _way(edge: Edge) -> tuple[object, ...]:
 def _made_in(events: Iterable[Event]) -> frozenset[int]:
     """Addresses of the tensors that are made there."""
     found: set[int] = set()
-    pending = list(events)
-    while pending:
-        event = pending.pop()
+    for event in every_event(events):
         if isinstance(event, (Leave, Operate)):
             found.update(index for seen in event.outputs for index in seen.indices)
-        elif isinstance(event, Either):
-            pending += (*event.first, *event.second)
-        elif isinstance(event, Repeat):
-            pending += event.events
     return frozenset(found)
 
 

@@ -11,7 +11,7 @@ from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.constraints import constraints
 from modgraph.prediction.domain.endings import RAISES, attempt
-from modgraph.prediction.domain.events import Event, Seen, in_order
+from modgraph.prediction.domain.events import Event, Lost, Seen, every_event, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
@@ -61,6 +61,11 @@ class Followed:
     """Why it did not come to its end."""
     conditions: Conditions | None = None
     """The sizes that were left open, and what they must meet for all this to hold."""
+
+    @property
+    def is_whole(self) -> bool:
+        """It came to its end, and nothing was called of which it is not known what it does."""
+        return self.failure is None and not any(isinstance(each, Lost) for each in every_event(self.events))
 
     @property
     def is_refused(self) -> bool:
