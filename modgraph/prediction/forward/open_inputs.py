@@ -19,7 +19,7 @@ from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
 from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
 from modgraph.prediction.forward.running import AnyTensor, AnyValue, Followed, Given, follow, witness_for
-from modgraph.prediction.forward.solving import other_witnesses
+from modgraph.prediction.forward.solving import batch_of, other_witnesses
 from modgraph.source.inputs import InputSpec
 
 MOST_RUNS = 24
@@ -350,7 +350,10 @@ def _name(shape: _Shape, place: int, held: Place, used: set[str]) -> str:
 def _fixed(conditions: Conditions) -> dict[str, int]:
     """Sizes that an equation leaves no choice for, as far as it is known."""
     fixed: dict[str, int] = {}
+    batch = batch_of(conditions)
     for form, relation in reduced(conditions.needed.values()):
         if relation == "==" and not divides(form) and not is_of_equals(form):
-            fixed.update((symbol.name, symbol.witness) for symbol in form.symbols())
+            symbols = form.symbols()
+            others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
+            fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
     return fixed
