@@ -142,7 +142,11 @@ def _wanted(prediction: Prediction) -> list[_Wanted] | None:
     if not isinstance(function, FunctionValue):
         return [_Wanted("input", True, None)]
     parameters = list(function.definition.parameters)[1 if isinstance(run, BoundMethod) else 0 :]
-    return [_wish_of(each) for each in parameters if each.default is None and each.kind not in ("varargs", "varkw")]
+    named = [each for each in parameters if each.kind not in ("varargs", "varkw")]
+    wanted = [_wish_of(each) for each in named if each.default is None]
+    if not wanted and named and not isinstance((first := _wish_of(named[0])).given, AnyValue):
+        return [first]  # a model that takes all by name has its main input first
+    return wanted
 
 
 def _wish_of(parameter: Parameter) -> _Wanted:
