@@ -14,11 +14,19 @@ from modgraph.prediction.domain.constraints import divides, is_of_equals, reduce
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.events import Leave
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
-from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue
+from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
 from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
-from modgraph.prediction.forward.running import AnyTensor, AnyValue, Followed, Given, follow, witness_for
+from modgraph.prediction.forward.running import (
+    AnyTensor,
+    AnyValue,
+    Followed,
+    Given,
+    follow,
+    parameters_of_forward,
+    witness_for,
+)
 from modgraph.prediction.forward.solving import batch_of, other_witnesses
 from modgraph.source.inputs import InputSpec
 
@@ -137,11 +145,9 @@ def _wanted(prediction: Prediction) -> list[_Wanted] | None:
     machine, root = prediction.machine, prediction.root
     if not isinstance(root, Address):
         return None
-    run = machine.find_attribute(root, "forward")
-    function = run.function if isinstance(run, BoundMethod) else run
-    if not isinstance(function, FunctionValue):
+    parameters = parameters_of_forward(machine, root)
+    if parameters is None:
         return [_Wanted("input", True, None)]
-    parameters = list(function.definition.parameters)[1 if isinstance(run, BoundMethod) else 0 :]
     named = [each for each in parameters if each.kind not in ("varargs", "varkw")]
     wanted = [_wish_of(each) for each in named if each.default is None]
     if not wanted and named and not isinstance((first := _wish_of(named[0])).given, AnyValue):
