@@ -14,12 +14,20 @@ from modgraph.prediction.domain.constraints import divides, is_of_equals, reduce
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.events import Leave
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
-from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue
+from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
 from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
-from modgraph.prediction.forward.running import AnyTensor, AnyValue, Followed, Given, follow, witness_for
-from modgraph.prediction.forward.solving import other_witnesses
+from modgraph.prediction.forward.running import (
+    AnyTensor,
+    AnyValue,
+    Followed,
+    Given,
+    follow,
+    parameters_of_forward,
+    witness_for,
+)
+from modgraph.prediction.forward.solving import batch_of, other_witnesses
 from modgraph.source.inputs import InputSpec
 
 MOST_RUNS = 24
@@ -137,12 +145,14 @@ def _wanted(prediction: Prediction) -> list[_Wanted] | None:
     machine, root = prediction.machine, prediction.root
     if not isinstance(root, Address):
         return None
-    run = machine.find_attribute(root, "forward")
-    function = run.function if isinstance(run, BoundMethod) else run
-    if not isinstance(function, FunctionValue):
+    parameters = parameters_of_forward(machine, root)
+    if parameters is None:
         return [_Wanted("input", True, None)]
-    parameters = list(function.definition.parameters)[1 if isinstance(run, BoundMethod) else 0 :]
-    return [_wish_of(each) for each in parameters if each.default is None and each.kind not in ("varargs", "varkw")]
+    named = [each for each in parameters if each.kind not in ("varargs", "varkw")]
+    wanted = [_wish_of(each) for each in named if each.default is None]
+    if not wanted and named and not isinstance((first := _wish_of(named[0])).given, AnyValue):
+        return [first]  # a model that takes all by name has its main input first
+    return wanted
 
 
 def _wish_of(parameter: Parameter) -> _Wanted:
@@ -350,7 +360,10 @@ def _name(shape: _Shape, place: int, held: Place, used: set[str]) -> str:
 def _fixed(conditions: Conditions) -> dict[str, int]:
     """Sizes that an equation leaves no choice for, as far as it is known."""
     fixed: dict[str, int] = {}
+    batch = batch_of(conditions)
     for form, relation in reduced(conditions.needed.values()):
         if relation == "==" and not divides(form) and not is_of_equals(form):
-            fixed.update((symbol.name, symbol.witness) for symbol in form.symbols())
+            symbols = form.symbols()
+            others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
+            fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
     return fixed

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.constraints import constraints
+from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, every_event, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
@@ -240,18 +241,32 @@ def _value(machine: Interpreter, spec: Given, sizes: Mapping[str, int]) -> Value
     return machine.allocate(TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu"))
 
 
+def parameters_of_forward(machine: Interpreter, root: Address) -> tuple[Parameter, ...] | None:
+    """Without the module itself, as the code says them; those that a decorator wraps, where it does. None where
+    `forward` is not of source."""
+    run = machine.find_attribute(root, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return None
+    for _ in range(_MOST_WRAPPERS):
+        wrapped = machine.find_attribute(function, "__wrapped__")
+        if not isinstance(wrapped, FunctionValue):
+            break
+        function = wrapped
+    return function.definition.parameters[1 if isinstance(run, BoundMethod) else 0 :]
+
+
+_MOST_WRAPPERS = 8
+
+
 def _named(
     machine: Interpreter, root: Address, positional: Sequence[Value], keywords: Mapping[str, Value]
 ) -> tuple[tuple[str, Value], ...]:
     """Each argument with the parameter of `forward` that it is for."""
-    run = machine.find_attribute(root, "forward")
-    function = run.function if isinstance(run, BoundMethod) else run
-    names: list[str] = []
-    if isinstance(function, FunctionValue):
-        names = [each.name for each in function.definition.parameters if each.kind in ("normal", "positional")]
-        names = names[1:] if isinstance(run, BoundMethod) else names
-    elif positional:
-        names = ["input"]
+    parameters = parameters_of_forward(machine, root)
+    names = ["input"]
+    if parameters is not None:
+        names = [each.name for each in parameters if each.kind in ("normal", "positional")]
     found = [
         (names[place] if place < len(names) else f"args[{place}]", value) for place, value in enumerate(positional)
     ]

@@ -217,6 +217,38 @@ def test_annotations_say_shapes(tmp_path: Path) -> None:
     assert outputs(graph) == [("people", "places", 3)]
 
 
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        ("torch.LongTensor | None = None", (("batch", "length"), "int64")),
+        ("Optional[Tensor] = None", (("batch", "length"), "int64")),
+        ("'Tensor'", (("batch", "length"), "int64")),
+        ('Int[Tensor, "*all n=5"]', (("all", 5), "int64")),
+        ('None | Int[torch.Tensor, "b 4"] = None', (("b", 4), "int64")),
+    ],
+)
+def test_the_first_of_all_optional_parameters_is_given(tmp_path: Path, annotation: str, expected: Any) -> None:
+    body = init("nn.Embedding(10, 4)") + (
+        f"def forward(self, ids: {annotation}, more=None):\n"
+        "    if ids is None:\n        raise ValueError\n    return self.a(ids)"
+    )
+    assert given(predict(tmp_path, body)) == {"ids": expected}
+
+
+def test_a_decorator_that_wraps_hides_no_parameters(tmp_path: Path) -> None:
+    (tmp_path / "wrapping.py").write_text(
+        "import functools\n\ndef wrapping(function):\n    @functools.wraps(function)\n"
+        "    def run(self, *args, **kwargs):\n        return function(self, *args, **kwargs)\n    return run\n",
+        encoding="utf-8",
+    )
+    body = "from wrapping import wrapping\n" + init("nn.Linear(5, 2)") + (
+        "@wrapping\ndef forward(self, x, deep=False):\n    return self.a(x)"
+    )  # fmt: skip
+    graph = predict(tmp_path, body)
+    assert given(graph) == {"x": (("batch", 5), "float32")}
+    assert outputs(graph) == [("batch", 2)]
+
+
 def test_a_parameter_that_is_no_tensor_is_not_known(tmp_path: Path) -> None:
     body = CONV + "def forward(self, x, deep: bool):\n    return self.a(x) if deep else x"
     graph = predict(tmp_path, body)
