@@ -14,6 +14,7 @@ from modgraph.prediction.code import (
     control,
     fallible_calls,
     generators,
+    hidden_calls,
     memo,
     taken_away,
 )
@@ -177,6 +178,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     if model is None:
         return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
     machine.step()
+    if machine.is_recording and name.endswith(".forward"):
+        found = hidden_calls.instead(machine, name, arguments)
+        if found is not None:
+            return found
     if machine.base.parted and last_name(name) not in _BY_NAME:
         undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
         if undecided is not None:

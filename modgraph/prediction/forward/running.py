@@ -34,9 +34,15 @@ class Followed:
     """Why it did not come to its end."""
 
 
-def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool = False) -> Followed | None:
+def follow(
+    prediction: Prediction, inputs: Sequence[InputSpec], training: bool = False, grad: bool = True
+) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
-    the prediction stays as it is."""
+    the prediction stays as it is.
+
+    Args:
+        grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
+    """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
         return None
@@ -48,6 +54,9 @@ def follow(prediction: Prediction, inputs: Sequence[InputSpec], training: bool =
     machine.run_on()
     machine.is_recording = True
     try:
+        if not grad:
+            without = machine.call(machine.resolve("torch.no_grad"))
+            machine.call(machine.get_attribute(without, "__enter__"))
         return _follow(machine, root, inputs, training)
     finally:
         machine.is_recording = False
