@@ -2,7 +2,7 @@
 
     python tests/oracle/forward_calls.py torchvision:121 timm:150 transformers:120 [--path FOLDER] [--json rows.jsonl]
 
-So many models of each library are drawn, with a fixed seed. Each is built and run by torch, with hooks on every call, and
+So many models of each library are drawn, with a fixed seed. Each is built and run by torch, with an ear on every call, and
 followed by the prediction, in a process of its own. A prediction is *exact* (all calls, in order and nesting), a *prefix*
 (right as far as it goes; from there on it says that it does not know), or *wrong*. With `--json`, models that stand in
 the file already are not run again.
@@ -95,31 +95,30 @@ class Verdict:
 
 
 def real_run(subject: forward_models.Subject) -> Run:
-    """The calls of a real run, by hooks on every module there is."""
+    """The calls of a real run: every module there is is called through `Module.__call__`, its hooks inside of it."""
     names = {id(module): name for name, module in subject.model.named_modules()}
     found = Run()
     running: list[Call] = []
+    original = torch.nn.Module.__call__
 
-    def begins(module: torch.nn.Module, given: Any) -> None:
-        call = Call(names.get(id(module), HIDDEN), len(running))
-        found.calls.append(call)
-        running.append(call)
+    def call(module: torch.nn.Module, *given: Any, **named: Any) -> Any:
+        told = Call(names.get(id(module), HIDDEN), len(running))
+        found.calls.append(told)
+        running.append(told)
+        try:
+            result = original(module, *given, **named)
+        finally:
+            running.pop()
+        told.shapes = dict(real_shapes(result))
+        return result
 
-    def ends(module: torch.nn.Module, given: Any, result: Any) -> None:
-        running.pop().shapes = dict(real_shapes(result))
-
-    handles = (
-        torch.nn.modules.module.register_module_forward_pre_hook(begins),
-        torch.nn.modules.module.register_module_forward_hook(ends),
-    )
+    torch.nn.Module.__call__ = call  # type: ignore[assignment, method-assign]
     try:
-        with torch.no_grad():
-            subject.model(*subject.positional, **subject.keywords)
+        subject.model(*subject.positional, **subject.keywords)
     except Exception as error:
         found.raised = f"{type(error).__name__}: {error}"
     finally:
-        for handle in handles:
-            handle.remove()
+        torch.nn.Module.__call__ = original  # type: ignore[method-assign]
     return found
 
 

@@ -15,6 +15,7 @@ from modgraph.prediction.code import (
     fallible_calls,
     functions,
     generators,
+    hidden_calls,
     memo,
     taken_away,
 )
@@ -191,6 +192,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
             unknown = machine.of_library_object(unknown, arguments.positional[0])
         return call(machine, unknown, arguments)
     machine.step()
+    if machine.is_recording and name.endswith(".forward"):
+        found = hidden_calls.instead(machine, name, arguments)
+        if found is not None:
+            return found
     if machine.base.parted and last_name(name) not in _BY_NAME:
         undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
         if undecided is not None:

@@ -19,6 +19,7 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
         *("torch.cuda.is_bf16_supported", "torch.cuda.is_initialized", "torch.cuda.is_current_stream_capturing"),
         *("torch.xpu.is_current_stream_capturing", "torch.mtia.is_current_stream_capturing"),
         *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
+        "torch._utils._get_available_device_type",
     ),
     "tracing": ("torch.jit.is_tracing", "torch.jit._trace.is_tracing", "torch._C._get_tracing_state"),
     "scripting": ("torch.jit.is_scripting", "torch._jit_internal.is_scripting"),
@@ -35,15 +36,21 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
 """By assumption: the functions that ask for it, and say yes or no."""
 _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "torch.accelerator.device_count")}
 """Those that say how many, which is none."""
-_NO_DEVICE = frozenset({"torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"})
+_NO_DEVICE = frozenset(
+    {
+        *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
+        "torch._utils._get_available_device_type",
+    }
+)
 """Those that say None."""
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Of one run. What is assumed to be true is not asked for: only that something is not so has one answer."""
+    """Of one run. What is assumed to be there is not known further: only that something is not there has one answer."""
 
     training: bool = False
+    """`follow` is told so."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment variables."""
     cuda: bool = False
@@ -54,6 +61,8 @@ class Assumptions:
     autocast: bool = False
     distributed: bool = False
     """A process group is there."""
+    grad: bool = True
+    """Operations are recorded for gradients: `follow` is told so."""
 
     @property
     def assumed(self) -> Assumed:

@@ -90,6 +90,7 @@ def follow(
     *,
     every_way: bool = False,
     witnesses: Mapping[str, int] | None = None,
+    grad: bool = True,
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
     the prediction stays as it is.
@@ -99,6 +100,7 @@ def follow(
         every_way: flags of `forward` that are not given may be on or off, whatever their default.
         witnesses: for each size that is left open, by name, one with which is reckoned; what is found holds for all
             sizes that meet the conditions which come with it.
+        grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
     """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
@@ -111,6 +113,9 @@ def follow(
     machine.run_on()
     machine.is_recording = True
     try:
+        if not grad:
+            without = machine.call(machine.resolve("torch.no_grad"))
+            machine.call(machine.get_attribute(without, "__enter__"))
         return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
     finally:
         machine.is_recording = False
