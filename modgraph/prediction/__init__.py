@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from modgraph.graph.build import GraphBuilder
     from modgraph.graph.model import Graph
-    from modgraph.prediction.answer.tree import Extend
-    from modgraph.prediction.domain.values import Address
     from modgraph.prediction.entry import Prediction
     from modgraph.prediction.together import Together
     from modgraph.source.inputs import InputSpec
@@ -45,26 +42,35 @@ def predict_graph(
     """
     from modgraph.prediction.answer.tree import build_graph
     from modgraph.prediction.deep_stack import with_deep_stack
+    from modgraph.prediction.domain.assumed import NOTHING, Assumed
     from modgraph.prediction.entry import predict_target
 
-    def predict() -> Graph:
+    def predicted(assumed: Assumed = NOTHING) -> Prediction:
         if together is None:
-            prediction = predict_target(target, doing=doing)
-        else:
-            granted = (together.left, "all models of one command")
-            prediction = predict_target(
-                target,
-                together.source(target),
-                together.prepare,
-                granted,
-                free_reading=together.read_before,
-                doing=doing,
-            )
+            return predict_target(target, doing=doing, assumed=assumed)
+        granted = (together.left, "all models of one command")
+        return predict_target(
+            target,
+            together.source(target),
+            together.prepare,
+            granted,
+            free_reading=together.read_before,
+            doing=doing,
+            assumed=assumed,
+        )
+
+    def predict() -> Graph:
+        prediction = predicted()
         machine = prediction.machine
         n_nodes = 0
         try:
-            extend = None if inputs is None else _following(prediction, inputs, training, every_way)
-            graph = build_graph(prediction, target, extend)
+            if inputs is None:
+                graph = build_graph(prediction, target)
+            else:
+                from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
+
+                wanted = Wanted(inputs, training, every_way)
+                graph = graph_with_forward(prediction, target, wanted, predicted)
             n_nodes = len(graph.modules)
         finally:
             if together is not None:
@@ -73,30 +79,6 @@ def predict_graph(
         return graph
 
     return with_deep_stack(predict)
-
-
-def _following(
-    prediction: Prediction, inputs: Sequence[InputSpec], training: bool | None, every_way: bool
-) -> Extend | None:
-    """What adds a run of `forward` to the graph; None where the model is not built."""
-    from modgraph.graph.build import GraphBuilder
-    from modgraph.graph.untaken import add_other_ways
-    from modgraph.prediction.forward.graph_parts import add_forward
-    from modgraph.prediction.forward.open_inputs import follow_open
-
-    followed = follow_open(prediction, inputs, training, every_way)
-    if followed is None or (not inputs and not followed.is_whole):
-        return None  # nobody has asked for it: what is not whole says less than it takes to read
-    others = None if every_way or followed.failure else follow_open(prediction, inputs, None, True)
-
-    def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
-        before = GraphBuilder.of(builder.build()) if others is not None else None
-        add_forward(builder, followed, paths, tensors)
-        if others is not None and others.failure is None and before is not None:
-            add_forward(before, others, paths, tensors)
-            add_other_ways(builder, before.build())
-
-    return extend
 
 
 def interpret_class(target: Target) -> Prediction:

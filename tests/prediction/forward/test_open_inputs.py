@@ -268,7 +268,8 @@ def test_two_inputs_have_one_batch_and_lengths_of_their_own(tmp_path: Path) -> N
 
 def test_a_model_that_always_raises_is_not_tried_for_ever(tmp_path: Path) -> None:
     body = CONV + "def forward(self, x):\n    x = self.a(x)\n    raise ValueError(f'no {x.shape}')"
-    graph = predict(tmp_path, body)
+    assert predict(tmp_path, body).calls == ()
+    graph = predict(tmp_path, body, "2x3x8x8")
     assert [call.module for call in graph.calls] == ["", "a"]
     assert graph.calls[0].error is not None
 
