@@ -13,6 +13,7 @@ from modgraph.names import last_name, nearest
 from modgraph.prediction.code import calls, namespaces, unfinished, whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import endings
+from modgraph.prediction.domain.assumed import NOTHING, Assumed
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import LimitError
@@ -69,6 +70,7 @@ def predict_target(
     granted: tuple[int, str] | None = None,
     free_reading: int = 0,
     doing: Callable[[str], None] | None = None,
+    assumed: Assumed = NOTHING,
 ) -> Prediction:
     """Interprets what the target asks for.
 
@@ -79,11 +81,13 @@ def predict_target(
         granted: what others have left of the units of work, and who shares them.
         free_reading: so many units of reading other files than the target's do not count among these.
         doing: is told in words which file is read.
+        assumed: what is taken for granted of the surroundings; the tree is then claimed for these alone.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python.
     """
     machine = interpreter(target.search_path, target.home)
+    machine.assumed = assumed
     if granted is not None:
         machine.grant(*granted)
     if target.root is not None:

@@ -241,7 +241,7 @@ def _graphs(draw: st.DrawFn):
         builder.findings.append(Finding(code="MG101", message=draw(_words), file="model.py", line=3, module=module))
     if draw(st.booleans()):
         module = draw(st.none() | st.sampled_from(paths))
-        stage = draw(st.sampled_from(["predict", "trace", "merge", "export"]))
+        stage = draw(st.sampled_from(["predict", "forward", "trace", "merge", "export"]))
         builder.problems.append(Problem(stage=stage, message=draw(_words), module=module, file="model.py", line=3))
     return builder.build()
 

@@ -15,6 +15,7 @@ from modgraph.prediction.code import (
     fallible_calls,
     functions,
     generators,
+    hidden_calls,
     memo,
     taken_away,
 )
@@ -70,7 +71,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.domain.weights import SHORT, UNITS_OF_A_WORD, weigh
-from modgraph.prediction.paths import given_up, several
+from modgraph.prediction.paths import given_up, recording, several
 from modgraph.prediction.paths.guards import CALL
 from modgraph.prediction.python import (
     attributes,
@@ -115,6 +116,8 @@ def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "
 
 
 def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value:
+    if machine.is_recording:
+        recording.unknown_call(machine, function, arguments)
     if not function.inert:
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
@@ -136,7 +139,13 @@ def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:
 
 
 def _method(machine: Machine, function: BoundMethod, arguments: Arguments) -> Value:
-    return call(machine, function.function, _with(arguments, (function.receiver, *arguments.positional)))
+    given = _with(arguments, (function.receiver, *arguments.positional))
+    if machine.is_recording and type(function.receiver) is Address:
+        name = getattr(function.function, "name", "")
+        return recording.method(
+            machine, function.receiver, last_name(name), given, lambda: call(machine, function.function, given)
+        )
+    return call(machine, function.function, given)
 
 
 def _partial(machine: Machine, function: PartialValue, arguments: Arguments) -> Value:
@@ -174,12 +183,19 @@ _CALLING = frozenset({"apply_", "map_", "map2_"})
 def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
+    if name in machine.assumed.answers:
+        machine.step()
+        return Constant(machine.assumed.answers[name])
     if model is None:
         unknown: Value = machine.unknown(f"{name} is not modelled")
         if arguments.positional and isinstance(arguments.positional[0], Address):
             unknown = machine.of_library_object(unknown, arguments.positional[0])
         return call(machine, unknown, arguments)
     machine.step()
+    if machine.is_recording and name.endswith(".forward"):
+        found = hidden_calls.instead(machine, name, arguments)
+        if found is not None:
+            return found
     if machine.base.parted and last_name(name) not in _BY_NAME:
         undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
         if undecided is not None:
@@ -203,7 +219,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         weigh(machine.state, arguments.positional)
     try:
         since = machine.base.next_index
-        found = model(given, machine)
+        if machine.is_recording:
+            found = recording.operation(machine, name, arguments, lambda: model(given, machine))
+        else:
+            found = model(given, machine)
         if type(found) is Address or type(found) is TupleValue:
             machine.place_tensors(found, since, arguments)
         room = room_of(found)
@@ -312,6 +331,8 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
         return _not_entered(machine, function, Unknown(reason, arguments.where), arguments)
     machine.step()
     machine.base.work += UNITS_OF_A_FUNCTION
+    if machine.is_recording:
+        return _recorded(machine, function, arguments)
     if (other := stored_attributes.remade(machine, function)) is not None:
         return _unknown(machine, other, arguments)
     if machine.doubtful and definition in machine.doubtful:
@@ -330,6 +351,15 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
     if found is not None:
         return found
     return memo.watch(machine, key, lambda: _enter(machine, function, arguments))
+
+
+def _recorded(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
+    """A call in a run that is followed: each is run, for what it does is told; a function of torch is an operation."""
+    module = function.definition.module
+    if module in recording.WRITTEN_IN_PYTHON:
+        name = f"{module}.{function.definition.qualname}"
+        return recording.operation(machine, name, arguments, lambda: _enter(machine, function, arguments))
+    return _enter(machine, function, arguments)
 
 
 def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:

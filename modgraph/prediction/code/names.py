@@ -16,7 +16,7 @@ from modgraph.prediction.code import allowances, moved_imports, namespaces, path
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
-from modgraph.prediction.domain.objects import EnvironmentObject
+from modgraph.prediction.domain.objects import DictObject, EnvironmentObject
 from modgraph.prediction.domain.registry import INSTALLED
 from modgraph.prediction.domain.values import (
     DELETED,
@@ -24,6 +24,7 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     Constant,
     FunctionValue,
+    KnownFunction,
     ModuleReference,
     Unknown,
     Value,
@@ -282,7 +283,7 @@ def _submodule_of_some(machine: Machine, module: str, name: str) -> Value | None
 def _evaluate(machine: Machine, module: str, name: str) -> Value | None:
     source = machine.finder.source(module)
     if not _shadows_standard(machine, module):
-        known = _known_of(module, name)
+        known = _assumed(machine, module, name) or _known_of(module, name)
         if known is not None:
             return known
     if source is None or standard_sources.is_standard(source):
@@ -308,6 +309,16 @@ def _shadows_standard(machine: Machine, module: str) -> bool:
         return False
     source = machine.finder.source(module)
     return source is not None and not standard_sources.is_standard(source)
+
+
+def _assumed(machine: Machine, module: str, name: str) -> Value | None:
+    """What is taken for granted of the surroundings, where a module's name stands for them."""
+    if name == "environ" and module == "os" and machine.assumed.environment is not None:
+        entries: dict[Value, Value] = {Constant(k): Constant(v) for k, v in machine.assumed.environment.items()}
+        return machine.allocate(DictObject(entries))
+    if machine.assumed.answers and f"{module}.{name}" in machine.assumed.answers:
+        return KnownFunction(f"{module}.{name}")
+    return None
 
 
 def _known_of(module: str, name: str) -> Value | None:

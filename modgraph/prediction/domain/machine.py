@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Arguments, Raised
@@ -80,6 +81,14 @@ class Machine(Budget):
         """A key that a container lacks is looked for again at module level too; see `lookups.py`."""
         self.strict = False
         """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
+        self.assumed = NOTHING
+        """What is taken for granted of the surroundings."""
+        self.is_recording = False
+        """A run of `forward` is followed: calls of modules and operations are events of the state."""
+        self.operating = 0
+        """How many operations run inside each other: the outermost alone is an event."""
+        self.called: list[Address] = []
+        """The modules whose calls are recorded and have not ended."""
         self.modules = Loaded()
         self.caches = Caches()
 

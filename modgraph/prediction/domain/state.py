@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.dict_views import DictView
+from modgraph.prediction.domain.events import Cell
 from modgraph.prediction.domain.fields import Role
 from modgraph.prediction.domain.limits import ITEMS_OF_A_NAME, ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
 from modgraph.prediction.domain.objects import (
@@ -119,7 +120,7 @@ _PRISTINE = object()
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
-    __slots__ = ("base", "below", "classes", "epoch", "globals", "objects", "problems", "token")
+    __slots__ = ("base", "below", "classes", "epoch", "events", "globals", "objects", "problems", "token")
 
     def __init__(self, base: Base) -> None:
         self.base = base
@@ -136,6 +137,8 @@ class State:
         """Classes made or changed in this state; all others are as the base has them."""
         self.epoch: object = _PRISTINE
         """Equal in states that have changed copies of the same objects of the base; see `memo.py`."""
+        self.events: Cell | None = None
+        """What a run of `forward` has done so far; None where no run is followed."""
 
     def fork(self) -> State:
         """A state of its own with the same contents; from here on neither sees what the other does."""
@@ -148,6 +151,7 @@ class State:
         other.problems = list(self.problems)
         other.classes = self.classes
         other.epoch = self.epoch
+        other.events = self.events
         self.token = object()
         return other
 
@@ -184,6 +188,7 @@ class State:
             self.below is other.below
             and not self.objects
             and self.globals == other.globals
+            and self.events is other.events
             and len(self.problems) == len(other.problems)
         )
 

@@ -33,7 +33,7 @@ from modgraph.prediction.domain.values import (
     is_optional,
     remaining,
 )
-from modgraph.prediction.paths import fusing, joining_fields, partial_texts, several
+from modgraph.prediction.paths import fusing, joining_events, joining_fields, partial_texts, several
 from modgraph.prediction.paths.isomorphism import isomorphic
 from modgraph.prediction.paths.orders import common_start, contradicting, merged_order
 
@@ -171,10 +171,18 @@ class Joiner:
             self.results = (choice_of((given, fusing.renamed(self, further)), self.reason, self.where), NONE)
         if self.twins and not self.growth_is_open:
             fusing.rename(self, parted)
+        if self.first.events is not self.second.events:
+            self.join_events()
         common = common_start(self.first.problems, self.second.problems)
         known = set(self.first.problems[common:])
         self.first.problems.extend(problem for problem in self.second.problems[common:] if problem not in known)
         return self.changed
+
+    def join_events(self) -> None:
+        """What a run of `forward` did on either path."""
+        self.first.events = joining_events.joined(
+            self.first.events, self.second.events, self.reason, self.where, self.twins
+        )
 
     def unknown(self, optional: bool = False, of: Iterable[Value] = ()) -> Unknown:
         """What is each of these on some path; plain where all of them are, though an operation on it may raise."""

@@ -122,7 +122,8 @@ def _of_code(machine: Machine, definition: FunctionDefinition, name: str) -> Val
     if name == "co_name":
         return Constant(definition.name)
     names = [parameter.name for parameter in given]
-    if name in ("co_varnames", "co_nlocals") and definition.bound_names <= set(names):
+    if name in ("co_varnames", "co_nlocals") and definition.own_locals is not None:
+        names += definition.own_locals
         return TupleValue(tuple(map(Constant, names))) if name == "co_varnames" else Constant(len(names))
     return number_unknown(machine, f"{name} of the code of a function is not modelled")
 

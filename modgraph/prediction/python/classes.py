@@ -89,7 +89,7 @@ def class_of(machine: Machine, value: Value) -> Value:
     if kind is Address:
         return class_of_object(machine.state.read(value))  # type: ignore[arg-type]
     if kind is Constant:
-        return _class_of_constant(type(value.value))  # type: ignore[attr-defined, arg-type]
+        return _class_of_constant(value.value.__class__)  # type: ignore[attr-defined]
     known = _OF_VALUES.get(kind)
     if known is not None:
         return known
@@ -294,7 +294,8 @@ def _of_python(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     if name.startswith("__"):
         return None
     module, _, last = cls.name.rpartition(".")
-    real = getattr(sys.modules.get(module), last, None)
+    is_standard = module.partition(".")[0] in sys.stdlib_module_names
+    real = getattr(sys.modules.get(module), last, None) if is_standard else None  # others may not be loaded
     if real is None:
         if module.partition(".")[0] not in ("torch", "numpy") or cls.name in (MODULE, TENSOR, PARAMETER):
             return None  # of these, the names of all that they have are known

@@ -40,7 +40,7 @@ constant("os.linesep", Constant("\n"))
 constant("typing.TYPE_CHECKING", FALSE)
 
 _UNKNOWN = {
-    "os": ("getenv", "getcwd", "listdir", "cpu_count", "getpid", "makedirs", "walk", "environb", "uname", "urandom"),
+    "os": ("getcwd", "listdir", "cpu_count", "getpid", "makedirs", "walk", "environb", "uname", "urandom"),
     "os.path": ("exists", "isfile", "isdir", "expanduser", "abspath", "realpath", "getsize", "getmtime", "relpath"),
     "time": ("time", "perf_counter", "monotonic", "strftime", "localtime", "process_time", "time_ns"),
     "random": (
@@ -69,6 +69,16 @@ for _owner, _names in _UNKNOWN.items():
         models(f"{_owner}.{_name}")(_depends(f"{_owner}.{_name}"))
         if _owner == "os.path":
             models(f"posixpath.{_name}")(_depends(f"{_owner}.{_name}"))
+
+
+@models("os.getenv")
+def getenv(arguments: Arguments, machine: Machine) -> Value:
+    """os.environ.get(key, default), where the environment is taken for granted."""
+    if machine.assumed.environment is None:
+        return _depends("os.getenv")(arguments, machine)
+    environment = machine.get_attribute(ModuleReference("os"), "environ")
+    given = (arguments.get(0, "key", NONE), arguments.get(1, "default", NONE))
+    return machine.call(machine.get_attribute(environment, "get"), given)
 
 
 constant("os.environ", Unknown("depends on os.environ", None, inert=True, outside=True))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.domain.registry import constant
-from modgraph.prediction.domain.values import KnownClass
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.registry import constant, models
+from modgraph.prediction.domain.values import NONE, ClassValue, KnownClass, TupleValue, Unknown, Value
 
 _ABSTRACT = (
     *("Sized", "Container", "Callable", "Iterable", "Iterator", "Generator", "Reversible", "Collection", "Sequence"),
@@ -19,6 +21,18 @@ _CLASSES = {
     "OrderedDict": "collections.OrderedDict",
     "DefaultDict": "collections.defaultdict",
 }
+constant("typing_extensions.NamedTuple", KnownClass("typing.NamedTuple"))
 for _owner in ("typing", "typing_extensions"):
     for _name, _class in _CLASSES.items():
         constant(f"{_owner}.{_name}", KnownClass(_class))
+
+_PLAIN = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "str", "bytes", "complex", "object"))
+
+
+@models("typing.get_origin", "typing.get_args", "typing_extensions.get_origin", "typing_extensions.get_args")
+def taken_apart(arguments: Arguments, machine: Machine) -> Value:
+    """Of a class there is nothing; of other annotations, it is not known what they were written with."""
+    given = arguments.get(0, "tp", NONE)
+    if isinstance(given, ClassValue) or (isinstance(given, KnownClass) and given.name in _PLAIN):
+        return NONE if arguments.function.endswith("origin") else TupleValue(())
+    return Unknown("what an annotation is made of is not followed", machine.where, inert=True)

@@ -627,23 +627,6 @@ def outer(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, (left.shape[0], right.shape[0]), dtype, elements)
 
 
-@models("torch.einsum")
-def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
-    """Shape by the letters; unknown with an ellipsis or with operands in a list."""
-    equation, operands = arguments.positional[0], [tensor_of(machine, value) for value in arguments.positional[1:]]
-    if not isinstance(equation, Constant) or "->" not in equation.value or "." in equation.value:
-        return made(machine, None, None)
-    inputs, output = equation.value.replace(" ", "").split("->")
-    sizes: dict[str, int | None] = {}
-    dtype: str | None = None
-    for letters, operand in zip(inputs.split(","), operands, strict=False):
-        if operand is None or operand.shape is None or len(operand.shape) != len(letters):
-            return made(machine, None, None)
-        sizes.update(zip(letters, operand.shape, strict=True))
-        dtype = operand.dtype if dtype is None else promoted(dtype, operand.dtype)
-    return made(machine, tuple(sizes.get(letter) for letter in output), dtype)
-
-
 # ---- to Python -------------------------------------------------------------------------------------------------------
 
 

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 FUNCTIONS = """
-    absolute acosh adaptive_avg_pool1d adaptive_max_pool1d addbmm addcdiv addcmul addmm addmv addr adjoint
-    affine_grid_generator alias_copy alpha_dropout angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
-    argwhere as_strided as_strided_copy as_strided_scatter asinh atanh avg_pool1d baddbmm batch_norm bilinear
-    binary_cross_entropy_with_logits bincount binomial bitwise_left_shift bitwise_not bitwise_right_shift
-    ccol_indices_copy celu channel_shuffle cholesky cholesky_inverse cholesky_solve col_indices_copy column_stack
-    combinations conj conj_physical constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d
-    conv_transpose2d conv_transpose3d convolution copysign corrcoef cosine_embedding_loss cosine_similarity cov
-    crow_indices_copy ctc_loss cudnn_convolution cumulative_trapezoid dequantize det detach_copy diag_embed
-    diagflat diagonal_copy diagonal_scatter digamma dist dropout dstack embedding embedding_bag empty_permuted
-    erfc exp2 expand_copy fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout
-    feature_dropout fill fix float_power fmax fmin frac frobenius_norm from_file frombuffer gcd greater
-    greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru_cell hardshrink hash_tensor
-    heaviside hinge_embedding_loss histc hspmm i0 igamma igammac index_copy index_reduce indices_copy
-    instance_norm int_repr inverse isclose isin isneginf isposinf isreal istft kl_div layer_norm lcm ldexp less
-    less_equal lgamma logaddexp logaddexp2 logcumsumexp logdet logical_not logit lu_solve margin_ranking_loss
-    masked_scatter matrix_exp matrix_power max_pool1d max_pool2d max_pool3d miopen_convolution mkldnn_convolution
-    moveaxis msort multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
-    negative nextafter nonzero_static not_equal nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy
-    pinverse pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polygamma positive prelu promote_types put
-    quantile quantize_per_channel quantize_per_tensor resolve_conj resolve_neg result_type rms_norm rnn_relu_cell
-    rnn_tanh_cell row_indices_copy row_stack rrelu rsub saddmm scatter_add scatter_reduce segment_reduce
-    select_copy select_scatter selu sgn signbit sinc slice_copy slice_inverse slice_scatter smm sparse_bsc_tensor
-    sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor squeeze_copy
-    sspaddmm t_copy take_along_dim threshold trace transpose_copy trapezoid trapz triplet_margin_loss unfold_copy
-    unsqueeze_copy values_copy vander vdot view_as_complex_copy view_as_real_copy view_copy xlogy
+    adaptive_avg_pool1d adaptive_max_pool1d addbmm adjoint affine_grid_generator alias_copy alpha_dropout angle
+    argwhere as_strided as_strided_copy as_strided_scatter avg_pool1d batch_norm bilinear
+    binary_cross_entropy_with_logits bincount binomial bitwise_not ccol_indices_copy celu channel_shuffle
+    cholesky cholesky_inverse cholesky_solve col_indices_copy column_stack combinations conj constant_pad_nd
+    conv_tbc convolution corrcoef cosine_embedding_loss cosine_similarity cov crow_indices_copy ctc_loss
+    cudnn_convolution cumulative_trapezoid dequantize det detach_copy diag_embed diagflat diagonal_copy
+    diagonal_scatter dist dropout dstack embedding embedding_bag empty_permuted expand_copy
+    fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout fill
+    float_power frobenius_norm from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell
+    hash_tensor hinge_embedding_loss histc hspmm index_copy index_reduce indices_copy instance_norm int_repr
+    inverse isin istft kl_div layer_norm logdet logical_not lu_solve margin_ranking_loss masked_scatter
+    matrix_exp matrix_power max_pool1d max_pool2d max_pool3d miopen_convolution mkldnn_convolution moveaxis
+    multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm nonzero_static
+    nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pinverse pixel_shuffle pixel_unshuffle poisson
+    poisson_nll_loss polygamma prelu promote_types put quantile quantize_per_channel quantize_per_tensor
+    resolve_conj resolve_neg result_type rms_norm rnn_relu_cell rnn_tanh_cell row_indices_copy row_stack rrelu
+    rsub saddmm scatter_add scatter_reduce segment_reduce select_copy select_scatter selu slice_copy
+    slice_inverse slice_scatter smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor squeeze_copy sspaddmm t_copy take_along_dim threshold
+    trace transpose_copy trapezoid trapz triplet_margin_loss unfold_copy unsqueeze_copy values_copy vander
+    view_as_complex_copy view_as_real_copy view_copy
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch` that give a tensor."""
 
@@ -50,19 +46,15 @@ ASKING = """
 """Functions of `torch` that say something of a tensor, and change nothing."""
 
 METHODS = """
-    absolute acosh addbmm addcdiv addcmul addmm addmv addr adjoint angle arccos arccosh arcsin arcsinh arctan
-    arctan2 arctanh argwhere asinh atan2 atanh baddbmm bernoulli bincount bitwise_left_shift bitwise_not
-    bitwise_right_shift ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve coalesce
-    col_indices conj conj_physical copysign corrcoef cov crow_indices dequantize det diag_embed diagflat
-    diagonal_scatter digamma dist erfc exp2 fix fliplr flipud float_power fmax fmin frac gcd ger greater
-    greater_equal hardshrink hash_tensor heaviside histc hypot i0 igamma igammac index index_copy index_reduce
-    indices int_repr inverse ipu isclose isneginf isposinf isreal istft lcm ldexp less less_equal lgamma logaddexp
-    logaddexp2 logcumsumexp logdet logit lu_solve masked_scatter matrix_exp matrix_power moveaxis msort mtia
-    multinomial mvlgamma nanmean nanquantile narrow_copy negative nextafter nonzero_static not_equal orgqr ormqr
-    pinverse polygamma positive prelu put quantile resize resize_as resolve_neg row_indices scatter_add
-    scatter_reduce select_scatter sgn signbit sinc slice_inverse slice_scatter smm solve sparse_mask sspaddmm stft
-    take_along_dim to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo
-    to_sparse_csc to_sparse_csr trace values vdot where xlogy xpu
+    addbmm adjoint angle argwhere atan2 bernoulli bincount bitwise_not ccol_indices cdouble cfloat chalf
+    cholesky cholesky_inverse cholesky_solve coalesce col_indices conj corrcoef cov crow_indices dequantize det
+    diag_embed diagflat diagonal_scatter dist fliplr flipud float_power ger hash_tensor histc hypot index
+    index_copy index_reduce indices int_repr inverse ipu istft logdet lu_solve masked_scatter matrix_exp
+    matrix_power moveaxis mtia multinomial mvlgamma nanmean nanquantile narrow_copy nonzero_static orgqr ormqr
+    pinverse polygamma prelu put quantile resize resize_as resolve_neg row_indices scatter_add scatter_reduce
+    select_scatter slice_inverse slice_scatter smm solve sparse_mask sspaddmm stft take_along_dim to_dense
+    to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
+    trace values where xpu
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods of Tensor that give a tensor."""
 
@@ -105,22 +97,49 @@ PROPERTIES = """
 
 SAME_SHAPE = """
     alpha_dropout batch_norm celu celu_ dropout dropout1d dropout2d dropout3d elu elu_ feature_alpha_dropout
-    gelu group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ instance_norm layer_norm
+    gelu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ instance_norm
     leaky_relu leaky_relu_ local_response_norm log_softmax logsigmoid mish normalize prelu relu relu6 relu_
-    rms_norm rrelu rrelu_ selu selu_ sigmoid silu softmax softmin softplus softshrink softsign tanh tanhshrink
+    rrelu rrelu_ selu selu_ sigmoid silu softmax softmin softplus softshrink softsign tanh tanhshrink
     threshold threshold_ channel_shuffle
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch.nn.functional` that keep the shape of their first argument."""
 
 FUNCTIONAL = """
-    affine_grid bilinear binary_cross_entropy binary_cross_entropy_with_logits conv1d conv2d conv3d conv_tbc
-    conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy
-    ctc_loss embedding embedding_bag fold fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss glu
-    grid_sample grouped_mm hinge_embedding_loss huber_loss kl_div l1_loss linear linear_cross_entropy lp_pool1d
-    lp_pool2d lp_pool3d margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d mse_loss
-    multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
-    pairwise_distance pdist poisson_nll_loss scaled_dot_product_attention scaled_grouped_mm scaled_mm
-    smooth_l1_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss upsample_bilinear
+    conv_tbc
+    cosine_embedding_loss cosine_similarity
+    ctc_loss embedding_bag fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss
+    grouped_mm hinge_embedding_loss linear_cross_entropy lp_pool1d
+    lp_pool2d lp_pool3d margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d
+    multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
+    pairwise_distance pdist poisson_nll_loss scaled_grouped_mm scaled_mm
+    triplet_margin_loss triplet_margin_with_distance_loss upsample_bilinear
     upsample_nearest
 """.split()  # noqa: SIM905 a long table reads better as text
 """The other functions of `torch.nn.functional`."""
+
+OF_ONE = """
+    acosh arccos arccosh arcsin arcsinh arctan arctanh asinh atanh conj_physical digamma erfc exp2 fix frac i0
+    lgamma logit negative positive sgn sinc hardshrink absolute logcumsumexp msort
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of one tensor that give one of its shape."""
+
+SAYING_OF_ONE = """
+    isneginf isposinf isreal signbit
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Those that say something of each element."""
+
+OF_TWO = """
+    arctan2 copysign fmax fmin gcd lcm heaviside igamma igammac ldexp logaddexp logaddexp2 nextafter xlogy
+    bitwise_left_shift bitwise_right_shift
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of two tensors or numbers that broadcast."""
+
+SAYING_OF_TWO = """
+    greater greater_equal less less_equal not_equal isclose
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Those that say something of each pair of elements."""
+
+OF_THREE = """
+    addcdiv addcmul
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of three tensors that broadcast."""

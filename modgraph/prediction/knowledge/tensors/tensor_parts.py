@@ -12,6 +12,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import parts_of, sliced, witness_of
 from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
@@ -89,43 +90,93 @@ def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | Non
 @views(*both("chunk", "split", "unbind", "tensor_split", "split_with_sizes"))
 @models(*both("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"))
 def divide(arguments: Arguments, machine: Machine) -> Value:
-    source, name = source_of(arguments, machine), last_name(arguments.function)
+    source, name = source_of(arguments, machine), last_name(arguments.function).removeprefix("unsafe_")
     position = 1 if name == "unbind" else 2
     dim = arguments.get(position, "dim", Constant(0))
     place = dimension(machine, dim, len(source.shape)) if source.shape is not None else None
-    if source.shape is None or place is None or source.shape[place] is None or name == "tensor_split":
-        return machine.unknown("into how many parts a tensor is split is not known")
-    size = source.shape[place] or 0
+    names = [n for n in _WAYS.get(name, ()) if n in arguments.keywords]
+    given = arguments.get(1, names[0] if names else "?", NONE)
+    size = None if source.shape is None or place is None else source.shape[place]
     if name == "unbind":
-        if (many := _too_many(machine, size)) is not None:
-            return many
-        part = (*source.shape[:place], *source.shape[place + 1 :])
-        ones = [(i,) for i in range(size)]
-        return TupleValue(tuple(like(machine, source, part, _along(source, place, taken)) for taken in ones))
-    name = name.removeprefix("unsafe_")
-    names = ("chunks",) if name == "chunk" else ("split_size_or_sections", "split_size", "split_sizes")
-    given = arguments.get(1, next((n for n in names if n in arguments.keywords), names[0]), NONE)
-    number = size_of(given)
-    sizes: Sequence[int | None] | None
-    if number is None:
-        sizes = shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
+        sizes: Sequence[int | None] | None = None if size is None else range(size)
     else:
-        step = max(1, -(-size // number)) if name == "chunk" and number > 0 else number
-        if step < 1 and (name == "chunk" or step < 0 or size):
-            raise machine.raises("RuntimeError", f"{name} expects a size or number above 0, but got {number}")
-        step = max(step, 1)
-        if (many := _too_many(machine, -(-size // step))) is not None:
-            return many
-        sizes = [min(step, size - start) for start in range(0, max(size, 1), step)]
+        sizes = _sizes(machine, name, size, given)
     if sizes is None:
-        return machine.unknown("into how many parts a tensor is split is not known")
-    if number is None and (many := _too_many(machine, len(sizes))) is not None:
+        return data_unknown(
+            machine, f"torch.{name}", "into how many parts a tensor is split is not known", arguments.positional[0]
+        )
+    if (many := _too_many(machine, len(sizes))) is not None:
         return many
+    if source.shape is None or place is None:
+        return TupleValue(tuple(like(machine, source, None) for _ in sizes))
+    if name == "unbind":
+        part = (*source.shape[:place], *source.shape[place + 1 :])
+        return TupleValue(tuple(like(machine, source, part, _along(source, place, (i,))) for i in range(len(sizes))))
+    return _parts(machine, source, place, sizes)
+
+
+_WAYS = {
+    "chunk": ("chunks",),
+    "split": ("split_size_or_sections", "split_size", "split_sizes"),
+    "split_with_sizes": ("split_sizes",),
+    "tensor_split": ("indices_or_sections", "sections", "indices", "tensor_indices_or_sections"),
+}
+"""Names of the argument that says how."""
+
+
+def _sizes(machine: Machine, name: str, size: int | None, given: Value) -> Sequence[int | None] | None:
+    """Of the parts; None where not even their number is known.
+
+    Raises:
+        Raised: RuntimeError, for a number of parts, or a size, that is none.
+    """
+    number = size_of(given)
+    if name == "tensor_split":
+        return _between(size, number, None if number is not None else _indices(machine, given))
+    if number is None:
+        return shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
+    least = 1 if name == "chunk" or size else 0
+    if number < least:
+        raise machine.raises("RuntimeError", f"{name} expects a size or number above 0, but got {number}")
+    if size is None:
+        return None
+    step = max(1, -(-size // number)) if name == "chunk" else max(number, 1)
+    if witness_of(-(-size // step)) > MAX_LOOP_ITERATIONS:
+        return range(witness_of(-(-size // step)))
+    return parts_of(size, step)
+
+
+def _indices(machine: Machine, given: Value) -> list[int | None] | None:
+    tensor = tensor_of(machine, given)
+    if tensor is not None:
+        return [int(each) for each in tensor.elements] if tensor.elements is not None and tensor.shape else None
+    items = machine.iterate(given)
+    return None if isinstance(items, Unknown) else [size_of(each) for each in items]
+
+
+def _between(size: int | None, number: int | None, indices: list[int | None] | None) -> Sequence[int | None] | None:
+    """Sizes of so many parts, nearly alike, or of those between indices."""
+    if number is not None:
+        if number < 1 or number > MAX_LOOP_ITERATIONS:
+            return None
+        return [None] * number if size is None else [size // number + (i < size % number) for i in range(number)]
+    if indices is None:
+        return None
+    bounds = [0, *indices, size]
+    pairs = itertools.pairwise(bounds)
+    return [None if size is None or a is None or b is None else sliced(size, a, b, None) for a, b in pairs]
+
+
+def _parts(machine: Machine, source: TensorObject, place: int, sizes: Sequence[int | None]) -> Value:
+    """One after the other."""
+    assert source.shape is not None
     parts: list[Value] = []
-    start: int | None = 0
+    known = [size for size in sizes if size is not None]
+    start = 0 if len(known) == len(sizes) and sum(known) == source.shape[place] else None
     for length in sizes:
         end = None if start is None or length is None else start + length
-        elements = None if start is None or end is None else _along(source, place, range(start, end))
+        is_kept = source.elements is not None and start is not None and end is not None
+        elements = _along(source, place, range(start, end)) if is_kept else None  # type: ignore[arg-type]
         parts.append(like(machine, source, replaced(source.shape, place, length), elements))
         start = end
     return TupleValue(tuple(parts))
@@ -137,6 +188,7 @@ def _too_many(machine: Machine, parts: int) -> Unknown | None:
     Raises:
         LimitError: the memory that they take is used up.
     """
+    parts = witness_of(parts)
     if parts > MAX_LOOP_ITERATIONS:
         return machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
     machine.makes(ITEMS_OF_A_PART * parts)
@@ -145,7 +197,7 @@ def _too_many(machine: Machine, parts: int) -> Unknown | None:
 
 def _along(source: TensorObject, place: int, taken: Sequence[int]) -> tuple[Number, ...] | None:
     """The elements at these indices of one dimension."""
-    if source.shape is None or any(size is None for size in source.shape) or len(taken) > (source.shape[place] or 0):
+    if source.elements is None or source.shape is None or len(taken) > (source.shape[place] or 0):
         return None
     every: list[Sequence[int]] = [range(size or 0) for size in source.shape]
     every[place] = taken
@@ -280,7 +332,7 @@ def _slice_length(key: SliceValue, size: int | None) -> int | None:
     bounds = (key.lower, key.upper, key.step)
     if size is None or not all(isinstance(bound, Constant) for bound in bounds):
         return size if bounds == (NONE, NONE, NONE) else None
-    return len(range(size)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+    return sliced(size, *(bound.value for bound in bounds if isinstance(bound, Constant)))
 
 
 @models(f"{TENSOR}.__iter__")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.values import (
     SIZE,
     TRUE,
@@ -23,6 +25,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_refused, is_size
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
+from modgraph.prediction.paths.joining import description
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
 from modgraph.prediction.python.counted import count
@@ -41,7 +44,10 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
 
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
-    """The tensor behind a value, to look at; None where it is none."""
+    """The tensor behind a value, to look at; None where it is none; of several, what they share."""
+    if isinstance(value, Choice):
+        either = description(machine.state, value)
+        return either if isinstance(either, TensorObject) else None
     tensor = machine.state.find(value, TensorObject)
     return tensor if tensor is None or not tensor.memory else current(machine.state, tensor)
 
@@ -83,7 +89,7 @@ def size_of(value: Value) -> int | None:
     """A size that is known; None where it is not."""
     value = value.value if isinstance(value, EnumMember) else value
     if isinstance(value, Constant) and isinstance(value.value, int) and is_size(value.value):
-        return int(value.value)
+        return cast(int, whole(value.value))
     return None
 
 
@@ -149,7 +155,7 @@ def _size(machine: Machine, value: Value) -> int | None:
     if isinstance(value, Constant):
         if not isinstance(value.value, int):
             raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")
-        return int(value.value) if is_size(value.value) else None
+        return cast(int, whole(value.value)) if is_size(value.value) else None
     tensor = tensor_of(machine, value)
     if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
         return int(tensor.elements[0])

@@ -25,6 +25,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.torch.walks import module_of
+from modgraph.prediction.paths import recording
 
 _HELD = "<forward hooks>"
 """Attribute of a module: an object that has each hook under a name of its own, with its kind and its options."""
@@ -77,6 +78,12 @@ def enter(arguments: Arguments, machine: Machine) -> Value:
 
 def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     """`module(...)`: what `forward` gives, or what the hooks make of it."""
+    if not machine.is_recording:
+        return _call(machine, address, arguments)
+    return recording.module_call(machine, address, arguments, lambda: _call(machine, address, arguments))
+
+
+def _call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     module = machine.state.find(address, ModuleObject)
     held = module.attributes.get(_HELD, NONE) if module is not None else NONE
     given = arguments.positional[1:]

@@ -18,18 +18,24 @@ from modgraph.prediction.domain.values import (
     NONE,
     TRUE,
     Address,
+    BoundMethod,
     Choice,
     Constant,
     Dtype,
+    FunctionValue,
     TupleValue,
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places
+from modgraph.prediction.knowledge.shapes.fitting import fitted, length
+from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
+from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
+from modgraph.prediction.knowledge.shapes.windows import padding_of
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
-from modgraph.prediction.knowledge.torch.resampling import windowed
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 
@@ -90,36 +96,28 @@ def _require_one(arguments: Arguments, machine: Machine) -> None:
 def _convolution(rank: int, transposed: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine)
-        if source.shape is None or len(source.shape) not in (rank + 1, rank + 2):
-            return _result(machine, source, None)
-        wanted = _numbers(machine, module, "in_channels", 1)[0]
-        given = source.shape[-rank - 1]
-        if wanted and given is not None and wanted != given:
-            raise machine.raises("RuntimeError", f"expected input to have {wanted} channels, but got {given} channels")
-        channels = _numbers(machine, module, "out_channels", 1)[0]
-        groups = _numbers(machine, module, "groups", 1)[0]
-        if groups and channels is not None and channels % groups:  # a lazy layer was not asked before
-            raise machine.raises("RuntimeError", f"given groups={groups}, expected weight to be divisible by it")
-        spatial = source.shape[-rank:]
-        names = ("kernel_size", "stride", "padding", "dilation", "output_padding")
-        kernel, stride, padding, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
-        text = _attribute(machine, module, "padding")
-        if isinstance(text, Constant) and text.value == "same":
-            sizes = list(spatial)
-        elif transposed:
-            sizes = [_transposed(*each) for each in zip(spatial, kernel, stride, padding, dilation, extra, strict=True)]
-        else:
-            padding = [0] * rank if isinstance(text, Constant) and text.value == "valid" else padding
-            sizes = [windowed(*each, False) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
-        return _result(machine, source, (*source.shape[: -rank - 1], channels, *sizes))
+        shape = source.shape
+        if shape is not None:
+            rule, known = _convolution_of(machine, module, rank, transposed), shape
+            if rule.groups and rule.out_channels is not None and rule.out_channels % rule.groups:  # a lazy one
+                message = f"given groups={rule.groups}, expected weight to be divisible by it"
+                raise machine.raises("RuntimeError", message)
+            shape = fitted(machine, lambda: rule.shape(known))
+        return _result(machine, source, shape)
 
     return forward
 
 
-def _transposed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, extra: Size) -> Size:
-    if size is None or kernel is None or stride is None or padding is None or dilation is None or extra is None:
-        return None
-    return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1
+def _convolution_of(machine: Machine, module: Value, rank: int, transposed: bool) -> Convolution:
+    names = ("kernel_size", "stride", "dilation", "output_padding")
+    kernel, stride, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
+    out_channels, in_channels, groups = (
+        _numbers(machine, module, name, 1)[0] for name in ("out_channels", "in_channels", "groups")
+    )
+    padding = padding_of(machine, _attribute(machine, module, "padding") or NONE, rank)
+    return Convolution(
+        out_channels, in_channels or None, groups, kernel, stride, padding, dilation, extra if transposed else None
+    )
 
 
 def _pool(rank: int, dilated: bool) -> Model:
@@ -133,7 +131,8 @@ def _pool(rank: int, dilated: bool) -> Model:
         dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
         spatial = source.shape[-rank:]
-        sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=True)]
+        options = (kernel, stride, padding, dilation)
+        sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
         result = _result(machine, source, (*source.shape[:-rank], *sizes))
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
             return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))
@@ -177,14 +176,7 @@ for _rank in (1, 2, 3):
 def linear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine)
     _require_one(arguments, machine)
-    if not source.shape:
-        return _result(machine, source, None)
-    wanted = _numbers(machine, module, "in_features", 1)[0]
-    if wanted is not None and source.shape[-1] is not None and wanted != source.shape[-1]:
-        raise machine.raises(
-            "RuntimeError", f"mat1 and mat2 shapes cannot be multiplied ({source.shape[-1]} and {wanted})"
-        )
-    return _result(machine, source, (*source.shape[:-1], _numbers(machine, module, "out_features", 1)[0]))
+    return _result(machine, source, layer_shape(machine, module, "*b in_features -> *b out_features", source.shape))
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
@@ -226,12 +218,89 @@ _SAME = {
         *("Hardswish", "Hardsigmoid", "Mish", "Softplus", "Softmax", "LogSoftmax", "Softmax2d", "Softsign", "RReLU"),
         *("LogSigmoid", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "Softmin"),
     ),
-    "batchnorm": ("_BatchNorm", "SyncBatchNorm"),
     "instancenorm": ("_InstanceNorm",),
-    "normalization": ("LayerNorm", "GroupNorm", "RMSNorm", "LocalResponseNorm"),
+    "normalization": ("LocalResponseNorm",),
     "dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"),
 }
 models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _SAME.items() for name in names))(_same_shape)
+
+
+# ---- normalisation ---------------------------------------------------------------------------------------------------
+
+
+@models(f"{_LAYERS}.normalization.LayerNorm.forward", f"{_LAYERS}.normalization.RMSNorm.forward")
+def normalised(arguments: Arguments, machine: Machine) -> Value:
+    """The last dimensions are those it was made for."""
+    source = _input(arguments, machine)
+    layer_shape(machine, arguments.positional[0], "*b @normalized_shape -> same", source.shape)
+    return _same_shape(arguments, machine)
+
+
+@models(f"{_LAYERS}.normalization.GroupNorm.forward")
+def in_groups(arguments: Arguments, machine: Machine) -> Value:
+    """The channels, in groups of the same size."""
+    module, source = arguments.positional[0], _input(arguments, machine)
+    if _attribute(machine, module, "weight") not in (None, NONE):
+        layer_shape(machine, module, "n num_channels *s -> same", source.shape)
+    _require_groups(machine, source.shape, _numbers(machine, module, "num_groups", 1)[0])
+    return _same_shape(arguments, machine)
+
+
+def _require_groups(machine: Machine, shape: Shape | None, groups: Size) -> None:
+    if shape is None or groups is None:
+        return
+    if len(shape) < 2:
+        message = f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        raise machine.raises("RuntimeError", message)
+    if groups and shape[1] is not None and shape[1] % groups:
+        message = "Expected number of channels in input to be divisible by num_groups, but got input of shape"
+        raise machine.raises("RuntimeError", f"{message} {list(shape)} and num_groups={groups}")
+
+
+@models(f"{_LAYERS}.batchnorm._BatchNorm.forward", f"{_LAYERS}.batchnorm.SyncBatchNorm.forward")
+def of_batches(arguments: Arguments, machine: Machine) -> Value:
+    """The channels are as many as it has numbers for; a lazy one has none yet."""
+    module, source = arguments.positional[0], _input(arguments, machine)
+    check = machine.find_attribute(module, "_check_input_dim")
+    ranks = _ranks_that(check.function if isinstance(check, BoundMethod) else check)
+    if ranks and source.shape is not None and len(source.shape) not in ranks:
+        wanted = " or ".join(f"{rank}D" for rank in ranks)
+        raise machine.raises("ValueError", f"expected {wanted} input (got {len(source.shape)}D input)")
+    held = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
+    if any(each not in (None, NONE) for each in held) and _numbers(machine, module, "num_features", 1)[0]:
+        layer_shape(machine, module, "n num_features *s -> same", source.shape)
+    return _same_shape(arguments, machine)
+
+
+_RANKS = {"BatchNorm1d": (2, 3), "BatchNorm2d": (4,), "BatchNorm3d": (5,)}
+
+
+def _ranks_that(check: Value | None) -> tuple[int, ...]:
+    """How many dimensions torch's own check lets pass; none where it is not torch's."""
+    if not isinstance(check, FunctionValue) or check.definition.module != f"{_LAYERS}.batchnorm":
+        return ()
+    return _RANKS.get(check.definition.qualname.partition(".")[0], ())
+
+
+@models("torch.nn.functional.layer_norm", "torch.nn.functional.rms_norm")
+def normalise(arguments: Arguments, machine: Machine) -> Value:
+    source, wanted = tensor_of(machine, arguments.get(0, "input", NONE)), arguments.get(1, "normalized_shape", NONE)
+    number = length(machine, wanted)
+    if source is not None and number is not None:
+        letters = [f"a{place}" for place in range(number)]
+        known = dict(zip(letters, sizes_of(machine, wanted, number), strict=True))
+        fitted(machine, lambda: read(f"*b {' '.join(letters)} -> *b").shape([source.shape], known))
+    return _first_shape(arguments, machine)
+
+
+@models("torch.nn.functional.group_norm")
+def normalise_groups(arguments: Arguments, machine: Machine) -> Value:
+    source, groups = tensor_of(machine, arguments.get(0, "input", NONE)), arguments.get(1, "num_groups", NONE)
+    _require_groups(machine, source.shape if source is not None else None, sizes_of(machine, groups, 1)[0])
+    return _first_shape(arguments, machine)
+
+
+# ---- functions -------------------------------------------------------------------------------------------------------
 
 
 def _first_shape(arguments: Arguments, machine: Machine) -> Value:
@@ -264,9 +333,7 @@ def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
 
 
 _OTHERS = {
-    "activation": ("GLU",),
     "sparse": ("EmbeddingBag",),
-    "fold": ("Fold",),
     "flatten": ("Unflatten",),
 }
 models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _OTHERS.items() for name in names))(_not_modelled)

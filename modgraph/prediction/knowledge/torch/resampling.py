@@ -6,13 +6,15 @@ Source: "Shape" in the reference of `torch.nn` and `torch.nn.functional`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
+from modgraph.prediction.knowledge.shapes.arithmetic import padded, places, unfolded
+from modgraph.prediction.knowledge.shapes.fitting import fitted
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 
@@ -38,21 +40,6 @@ def _numbers(machine: Machine, value: Value, rank: int) -> list[Size]:
     return [size_of(item) for item in (items * rank if len(items) == 1 else items)]
 
 
-def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, upwards: bool | None) -> Size:
-    """How often a window fits; `upwards`: one that begins inside and ends outside counts too."""
-    if None in (size, kernel, stride, padding, dilation) or upwards is None or not stride:
-        return None
-    assert size is not None
-    assert kernel is not None
-    assert padding is not None
-    assert dilation is not None
-    room = size + 2 * padding - dilation * (kernel - 1) - 1
-    if not upwards:
-        return room // stride + 1
-    found = math.ceil(room / stride) + 1
-    return found - 1 if (found - 1) * stride >= size + padding else found
-
-
 def _pool(rank: int, is_max: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source = _source(arguments, machine)
@@ -67,7 +54,8 @@ def _pool(rank: int, is_max: bool) -> Model:
         dilation = _numbers(machine, arguments.get(4, "dilation", Constant(1)), rank) if is_max else [1] * rank
         upwards = machine.truth(arguments.get(5 if is_max else 4, "ceil_mode", FALSE))
         spatial = source.shape[-rank:]
-        sizes = [windowed(*each, upwards) for each in zip(spatial, kernel, stride, padding, dilation, strict=False)]
+        options = (kernel, stride, padding, dilation)
+        sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
         pooled = _result(machine, source, (*source.shape[:-rank], *sizes))
         asked = machine.truth(arguments.get(6, "return_indices", FALSE)) if is_max else False
         return pooled if asked is False else machine.unknown("the indices of a pool are not modelled")
@@ -134,21 +122,11 @@ def upsample(arguments: Arguments, machine: Machine) -> Value:
 
 def _windows(machine: Machine, source: TensorObject, options: Sequence[Value]) -> Value:
     kernel, dilation, padding, stride = (_numbers(machine, option, 2) for option in options)
-    if source.shape is None or len(source.shape) not in (3, 4):
-        return _result(machine, source, None)
-    places = _product(
-        windowed(*each, False) for each in zip(source.shape[-2:], kernel, stride, padding, dilation, strict=True)
-    )
-    return _result(machine, source, (*source.shape[:-3], _product([source.shape[-3], *kernel]), places))
-
-
-def _product(sizes: Iterable[Size]) -> Size:
-    result = 1
-    for size in sizes:
-        if size is None:
-            return None
-        result *= size
-    return result
+    shape = source.shape
+    if shape is not None:
+        known = shape
+        shape = fitted(machine, lambda: unfolded(known, (kernel, stride, padding, dilation)))
+    return _result(machine, source, shape)
 
 
 @models(f"{_FUNCTIONAL}.unfold")
@@ -193,11 +171,12 @@ def shuffle_layer(arguments: Arguments, machine: Machine) -> Value:
 def pad(arguments: Arguments, machine: Machine) -> Value:
     """From the last dimension on, two numbers each."""
     source, padding = _source(arguments, machine, 1), machine.find_attribute(arguments.positional[0], "padding")
-    if source.shape is None or not isinstance(padding, TupleValue) or len(padding.items) > 2 * len(source.shape):
+    if source.shape is None or not isinstance(padding, TupleValue):
         return _result(machine, source, None)
-    shape = list(source.shape)
-    for place in range(len(padding.items) // 2):
-        before, after = (size_of(item) for item in padding.items[2 * place : 2 * place + 2])
-        size = shape[-1 - place]
-        shape[-1 - place] = None if size is None or before is None or after is None else size + before + after
-    return _result(machine, source, tuple(shape))
+    shape, numbers = source.shape, [_signed(item) for item in padding.items]
+    return _result(machine, source, fitted(machine, lambda: padded(shape, numbers)))
+
+
+def _signed(value: Value) -> Size:
+    """Padding may be negative: then it is cut off."""
+    return value.value if isinstance(value, Constant) and type(value.value) is int else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
-from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
@@ -88,24 +88,29 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((output, weights))
 
 
-def _as_given(place: int, name: str, arguments: Arguments, machine: Machine) -> Value:
-    source = tensor_of(machine, arguments.get(place, name, NONE)) or TensorObject(None, None)
-    return _tensor(machine, source.shape, source.dtype)
+# ---- made of others --------------------------------------------------------------------------------------------------
+
+_AS_GIVEN = {
+    "TransformerEncoder": (1, "src"),
+    "TransformerEncoderLayer": (1, "src"),
+    "TransformerDecoder": (1, "tgt"),
+    "TransformerDecoderLayer": (1, "tgt"),
+    "Transformer": (2, "tgt"),
+}
+"""Layers that call others: which argument has the shape of what they give. Where a run is followed, their source is run
+(`code/hidden_calls.py`)."""
 
 
-@models(f"{_LAYERS}.transformer.TransformerEncoder.forward", f"{_LAYERS}.transformer.TransformerEncoderLayer.forward")
-def encoder(arguments: Arguments, machine: Machine) -> Value:
-    return _as_given(1, "src", arguments, machine)
+def _made_of_others(place: int, parameter: str) -> Model:
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        source = tensor_of(machine, arguments.get(place, parameter, NONE)) or TensorObject(None, None)
+        return _tensor(machine, source.shape, source.dtype)
+
+    return forward
 
 
-@models(f"{_LAYERS}.transformer.TransformerDecoder.forward", f"{_LAYERS}.transformer.TransformerDecoderLayer.forward")
-def decoder(arguments: Arguments, machine: Machine) -> Value:
-    return _as_given(1, "tgt", arguments, machine)
-
-
-@models(f"{_LAYERS}.transformer.Transformer.forward")
-def transformer(arguments: Arguments, machine: Machine) -> Value:
-    return _as_given(2, "tgt", arguments, machine)
+for _name, _argument in _AS_GIVEN.items():
+    models(f"{_LAYERS}.transformer.{_name}.forward")(_made_of_others(*_argument))
 
 
 @models(f"{_LAYERS}.linear.Bilinear.forward")

@@ -1,0 +1,21 @@
+"""What an interpretation takes for granted of its surroundings: nothing, where its claim is for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Plain = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Surroundings of one run."""
+
+    environment: Mapping[str, str] | None = None
+    """The environment variables; None where they are not known."""
+    answers: Mapping[str, Plain] = field(default_factory=dict)
+    """What a function gives whatever it is called with, by its qualified name: {"torch.cuda.is_available": False}."""
+
+
+NOTHING = Assumed()

@@ -1,0 +1,170 @@
+"""What a run of `forward` does, as the interpretation sees it: calls of modules and operations, in order.
+
+A state holds its events as a chain of cells, the latest first, so that a fork shares them for nothing. Where two states
+join, what both did since they parted becomes one `Either` (`paths/joining_events.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.values import Address
+
+
+def negated(test: str) -> str:
+    """ "not x.any()" for "x.any()", and the other way round."""
+    if re.fullmatch(r"not [\w.]+", test):
+        return test.removeprefix("not ")
+    if re.fullmatch(r"not \([^()]*(\([^()]*\)[^()]*)*\)", test):
+        return test[5:-1]
+    return f"not {test}" if re.fullmatch(r"[\w.]+", test) else f"not ({test})"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tensor at the moment of an event."""
+
+    name: str
+    """Where it stood: "x", "args[0]", "output[1]"."""
+    indices: tuple[int, ...]
+    """Addresses of the objects that it is: several where it is one on one path and another on the other; none where it
+    is only known that something was given."""
+    shape: tuple[int | None, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """A call of a module begins."""
+
+    module: Address
+    inputs: tuple[Seen, ...]
+    where: SourceLocation | None
+    is_layer: bool
+    """Its class is torch's own, of which calls of other modules alone are told."""
+    direct: bool = False
+    """`module.forward(...)` is called, past `__call__` and every hook."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The call that began last, and has not ended, ends."""
+
+    outputs: tuple[Seen, ...] = ()
+    error: str | None = None
+    is_known: bool = True
+    """False where it may give other tensors than those of `outputs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operate:
+    """An operation of torch."""
+
+    name: str
+    """As torch knows it: "torch.Tensor.add"."""
+    inputs: tuple[Seen, ...]
+    outputs: tuple[Seen, ...]
+    where: SourceLocation | None
+    written: tuple[int, ...] = ()
+    """Addresses of tensors whose memory it writes to beside its outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """A test that cannot be decided is taken to come out this way, on the path on which this stands."""
+
+    text: str
+    """In Python: "x.sum() > 0"."""
+    truth: bool
+    where: SourceLocation | None
+
+    @property
+    def condition(self) -> str:
+        """What holds on the path, in Python."""
+        return self.text if self.truth else negated(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Something ran of which it is not known what it does: it may call modules."""
+
+    reason: str
+    where: SourceLocation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of two things happened."""
+
+    reason: str
+    where: SourceLocation | None
+    first: tuple[Event, ...]
+    second: tuple[Event, ...]
+    twins: tuple[tuple[int, int], ...] = ()
+    """Tensors of the second path, and those of the first that stand for both from here on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What happens in one turn of a loop that runs a number of times that is not known."""
+
+    reason: str
+    where: SourceLocation | None
+    events: tuple[Event, ...]
+
+
+Event: TypeAlias = Enter | Leave | Operate | Assume | Lost | Either | Repeat
+
+
+class Cell:
+    """An event, and what happened before it."""
+
+    __slots__ = ("before", "event", "number")
+
+    def __init__(self, before: Cell | None, event: Event) -> None:
+        self.before = before
+        self.event = event
+        self.number: int = 1 if before is None else before.number + 1
+
+
+def since(chain: Cell | None, earlier: Cell | None) -> tuple[Event, ...]:
+    """The events of `chain` that came after `earlier`, in order; all where that is no part of it."""
+    found: list[Event] = []
+    while chain is not None and chain is not earlier:
+        found.append(chain.event)
+        chain = chain.before
+    return tuple(reversed(found))
+
+
+def common(first: Cell | None, second: Cell | None) -> Cell | None:
+    """The last cell that two chains share."""
+    while first is not second:
+        if first is None or second is None:
+            return None
+        if first.number >= second.number:
+            first, second = (first.before, second) if first.number > second.number else (first.before, second.before)
+        else:
+            second = second.before
+    return first
+
+
+def in_order(chain: Cell | None) -> Iterator[Event]:
+    """All events, the earliest first."""
+    return iter(since(chain, None))
+
+
+def every_event(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, and those on the paths and in the turns that they hold; in no order."""
+    pending = list(events)
+    while pending:
+        event = pending.pop()
+        yield event
+        if isinstance(event, Either):
+            pending += (*event.first, *event.second)
+        elif isinstance(event, Repeat):
+            pending += event.events

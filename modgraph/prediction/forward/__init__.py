@@ -1,0 +1,1 @@
+"""What a run of `forward` would do, without running it: calls, operations, dataflow and shapes."""

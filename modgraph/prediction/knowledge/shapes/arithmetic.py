@@ -1,0 +1,270 @@
+"""Sizes computed from sizes, for a layer and its function alike. A size that is not known is None.
+
+Source: "Shape" in the reference of `torch.nn` and `torch.nn.functional`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from modgraph.prediction.knowledge.tensors.elements import Shape
+
+Size = int | None
+
+
+class MisfitError(Exception):
+    """Torch refuses these shapes."""
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """None where one of them is not known."""
+    result = 1
+    for size in sizes:
+        if size is None:
+            return None
+        result *= size
+    return result
+
+
+# ---- windows ---------------------------------------------------------------------------------------------------------
+
+
+def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, upwards: bool | None) -> Size:
+    """How often a window fits; `upwards`: one that begins inside and ends outside counts too.
+
+    Raises:
+        MisfitError: it does not fit once.
+    """
+    if size is None or kernel is None or padding is None or dilation is None or not stride or upwards is None:
+        return None
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    found = room // stride + 1
+    if upwards:
+        found = -(-room // stride) + 1
+        found -= (found - 1) * stride >= size + padding
+    if found < 1 or (room < 0 and not upwards):
+        raise MisfitError(
+            f"a window of {dilation * (kernel - 1) + 1} does not fit into {size} with {padding} on each side"
+        )
+    return found
+
+
+def unwindowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, extra: Size) -> Size:
+    """What a transposed convolution makes of a size.
+
+    Raises:
+        MisfitError: nothing is left.
+    """
+    if size is None or kernel is None or stride is None or padding is None or dilation is None or extra is None:
+        return None
+    found = (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1
+    if found < 1:
+        raise MisfitError(f"a transposed window of {kernel} leaves {found} of a size of {size}")
+    return found
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Its options, one of each per dimension."""
+
+    out_channels: Size
+    in_channels: Size
+    groups: Size
+    kernel: Sequence[Size]
+    stride: Sequence[Size]
+    padding: Sequence[Size] | str | None
+    """"same", "valid"; None where it is not known."""
+    dilation: Sequence[Size]
+    extra: Sequence[Size] | None = None
+    """`output_padding` of a transposed one; None of another."""
+
+    def shape(self, given: Shape) -> Shape:
+        """Of what comes out.
+
+        Raises:
+            MisfitError: another number of dimensions or channels, or a window that does not fit.
+        """
+        rank = len(self.kernel)
+        if len(given) not in (rank + 1, rank + 2):
+            raise MisfitError(f"a convolution of {rank} dimensions takes {rank + 1} or {rank + 2}, not {_told(given)}")
+        channels = given[-rank - 1]
+        if self.in_channels is not None and channels is not None and self.in_channels != channels:
+            raise MisfitError(
+                f"expected input{_told(given)} to have {self.in_channels} channels, but got {channels} channels instead"
+            )
+        return (*given[: -rank - 1], self.out_channels, *self._spatial(given[-rank:]))
+
+    def _spatial(self, given: Shape) -> list[Size]:
+        if self.padding == "same":
+            return list(given)
+        padding: Sequence[Size] = [0 if self.padding == "valid" else None] * len(given)
+        if self.padding is not None and not isinstance(self.padding, str):
+            padding = self.padding
+        if self.extra is None:
+            return places(given, (self.kernel, self.stride, padding, self.dilation))
+        each = zip(given, self.kernel, self.stride, padding, self.dilation, self.extra, strict=True)
+        return [unwindowed(*one) for one in each]
+
+
+def places(given: Sequence[Size], options: Sequence[Sequence[Size]], upwards: bool | None = False) -> list[Size]:
+    """How often a window fits into each size.
+
+    Args:
+        options: kernel, stride, padding, dilation, one of each per size.
+
+    Raises:
+        MisfitError: it does not fit once.
+    """
+    kernel, stride, padding, dilation = options
+    each = zip(given, kernel, stride, padding, dilation, strict=True)
+    return [windowed(*one, upwards) for one in each]
+
+
+def _told(shape: Shape) -> str:
+    return str(["?" if size is None else size for size in shape]).replace("'", "")
+
+
+def padded(given: Shape, numbers: Sequence[Size]) -> Shape:
+    """From the last dimension on, two numbers each.
+
+    Raises:
+        MisfitError: more numbers than dimensions, or less than nothing is left.
+    """
+    if len(numbers) > 2 * len(given):
+        raise MisfitError(f"padding by {len(numbers)} numbers does not fit {_told(given)}")
+    found = list(given)
+    for place in range(len(numbers) // 2):
+        size, before, after = found[-1 - place], numbers[2 * place], numbers[2 * place + 1]
+        total = None if size is None or before is None or after is None else size + before + after
+        if total is not None and total < 0:
+            raise MisfitError(f"padding by {before} and {after} leaves less than nothing of {_told(given)}")
+        found[-1 - place] = total
+    return tuple(found)
+
+
+def folded(given: Shape, wanted: Sequence[Size], options: Sequence[Sequence[Size]]) -> Shape:
+    """Blocks put together again: (N, C * kernel, blocks) -> (N, C, height, width).
+
+    Args:
+        options: kernel, stride, padding, dilation.
+
+    Raises:
+        MisfitError: the numbers do not fit.
+    """
+    if len(given) not in (2, 3):
+        raise MisfitError(f"fold takes 2 or 3 dimensions, not {_told(given)}")
+    area = product(options[0])
+    columns, blocks = given[-2:]
+    if columns is not None and area and columns % area:
+        raise MisfitError(f"fold takes a multiple of {area} columns, not {columns} in {_told(given)}")
+    taken = product(places(wanted, options))
+    if taken is not None and blocks is not None and taken != blocks:
+        raise MisfitError(f"fold takes {taken} blocks, not {blocks} in {_told(given)}")
+    channels = None if columns is None or not area else columns // area
+    return (*given[:-2], channels, *wanted)
+
+
+def unfolded(given: Shape, options: Sequence[Sequence[Size]]) -> Shape:
+    """Its blocks, one beside the other: (N, C, height, width) -> (N, C * kernel, blocks); options as in `folded`.
+
+    Raises:
+        MisfitError: another number of dimensions, or a window that does not fit.
+    """
+    if len(given) not in (3, 4):
+        raise MisfitError(f"unfold takes 3 or 4 dimensions, not {_told(given)}")
+    return (*given[:-3], product([given[-3], *options[0]]), product(places(given[-2:], options)))
+
+
+# ---- sums over letters -----------------------------------------------------------------------------------------------
+
+
+def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
+    """The shape of `einsum(equation, *operands)`.
+
+    Raises:
+        MisfitError: the operands do not have the dimensions of the equation, or not the same sizes for a letter.
+    """
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    parts = left.split(",")
+    if len(parts) != len(operands):
+        raise MisfitError(f"einsum of {equation!r} takes {len(parts)} operands, not {len(operands)}")
+    sizes: dict[str, Size] = {}
+    rest: Shape | None = ()
+    for letters, shape in zip(parts, operands, strict=True):
+        first, dots, last = letters.partition("...")
+        if shape is None:
+            rest = None if dots else rest
+            for letter in first + last:
+                sizes.setdefault(letter, None)
+            continue
+        named = len(first) + len(last)
+        if len(shape) < named or (not dots and len(shape) != named):
+            raise MisfitError(f"einsum of {equation!r} does not fit {_told(shape)}")
+        inner = shape[len(first) : len(shape) - len(last)]
+        rest = None if rest is None else joined(rest, inner)
+        for letter, size in zip(first + last, (*shape[: len(first)], *shape[len(shape) - len(last) :]), strict=True):
+            sizes[letter] = _same(sizes.get(letter, 1), size, equation)
+    if not arrow:
+        once = sorted(letter for letter in sizes if left.count(letter) == 1)
+        right = ("..." if "..." in left else "") + "".join(once)
+    first, dots, last = right.partition("...")
+    if dots and rest is None:
+        return None
+    return (*(sizes[each] for each in first), *((rest or ()) if dots else ()), *(sizes[each] for each in last))
+
+
+def _same(known: Size, size: Size, equation: str) -> Size:
+    """Of a letter that stands at both; one broadcasts."""
+    if known == 1 or known == size:
+        return size
+    if size == 1:
+        return known
+    if known is None or size is None:
+        return size if known is None else known
+    raise MisfitError(f"einsum of {equation!r} has a letter of size {known} and of {size}")
+
+
+def joined(first: Shape, second: Shape) -> Shape:
+    """The shape that both broadcast to.
+
+    Raises:
+        MisfitError: they do not.
+    """
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    found: list[Size] = []
+    for one, two in zip(longer, (1,) * (len(longer) - len(shorter)) + tuple(shorter), strict=True):
+        if one == two or two == 1:
+            found.append(one)
+        elif one == 1:
+            found.append(two)
+        elif one is None or two is None:
+            found.append(two if one is None else one)
+        else:
+            raise MisfitError(f"shapes {_told(first)} and {_told(second)} do not fit")
+    return tuple(found)
+
+
+def attended(query: Shape, key: Shape, value: Shape, mask: Shape | None, grouped: bool) -> Shape | None:
+    """Of scaled dot products: (..., L, E), (..., S, E), (..., S, V) -> (..., L, V).
+
+    Args:
+        mask: None where there is none.
+        grouped: fewer heads of keys than of queries stand for several of these.
+
+    Raises:
+        MisfitError: they do not fit, nor the mask (..., L, S).
+    """
+    if min(map(len, (query, key, value))) < 2:
+        raise MisfitError(f"attention takes 2 dimensions or more, not {_told(query)}, {_told(key)}, {_told(value)}")
+    for one, two, what in ((query[-1], key[-1], "width"), (key[-2], value[-2], "length")):
+        if one is not None and two is not None and one != two:
+            raise MisfitError(
+                f"attention to another {what}: {_told(query)}, {_told(key)} and {_told(value)} do not fit"
+            )
+    outer = query[:-2] if grouped else joined(joined(query[:-2], key[:-2]), value[:-2])
+    if mask is not None:
+        weights = (*outer, query[-2], key[-2])
+        if joined(weights, mask) != weights and None not in weights:
+            return None
+    return (*outer, query[-2], value[-1])

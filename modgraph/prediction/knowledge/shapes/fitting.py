@@ -1,0 +1,62 @@
+"""Between the interpreter and rules of shapes: arguments become shapes and sizes, a refusal what torch raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.values import Constant, TupleValue, Value
+from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
+from modgraph.prediction.knowledge.tensors.elements import Shape
+from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+
+NOT_KNOWN = TensorObject(None, None)
+"""A tensor of which nothing is known; only looked at."""
+
+
+def fitted(machine: Machine, rule: Callable[[], Shape | None], kind: str = "RuntimeError") -> Shape | None:
+    """The shape that a rule gives.
+
+    Raises:
+        Raised: where it refuses.
+    """
+    try:
+        return rule()
+    except MisfitError as misfit:
+        raise machine.raises(kind, str(misfit)) from None
+
+
+def tensor(machine: Machine, value: Value) -> TensorObject:
+    """The tensor, or one of which nothing is known."""
+    return tensor_of(machine, value) or NOT_KNOWN
+
+
+def sizes(machine: Machine, value: Value, rank: int) -> list[Size]:
+    """A number given once, or one per dimension."""
+    items: Sequence[Value] = (value,)
+    if isinstance(value, TupleValue):
+        items = value.items
+    elif (listed := machine.state.find(value, ListObject)) is not None:
+        items = listed.items if listed.open is None else ()
+    if len(items) == 1:
+        items = [items[0]] * rank
+    if len(items) != rank:
+        return [None] * rank
+    return [each.value if isinstance(each, Constant) and type(each.value) is int else None for each in items]
+
+
+def length(machine: Machine, value: Value) -> int | None:
+    """How many numbers a tuple or list holds; None where it is none, or that is not known."""
+    if isinstance(value, TupleValue):
+        return len(value.items)
+    listed = machine.state.find(value, ListObject)
+    return len(listed.items) if listed is not None and listed.open is None else None
+
+
+def result(
+    machine: Machine, arguments: Arguments, shape: Shape | None, dtype: str | None, needs: bool | None = None
+) -> Value:
+    """A new tensor."""
+    return made(machine, shape if arguments.open is None else None, dtype, requires_grad=needs)

@@ -1,0 +1,146 @@
+"""Functions that give one tensor, by the shapes of those that they are given."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import FALSE, NONE, Constant, Value
+from modgraph.prediction.knowledge.shapes import arithmetic, fitting
+from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
+from modgraph.prediction.knowledge.shapes.languages import signature
+from modgraph.prediction.knowledge.tensors.elements import REAL_PARTS, Shape, promoted
+from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensors.tensor_values import size_of
+
+_FUNCTIONAL = "torch.nn.functional"
+
+# ---- products --------------------------------------------------------------------------------------------------------
+
+signature("torch.baddbmm(input, batch1, batch2)", "_, b n i, b i m -> b n m", method=True)
+signature("torch.addmm(input, mat1, mat2)", "_, n i, i m -> n m", method=True)
+signature("torch.addmv(input, mat, vec)", "_, n i, i -> n", method=True)
+signature("torch.addr(input, vec1, vec2)", "_, n, m -> n m", method=True)
+signature("torch.vdot(input, other)", "n, n ->", method=True)
+signature(f"{_FUNCTIONAL}.bilinear(input1, input2, weight, bias=None)", "*b i, *b j, o i j, o? -> *b o")
+
+
+@models(f"{_FUNCTIONAL}.linear")
+def linear(arguments: Arguments, machine: Machine) -> Value:
+    """(..., in) times the weights (out, in), or (in)."""
+    given, weight = (fitting.tensor(machine, arguments.get(i, n, NONE)) for i, n in enumerate(("input", "weight")))
+    shape = fitting.fitted(machine, lambda: _through(given.shape, weight.shape))
+    return fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight)))
+
+
+def _through(given: Shape | None, weight: Shape | None) -> Shape | None:
+    if given is None:
+        return None
+    if not given or (weight is not None and len(weight) not in (1, 2)):
+        raise MisfitError(f"linear of {list(given)} by {weight} does not fit")
+    if weight is None:
+        return (*given[:-1], None)
+    if given[-1] is not None and weight[-1] is not None and given[-1] != weight[-1]:
+        raise MisfitError(f"mat1 and mat2 shapes cannot be multiplied ({_rows(given)}x{given[-1]} and {weight[-1]})")
+    return (*given[:-1], *weight[:-1])
+
+
+def _rows(given: Shape) -> str:
+    rows = arithmetic.product(given[:-1])
+    return "?" if rows is None else str(rows)
+
+
+@models(f"{_FUNCTIONAL}.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention")
+def attention(arguments: Arguments, machine: Machine) -> Value:
+    query, key, value = (
+        fitting.tensor(machine, arguments.get(place, name, NONE))
+        for place, name in enumerate(("query", "key", "value"))
+    )
+    given = arguments.get(3, "attn_mask", NONE)
+    grouped = machine.truth(arguments.named("enable_gqa", FALSE))
+    if query.shape is None or key.shape is None or value.shape is None or grouped is None:
+        width = (value.shape[-1:] or (None,))[0] if value.shape is not None else None
+        known = (*query.shape[:-1], width) if query.shape is not None and grouped else None
+        return fitting.result(machine, arguments, known, query.dtype, needs_any((query, key, value)))
+    shapes, mask = (query.shape, key.shape, value.shape), fitting.tensor(machine, given).shape
+    shape = fitting.fitted(machine, lambda: arithmetic.attended(*shapes, mask if given != NONE else None, grouped))
+    return fitting.result(machine, arguments, shape, query.dtype, needs_any((query, key, value)))
+
+
+@models("torch.einsum")
+def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
+    """Of operands in a row, or in one list; unknown where sizes stand between them instead of an equation."""
+    equation, operands = arguments.get(0, "equation", NONE), list(arguments.positional[1:])
+    if len(operands) == 1 and fitting.tensor(machine, operands[0]) is fitting.NOT_KNOWN:
+        listed = machine.iterate(operands[0])
+        operands = listed if isinstance(listed, list) else []
+    tensors = [fitting.tensor(machine, each) for each in operands]
+    if not isinstance(equation, Constant) or not isinstance(equation.value, str) or not operands:
+        return fitting.result(machine, arguments, None, None)
+    dtype = tensors[0].dtype
+    for each in tensors[1:]:
+        dtype = promoted(dtype, each.dtype)
+    shapes = [each.shape for each in tensors]
+    shape = fitting.fitted(machine, lambda: arithmetic.summed(equation.value, shapes))
+    return fitting.result(machine, arguments, shape, dtype, needs_any(tensors))
+
+
+# ---- by index --------------------------------------------------------------------------------------------------------
+
+
+@models(f"{_FUNCTIONAL}.embedding")
+def embedding(arguments: Arguments, machine: Machine) -> Value:
+    """Rows of the weight (number, width)."""
+    given, weight = (
+        fitting.tensor(machine, arguments.get(0, "input", NONE)),
+        fitting.tensor(machine, arguments.get(1, "weight", NONE)),
+    )
+    shape = None
+    if given.shape is not None:
+        if weight.shape is not None and len(weight.shape) != 2:
+            raise machine.raises("RuntimeError", "'weight' must be 2-D")
+        shape = (*given.shape, weight.shape[1] if weight.shape is not None else None)
+    return fitting.result(machine, arguments, shape, weight.dtype, weight.requires_grad)
+
+
+@models(f"{_FUNCTIONAL}.glu", "torch.nn.modules.activation.GLU.forward")
+def gated(arguments: Arguments, machine: Machine) -> Value:
+    """Half of one dimension."""
+    is_layer = arguments.function.endswith("forward")
+    given = fitting.tensor(machine, arguments.get(int(is_layer), "input", NONE))
+    dim = machine.find_attribute(arguments.positional[0], "dim") if is_layer else arguments.get(1, "dim", Constant(-1))
+    place = size_of(dim or NONE)
+    shape = None
+    if given.shape is not None and place is not None:
+        if not -len(given.shape) <= place < max(len(given.shape), 1):
+            raise machine.raises("IndexError", f"Dimension out of range (got {place})")
+        size = given.shape[place]
+        if size is not None and size % 2:
+            raise machine.raises(
+                "RuntimeError", f"Halving dimension must be even, but dimension {place} is size {size}"
+            )
+        found: list[Size] = list(given.shape)
+        found[place] = None if size is None else size // 2
+        shape = tuple(found)
+    return fitting.result(machine, arguments, shape, given.dtype, given.requires_grad)
+
+
+# ---- losses ----------------------------------------------------------------------------------------------------------
+
+_LOSSES = (
+    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "soft_margin_loss"),
+    *("binary_cross_entropy_with_logits", "kl_div", "cross_entropy", "nll_loss"),
+)
+
+
+@models(*(f"{_FUNCTIONAL}.{name}" for name in _LOSSES))
+def loss(arguments: Arguments, machine: Machine) -> Value:
+    """One number, unless nothing is summed up."""
+    given = fitting.tensor(machine, arguments.get(0, "input", NONE))
+    reduction = arguments.keywords.get("reduction", NONE)
+    old = any(each in arguments.keywords for each in ("reduce", "size_average")) or len(arguments.positional) > 2
+    is_one = not old and (reduction == NONE or reduction in (Constant("mean"), Constant("sum")))
+    needs = needs_any((given, fitting.tensor(machine, arguments.get(1, "target", NONE))))
+    return fitting.result(
+        machine, arguments, () if is_one else None, REAL_PARTS.get(given.dtype or "", given.dtype), needs
+    )

@@ -1,0 +1,43 @@
+"""What calls a function that it is given, and gives what that gives: `Function.apply`, `checkpoint`."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.registry import constant, models
+from modgraph.prediction.domain.values import ClassMethod, KnownFunction, Unknown, Value
+from modgraph.prediction.python.plain import data_unknown
+
+_FUNCTION = "torch.autograd.function.Function"
+constant(f"{_FUNCTION}.apply", ClassMethod(KnownFunction(f"{_FUNCTION}.<apply>")))
+
+
+@models(f"{_FUNCTION}.<apply>")
+def apply(arguments: Arguments, machine: Machine) -> Value:
+    """`forward` of the class, with a context of which nothing is known, or with none where another method fills it."""
+    cls, *given = arguments.positional
+    function = machine.get_attribute(cls, "forward")
+    if isinstance(function, Unknown):
+        return machine.call(function, given, arguments.keywords, arguments.where, arguments.open)
+    context = Unknown("what the context of a function of autograd holds is not followed", machine.where, inert=True)
+    setup = machine.find_attribute(cls, "setup_context")
+    if setup is None or isinstance(setup, KnownFunction) or _is_torchs(setup):
+        given = [context, *given]
+    return machine.call(function, given, arguments.keywords, arguments.where, arguments.open)
+
+
+def _is_torchs(setup: Value) -> bool:
+    return getattr(getattr(setup, "definition", None), "module", "").startswith("torch.")
+
+
+_OPTIONS = frozenset(("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"))
+
+
+@models("torch.utils.checkpoint.checkpoint")
+def checkpoint(arguments: Arguments, machine: Machine) -> Value:
+    """function(*args, **kwargs): what is computed again, is so in the backward pass."""
+    if not arguments.positional:
+        return data_unknown(machine, arguments.function, "which function is checkpointed is not known")
+    function, *given = arguments.positional
+    keywords = {name: value for name, value in arguments.keywords.items() if name not in _OPTIONS}
+    return machine.call(function, given, keywords, arguments.where, arguments.open)

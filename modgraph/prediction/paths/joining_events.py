@@ -1,0 +1,156 @@
+"""The events of two paths, joined: what both did is told once, what differs is either the one or the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.events import (
+    Assume,
+    Cell,
+    Either,
+    Enter,
+    Event,
+    Leave,
+    Lost,
+    Operate,
+    Repeat,
+    Seen,
+    common,
+    since,
+)
+
+
+def joined(
+    first: Cell | None,
+    second: Cell | None,
+    reason: str,
+    where: SourceLocation | None,
+    twins: dict[int, int],
+) -> Cell | None:
+    """What happened on either path. `twins`: tensors of the second, and those of the first that stand for both."""
+    if first is second:
+        return first
+    start = chain = common(first, second)
+    for event in _joined(since(first, start), since(second, start), reason, where, tuple(sorted(twins.items()))):
+        chain = Cell(chain, event)
+    return chain
+
+
+def _joined(
+    mine: Sequence[Event],
+    other: Sequence[Event],
+    reason: str,
+    where: SourceLocation | None,
+    twins: tuple[tuple[int, int], ...],
+) -> list[Event]:
+    same: list[Event] = []
+    for one, two in zip(mine, other, strict=False):
+        both = _both(one, two)
+        if both is None:
+            break
+        same.append(both)
+    del same[_balanced(mine, len(same)) :]
+    rest, others = mine[len(same) :], other[len(same) :]
+    if all(isinstance(each, Assume) for each in (*rest, *others)):
+        return same
+    if len(rest) == 1 and others and isinstance(rest[0], Either):
+        found = _into_arm(rest[0], others, reason, where, twins)
+        if found is not None:
+            return [*same, found]
+    return [*same, Either(reason, where, tuple(rest), tuple(others), twins)]
+
+
+def _into_arm(
+    either: Either,
+    other: Sequence[Event],
+    reason: str,
+    where: SourceLocation | None,
+    twins: tuple[tuple[int, int], ...],
+) -> Either | None:
+    """A third path beside two, joined with the one of these that began with the same test; None where neither has."""
+    both_twins = tuple(dict.fromkeys((*either.twins, *twins)))
+    if _begin_alike(either.first, other):
+        return replace(either, first=tuple(_joined(either.first, other, reason, where, twins)), twins=both_twins)
+    if _begin_alike(either.second, other):
+        return replace(either, second=tuple(_joined(either.second, other, reason, where, twins)), twins=both_twins)
+    return None
+
+
+def _begin_alike(first: Sequence[Event], second: Sequence[Event]) -> bool:
+    return bool(first) and isinstance(first[0], Assume) and first[0] == second[0]
+
+
+def repeated(before: Cell | None, after: Cell | None, reason: str, where: SourceLocation | None) -> Cell | None:
+    """`before`, followed by any number of turns of which one leads to `after`."""
+    start = common(before, after)
+    if start is not before:
+        return before
+    turn = since(after, before)
+    if not turn:
+        return before
+    earlier = before.event if before is not None else None
+    if isinstance(earlier, Repeat) and (earlier.reason, earlier.where) == (reason, where):
+        assert before is not None
+        return Cell(before.before, Repeat(reason, where, _of_both_turns(earlier.events, turn)))
+    return Cell(before, Repeat(reason, where, turn))
+
+
+def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...]) -> tuple[Event, ...]:
+    """What an earlier turn did, and a later one, which may be given what the earlier has made."""
+    both = [_both(one, two) for one, two in zip(first, second, strict=False)]
+    same = [each for each in both if each is not None]
+    return tuple(same) if len(same) == len(first) == len(second) else second
+
+
+def _balanced(events: Sequence[Event], number: int) -> int:
+    """The largest number of first events, up to that one, of which each call that begins among them ends too."""
+    depth = 0
+    best = 0
+    for place, event in enumerate(events[:number]):
+        depth += 1 if isinstance(event, Enter) else -1 if isinstance(event, Leave) else 0
+        if depth == 0:
+            best = place + 1
+    return best
+
+
+def _both(one: Event, two: Event) -> Event | None:
+    """An event that stands for both; None where they are not the same."""
+    if one == two:
+        return one
+    if isinstance(one, Enter) and isinstance(two, Enter):
+        if (one.module, one.where) != (two.module, two.where) or len(one.inputs) != len(two.inputs):
+            return None
+        return replace(one, inputs=_seen(one.inputs, two.inputs))
+    if isinstance(one, Leave) and isinstance(two, Leave):
+        if one.error != two.error or len(one.outputs) != len(two.outputs):
+            return None
+        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known)
+    if isinstance(one, Operate) and isinstance(two, Operate):
+        if (one.name, one.where) != (two.name, two.where):
+            return None
+        if len(one.inputs) != len(two.inputs) or len(one.outputs) != len(two.outputs):
+            return None
+        written = tuple(dict.fromkeys((*one.written, *two.written)))
+        return Operate(one.name, _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs), one.where, written)
+    return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
+
+
+def _seen(mine: Sequence[Seen], other: Sequence[Seen]) -> tuple[Seen, ...]:
+    return tuple(map(_one, mine, other))
+
+
+def _one(mine: Seen, other: Seen) -> Seen:
+    shape = mine.shape
+    if shape != other.shape:
+        shape = None
+        if mine.shape is not None and other.shape is not None and len(mine.shape) == len(other.shape):
+            shape = tuple(a if a == b else None for a, b in zip(mine.shape, other.shape, strict=True))
+    return Seen(
+        mine.name,
+        tuple(dict.fromkeys((*mine.indices, *other.indices))),
+        shape,
+        mine.dtype if mine.dtype == other.dtype else None,
+        mine.device if mine.device == other.device else None,
+    )

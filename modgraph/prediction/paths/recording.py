@@ -1,0 +1,275 @@
+"""Puts what a run of `forward` does among the events of the state: calls of modules, and operations of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from modgraph.names import last_name
+from modgraph.prediction.domain import events
+from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Seen
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import same_sizes
+from modgraph.prediction.domain.values import (
+    Address,
+    BoundMethod,
+    Choice,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    KnownFunction,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.source import nodes
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.machine import Machine
+    from modgraph.prediction.domain.state import State
+
+MAX_DEPTH = 6
+"""Containers in containers in which tensors are looked for."""
+MAX_SEEN = 500
+"""Tensors of one event."""
+
+_NO_OPERATION = frozenset(
+    (
+        *("size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "data_ptr"),
+        *("get_device", "requires_grad_", "register_hook", "retain_grad", "backward", "is_contiguous", "storage"),
+        *("untyped_storage", "__repr__", "__str__", "__hash__", "__format__", "__iter__", "__len__"),
+    )
+)
+"""Methods of Tensor that compute nothing."""
+_PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
+_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__rsub__": "rsub", "__isub__": "sub_",
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
+    "__floordiv__": "floor_divide", "__matmul__": "matmul", "__mod__": "remainder", "__neg__": "neg", "__pow__": "pow",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__iand__": "bitwise_and_",
+    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
+    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__abs__": "abs",
+}  # fmt: skip
+"""Under what name torch runs Python's operators."""
+_ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
+_FUNCTIONAL = "torch.nn.functional."
+WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
+"""Modules of torch whose functions are operations, and call others."""
+_SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tensor."}
+
+
+def add(machine: Machine, event: Event) -> None:
+    machine.state.events = events.Cell(machine.state.events, event)
+
+
+def operation_of(name: str) -> str | None:
+    """The operation that a function stands for: "torch.Tensor.add"; None for one that is none."""
+    for long, short in _SHORTER.items():
+        if name.startswith(long):
+            name = short + name.removeprefix(long)
+    if not name.startswith("torch.") or (name.startswith(_ELSEWHERE) and not name.startswith(_FUNCTIONAL)):
+        return None
+    owner, _, last = name.rpartition(".")
+    if last.startswith("@"):
+        return f"{owner}.{last[1:]}" if last[1:] in _PROPERTIES else None
+    if last in _NO_OPERATION or owner.startswith("torch.Size"):
+        return None
+    return f"{owner}.{_OPERATORS.get(last, last)}"
+
+
+def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """What `run` gives; an event, where that is an operation, and runs inside no other."""
+    called = operation_of(name) if not machine.operating else None
+    if called is None:
+        return run()
+    inputs = tuple(_given(machine, arguments))
+    where = arguments.where
+    machine.operating += 1
+    try:
+        result = run()
+    finally:
+        machine.operating -= 1
+    taken = {index for each in inputs for index in each.indices}
+    last = last_name(called)
+    in_place = (last.endswith("_") and not last.endswith("__")) or last == "__setitem__"
+    outputs = tuple(seen_in(machine, result, "output"))
+    if in_place and inputs:
+        written = _memory_of(machine, inputs[0].indices)
+        add(machine, Operate(called, inputs, outputs or inputs[:1], where, written))
+    elif any(not taken.issuperset(each.indices) for each in outputs):
+        add(machine, Operate(called, inputs, outputs, where))
+    return result
+
+
+def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> None:
+    """A call of something that is not known; of torch's functions, the name may be."""
+    if machine.operating:
+        return
+    name = operation_of(function.library) if function.library else None
+    if name is not None:
+        inputs = tuple(_given(machine, arguments))
+        if inputs:
+            add(machine, Operate(name, inputs, (), arguments.where))
+    elif not function.inert:
+        add(machine, Lost(function.reason, arguments.where or function.where))
+
+
+def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
+    """On the path that this state is on, a test that cannot be decided comes out this way."""
+    if machine.is_recording:
+        state.events = events.Cell(state.events, Assume(text, truth, machine.where))
+
+
+def module_call(
+    machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value], direct: bool = False
+) -> Value:
+    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`."""
+    names = _parameters(machine, module)
+    inputs: list[Seen] = []
+    for place, value in enumerate(arguments.positional[1:]):
+        inputs += seen_in(machine, value, _name(names, place))
+    for name, value in arguments.keywords.items():
+        inputs += seen_in(machine, value, name)
+    held = machine.state.find(module, ModuleObject)
+    is_layer = held is not None and getattr(held.cls, "name", "").startswith("torch.")
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
+    operating, machine.operating = machine.operating, 0
+    machine.called.append(module)
+    try:
+        result = run()
+    except Raised as raised:
+        add(machine, Leave(error=str(raised)))
+        raise
+    finally:
+        machine.called.pop()
+        machine.operating = operating
+    add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
+    return result
+
+
+def method(machine: Machine, receiver: Address, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """What `run` gives, a method of an object; `forward` of a module that is not being called is a call of it."""
+    if name != "forward" or receiver in machine.called or machine.state.find(receiver, ModuleObject) is None:
+        return run()
+    return module_call(machine, receiver, arguments, run, direct=True)
+
+
+def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
+    """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
+    run = machine.find_attribute(module, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if isinstance(function, KnownFunction):
+        return _parameters_in_source(machine, function.name)
+    if not isinstance(function, FunctionValue):
+        return ("input",)
+    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
+    names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
+    return names[1:] if isinstance(run, BoundMethod) else names
+
+
+def _parameters_in_source(machine: Machine, name: str) -> tuple[str, ...]:
+    """The same of a layer of torch whose `forward` is not interpreted: as its source has them."""
+    known = machine.caches.forward_parameters.get(name)
+    if known is None:
+        known = machine.caches.forward_parameters[name] = _read_parameters(machine, name) or ("input",)
+    return known
+
+
+def _read_parameters(machine: Machine, name: str) -> tuple[str, ...]:
+    path, _, method = name.rpartition(".")
+    module, _, cls = path.rpartition(".")
+    source = machine.finder.source(module)
+    definition = None if source is None else source.index.definitions.get(f"{cls}.{method}")
+    if source is None or definition is None:
+        return ()
+    node = source.parse(definition.first_line, definition.last_line).statements[0]
+    if not isinstance(node, nodes.FunctionDef):
+        return ()
+    return tuple(each.name for each in (*node.params.posonly_params, *node.params.params))[1:]
+
+
+def _name(names: Sequence[str], place: int) -> str:
+    """The parameter that the argument at that place is for; the last may be "*rest"."""
+    if names and place >= len(names) - 1 and names[-1].startswith("*"):
+        return f"{names[-1][1:]}[{place - len(names) + 1}]"
+    return names[place] if place < len(names) else f"args[{place}]"
+
+
+def _given(machine: Machine, arguments: Arguments) -> Iterator[Seen]:
+    for place, value in enumerate(arguments.positional):
+        yield from seen_in(machine, value, f"args[{place}]")
+    for name, value in arguments.keywords.items():
+        yield from seen_in(machine, value, name)
+
+
+def _is_known(value: Value) -> bool:
+    return not isinstance(value, (Unknown, Choice)) or (isinstance(value, Unknown) and value.inert)
+
+
+def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
+    """The tensors in a value, with where each stands."""
+    found: list[Seen] = []
+    _look(machine, value, name, found, 0)
+    return found
+
+
+def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:
+    if depth > MAX_DEPTH or len(found) >= MAX_SEEN:
+        return
+    if isinstance(value, TupleValue):
+        for place, item in enumerate(value.items):
+            _look(machine, item, f"{name}[{place}]", found, depth + 1)
+    elif isinstance(value, Choice):
+        _look_at_choice(machine, value, name, found, depth)
+    elif isinstance(value, Address):
+        _look_at_object(machine, value, name, found, depth)
+
+
+def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
+    held = machine.state.read(address)
+    if isinstance(held, TensorObject):
+        found.append(_seen(held, name, (address.index,)))
+    elif isinstance(held, ListObject):
+        for place, each in enumerate(held.items):
+            _look(machine, each, f"{name}[{place}]", found, depth + 1)
+    elif isinstance(held, DictObject):
+        for key, entry in held.entries.items():
+            shown = repr(key.value) if isinstance(key, Constant) else "?"
+            _look(machine, entry, f"{name}[{shown}]", found, depth + 1)
+    elif isinstance(held, InstanceObject) and _is_record(machine, held):
+        for attribute, each in held.attributes.items():
+            _look(machine, each, f"{name}.{attribute}", found, depth + 1)
+
+
+def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:
+    """One of several tensors."""
+    tensors = [each for each in value.alternatives if isinstance(each, Address)]
+    held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
+    if held:
+        shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
+        dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
+        found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+    for each in value.alternatives:
+        if each not in tensors or not held:
+            _look(machine, each, name, found, depth + 1)
+
+
+def _is_record(machine: Machine, item: InstanceObject) -> bool:
+    """An instance of a data class of the project: what `forward` gives where it gives several things by name."""
+    return isinstance(item.cls, ClassValue) and not machine.is_module_class(item.cls)
+
+
+def _seen(tensor: TensorObject, name: str, indices: tuple[int, ...]) -> Seen:
+    shape = None if tensor.shape is None else tuple(tensor.shape)
+    return Seen(name, indices, shape, tensor.dtype, tensor.device)
+
+
+def _memory_of(machine: Machine, indices: Iterable[int]) -> tuple[int, ...]:
+    """Tensors that share memory with these."""
+    found: list[int] = []
+    for index in indices:
+        item = machine.state.read(Address(index))
+        if isinstance(item, TensorObject):
+            found += [each.index for each in item.memory]
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,183 @@
+"""What is taken for granted of a run that is followed, and what it asks Python for on its way."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph.graph.model import Graph
+from modgraph.prediction.domain.assumed import NOTHING, Assumed
+from modgraph.prediction.domain.events import Either, Enter, Lost, Repeat
+from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.entry import predict_target
+from modgraph.prediction.forward.assumptions import USUAL, Assumptions
+from modgraph.prediction.forward.running import follow
+from modgraph.source.inputs import parse_input
+from modgraph.source.targets import Target
+
+MODEL = """
+import contextvars
+import os
+import torch
+from torch import nn
+
+held = contextvars.ContextVar("held", default=None)
+other = contextvars.ContextVar("other")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = nn.Linear(3, 3)
+        self.fused = {asked}
+
+    def forward(self, x):
+        {body}
+        return self.second(x)
+"""
+
+
+def calls(folder: Path, body: str, asked: str = "None", assumed: Assumed = USUAL.assumed) -> list[str]:
+    """The calls that are certain, by name; "?" for anything that is not."""
+    file = folder / "net.py"
+    file.write_text(MODEL.format(asked=asked, body=textwrap.indent(textwrap.dedent(body), " " * 8).strip()), "utf-8")
+    target = Target(text="net.py:Net", module="net", name="Net", file=file, root=folder, search_path=())
+    prediction = predict_target(target, assumed=assumed)
+    root = prediction.machine.state.find(prediction.root, ModuleObject)
+    assert root is not None
+    names = {address: name for name, address in root.modules.items()}
+    followed = follow(prediction, [parse_input("2x3")])
+    assert followed is not None
+    assert followed.failure is None
+    found = [names.get(each.module, "") if isinstance(each, Enter) else "?" for each in followed.events
+             if isinstance(each, (Enter, Either, Repeat, Lost))]  # fmt: skip
+    return found[1:]
+
+
+FLAGS = [
+    'os.environ.get("FUSED", "0") == "1"',
+    'os.getenv("FUSED") is not None',
+    '"FUSED" in os.environ',
+    'bool(os.environ.get("FUSED"))',
+    "torch.cuda.is_available()",
+    "torch.cuda.device_count() > 0",
+    "torch.jit.is_tracing() or torch.jit.is_scripting()",
+    "torch.compiler.is_compiling()",
+    "torch.cuda.is_current_stream_capturing()",
+]
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_flag_is_taken_to_be_off(tmp_path: Path, flag: str) -> None:
+    assert calls(tmp_path, "if self.fused: x = self.first(x)", flag) == ["second"]
+    assert calls(tmp_path, f"if {flag}: x = self.first(x)") == ["second"]
+
+
+@pytest.mark.parametrize("flag", FLAGS[:6])
+def test_nothing_is_taken_for_granted_of_a_tree(tmp_path: Path, flag: str) -> None:
+    assert calls(tmp_path, "if self.fused: x = self.first(x)", flag, NOTHING) == ["?", "second"]
+
+
+def test_environment_is_as_it_is_said(tmp_path: Path) -> None:
+    there = Assumptions(environment={"FUSED": "1"}).assumed
+    for flag in FLAGS[:4]:
+        assert calls(tmp_path, "if self.fused: x = self.first(x)", flag, there) == ["first", "second"]
+
+
+def test_what_is_assumed_to_be_there_is_not_known(tmp_path: Path) -> None:
+    with_cuda = Assumptions(cuda=True).assumed
+    assert calls(tmp_path, "if torch.cuda.is_available(): x = self.first(x)", assumed=with_cuda) == ["?", "second"]
+
+
+CONTEXTS = """
+held.get() is None
+other.get(None) is None
+held.set(self) is not None and held.get() is self
+[t := held.set(1), held.set(2), held.reset(t), held.get()][-1] is None
+[t := held.set(1), u := held.set(2), held.reset(u), held.get()][-1] == 1
+held.name == "held"
+"""
+
+
+@pytest.mark.parametrize("test", CONTEXTS.strip().splitlines())
+def test_context_variable_holds_what_it_was_given(tmp_path: Path, test: str) -> None:
+    assert calls(tmp_path, f"if not ({test}): x = self.first(x)") == ["second"]
+
+
+def test_context_variable_without_a_value_raises(tmp_path: Path) -> None:
+    body = """
+    try:
+        other.get()
+    except LookupError:
+        x = self.first(x)
+    """
+    assert calls(tmp_path, body) == ["first", "second"]
+
+
+FUNCTIONS = """
+def plain(self, x, *args, y=2, **kw):
+    z = x + 1
+    for i, (j, k) in enumerate(z): w = i
+    with x as q: q += 1
+    return w
+def held(x):
+    t = [1]; u = 2; v = 3
+    f = lambda m: m + v
+    return t, u, f
+def inner(x, cap):
+    n = 1
+    def g(): return cap
+    return g() + n
+"""
+
+
+@pytest.mark.parametrize("name", ["plain", "held", "inner"])
+def test_names_of_code_are_pythons(evaluated: Callable[[str], Any], name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(FUNCTIONS, namespace)
+    assert evaluated(f"{FUNCTIONS}RESULT = {name}.__code__.co_varnames") == namespace[name].__code__.co_varnames
+
+
+def test_version_is_that_of_the_folder_beside_the_package(tmp_path: Path) -> None:
+    (tmp_path / "some_package-1.2.3+local.dist-info").mkdir()
+    body = """
+    import importlib.metadata
+    if importlib.metadata.version("Some.Package") != "1.2.3+local": x = self.first(x)
+    """
+    assert calls(tmp_path, body) == ["second"]
+    assert calls(tmp_path, body.replace("Some.", "another")) == ["?", "second"]
+
+
+def test_named_tuple_of_typing_extensions_is_one(tmp_path: Path) -> None:
+    body = """
+    from typing_extensions import NamedTuple
+    class Pair(NamedTuple):
+        layer: object
+        number: int = 3
+    pair = Pair(self.first)
+    x = pair.layer(x) if pair.number == 3 else x
+    """
+    assert calls(tmp_path, body) == ["first", "second"]
+
+
+@pytest.mark.needs_torch
+def test_what_this_process_has_done_to_torch_is_no_part_of_it(
+    predict_source: Callable[..., Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nn = pytest.importorskip("torch.nn")
+    monkeypatch.setattr(nn.Module, "put_there", 1, raising=False)
+    graph = predict_source("""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                if not hasattr(nn.Module, "put_there"):
+                    self.a = nn.Linear(2, 2)
+    """)
+    assert "torch.nn" in sys.modules
+    assert [node.path for node in graph.modules] == ["", "a"]
+    assert graph.problems == ()

@@ -1,0 +1,108 @@
+"""Rules of shapes: what comes out and what is refused, where torch is the judge; the language that they are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from modgraph.graph.model import Graph
+from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError
+from modgraph.prediction.knowledge.shapes.languages import read
+
+Z = "torch.zeros"
+FUNCTIONS = """
+F.conv1d(Z(2, 4, 9), Z(6, 4, 3)); F.conv2d(Z(2, 4, 9, 8), Z(6, 2, 3, 1), groups=2); F.conv2d(Z(2, 4, 9, 8), Z(6, 4, 3, 3), None, 2, 1); F.conv3d(Z(4, 5, 6, 7), Z(2, 4, 2, 2, 2), stride=(1, 2, 3)); F.conv2d(Z(1, 4, 9, 8), Z(6, 4, 2, 3), padding="same"); F.conv2d(Z(1, 4, 9, 8), Z(6, 4, 2, 3), padding="valid", dilation=2)
+F.conv_transpose1d(Z(2, 4, 9), Z(4, 6, 3), stride=2); F.conv_transpose2d(Z(2, 4, 9, 8), Z(4, 3, 3, 2), groups=2, output_padding=(1, 0), stride=2, padding=1); torch.conv2d(Z(1, 3, 5, 5), Z(2, 3, 5, 5))
+F.linear(Z(2, 7, 3), Z(5, 3)); F.linear(Z(3), Z(5, 3), Z(5)); F.linear(Z(2, 3), Z(3)); F.bilinear(Z(2, 3), Z(2, 4), Z(5, 3, 4)); torch.baddbmm(Z(1), Z(2, 3, 4), Z(2, 4, 5)); torch.addmm(Z(3, 5), Z(3, 4), Z(4, 5)); torch.addmv(Z(3), Z(3, 4), Z(4)); torch.addr(Z(3, 4), Z(3), Z(4))
+F.scaled_dot_product_attention(Z(2, 4, 7, 8), Z(2, 4, 9, 8), Z(2, 4, 9, 5)); F.scaled_dot_product_attention(Z(2, 4, 7, 8), Z(2, 4, 7, 8), Z(2, 4, 7, 8), attn_mask=Z(2, 1, 7, 7)); F.scaled_dot_product_attention(Z(2, 4, 7, 8), Z(2, 2, 7, 8), Z(2, 2, 7, 8), enable_gqa=True); F.scaled_dot_product_attention(Z(7, 8), Z(9, 8), Z(9, 3))
+torch.einsum("b i d, b j d -> b i j", Z(2, 3, 4), Z(2, 5, 4)); torch.einsum("...ij,jk->...ik", Z(2, 6, 3, 4), Z(4, 5)); torch.einsum("ij,jk", Z(2, 3), Z(3, 4)); torch.einsum("i...->...", Z(2, 3)); torch.einsum("ij,kj->ik", [Z(2, 3), Z(4, 3)]); torch.einsum("ij,ij->i", Z(2, 3), Z(1, 3))
+F.embedding(torch.zeros(2, 7, dtype=torch.long), Z(5, 3)); F.glu(Z(2, 6)); F.glu(Z(2, 6), dim=0); nn.GLU(1)(Z(2, 6, 3)); F.mse_loss(Z(2, 3), Z(2, 3)); F.cross_entropy(Z(2, 3), torch.zeros(2, dtype=torch.long)); F.mse_loss(Z(2, 3), Z(2, 3), reduction="sum")
+F.grid_sample(Z(2, 3, 4, 5), Z(2, 6, 7, 2)); F.grid_sample(Z(2, 3, 4, 5, 6), Z(2, 7, 8, 9, 3)); F.affine_grid(Z(2, 2, 3), (2, 3, 4, 5)); F.fold(Z(2, 12, 6), (6, 5), (3, 2), stride=(3, 2), padding=(0, 1)); nn.Fold((4, 5), (2, 2))(Z(1, 8, 12)); F.unfold(Z(2, 3, 6, 5), (2, 3), padding=1)
+torch.addcmul(Z(2, 1), Z(3), Z(2, 3)); torch.logaddexp(Z(2, 1), Z(3)); Z(2, 3).copysign(-1.0); torch.isclose(Z(2, 1), Z(3)); torch.exp2(Z(2, 3)); Z(2).greater(Z(3, 1)); torch.signbit(Z(2, 3)); torch.nextafter(Z(2), Z(2))
+nn.LayerNorm((3, 4))(Z(2, 3, 4)); nn.GroupNorm(2, 4, affine=False)(Z(2, 6, 5)); nn.BatchNorm1d(3, affine=False, track_running_stats=False)(Z(2, 5, 4)); nn.RMSNorm(4)(Z(2, 4)); F.layer_norm(Z(2, 3, 4), [3, 4]); F.group_norm(Z(2, 6, 5), 3)
+"""
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("line", FUNCTIONS.strip().splitlines())
+def test_shape_and_dtype_are_torchs(agrees: Callable[[str], Graph], line: str) -> None:
+    body = "".join(
+        f"        self.register_buffer('b{place}', ({expression.strip().replace('Z(', 'torch.zeros(')}).detach())\n"
+        for place, expression in enumerate(line.split(";"))
+    )
+    agrees(f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n{body}")
+
+
+REFUSED = """
+F.conv2d(Z(2, 4, 9, 8), Z(6, 3, 3, 1))
+F.conv2d(Z(2, 4, 2, 8), Z(6, 4, 3, 1))
+F.conv1d(Z(2, 4, 9, 8), Z(6, 4, 3))
+F.conv_transpose2d(Z(2, 3, 9, 8), Z(4, 3, 3, 2))
+nn.Conv2d(3, 4, 5)(Z(1, 3, 4, 9))
+nn.Conv2d(3, 4, 5)(Z(1, 4, 9, 9))
+nn.Conv1d(3, 4, 5)(Z(9))
+nn.MaxPool2d(4)(Z(1, 3, 3, 9))
+F.avg_pool2d(Z(1, 3, 3, 9), 4)
+F.linear(Z(2, 7, 4), Z(5, 3))
+nn.Linear(3, 5)(Z(2, 7, 4))
+torch.baddbmm(Z(1), Z(2, 3, 4), Z(2, 5, 4))
+F.scaled_dot_product_attention(Z(2, 4, 7, 8), Z(2, 4, 9, 6), Z(2, 4, 9, 5))
+F.scaled_dot_product_attention(Z(2, 4, 7, 8), Z(2, 4, 9, 8), Z(2, 4, 8, 5))
+F.scaled_dot_product_attention(Z(2, 4, 7, 8), Z(2, 4, 7, 8), Z(2, 4, 7, 8), attn_mask=Z(7, 5))
+torch.einsum("ij,jk->ik", Z(2, 3), Z(4, 5))
+torch.einsum("ij->i", Z(2, 3, 4))
+F.glu(Z(2, 5))
+F.grid_sample(Z(2, 3, 4, 5), Z(3, 6, 7, 2))
+F.fold(Z(2, 12, 8), (6, 5), (3, 2), stride=(3, 2), padding=(0, 1))
+nn.LayerNorm(4)(Z(2, 4, 3))
+nn.RMSNorm(4)(Z(2, 4, 3))
+nn.BatchNorm2d(4)(Z(2, 3, 5, 5))
+nn.BatchNorm2d(4)(Z(2, 4, 5))
+nn.GroupNorm(2, 4)(Z(2, 6, 5))
+nn.GroupNorm(2, 4, affine=False)(Z(2, 5, 5))
+F.layer_norm(Z(2, 3, 4), [4, 3])
+F.group_norm(Z(2, 6, 5), 4)
+torch.addcmul(Z(2), Z(3), Z(2, 3))
+"""
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("expression", REFUSED.strip().splitlines())
+def test_what_torch_refuses_is_refused(predict_source: Callable[..., Graph], expression: str) -> None:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    code = expression.replace("Z(", "torch.zeros(")
+    with pytest.raises((RuntimeError, ValueError)) as real:
+        eval(code, {"torch": torch, "nn": nn, "F": F})
+    graph = predict_source(
+        f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.x = {code}\n"
+    )
+    told = [problem.message for problem in graph.problems]
+    assert any(f"raises {type(real.value).__name__}" in message for message in told), told
+
+
+def test_letters_are_sizes() -> None:
+    pattern = read("*b i, o i, o? -> *b o")
+    assert pattern.shape([(2, 7, 3), (5, 3), None]) == (2, 7, 5)
+    assert pattern.shape([(None, 3), (5, None), None]) == (None, 5)
+    assert pattern.shape([None, (5, 3), None]) is None
+    with pytest.raises(MisfitError, match=r"\(2, 4\) and \(5, 3\)"):
+        pattern.shape([(2, 4), (5, 3), None])
+    with pytest.raises(MisfitError):
+        pattern.shape([(2, 3), (5, 3, 1), None])
+
+
+def test_runs_broadcast() -> None:
+    pattern = read("*b q, *b k -> *b q k")
+    assert pattern.shape([(2, 1, 3), (4, 5)]) == (2, 4, 3, 5)
+    assert pattern.shape([(2, 1, 3), None]) is None
+    with pytest.raises(MisfitError):
+        pattern.shape([(2, 3), (4, 5)])
+
+
+def test_what_is_not_looked_at_may_be_anything() -> None:
+    assert read("_, b n i, b i m -> b n m").shape([(9, 9, 9, 9), (2, 3, 4), (2, 4, 5)]) == (2, 3, 5)
+    assert read("n 2 -> 3 n").shape([(7, 2)]) == (3, 7)
