@@ -211,10 +211,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     given = Arguments(
         name.removeprefix("builtins."), *_first_in_place(name, arguments), arguments.where, arguments.open
     )
-    if given.open is not None and not registry.asks_for_more(model):
-        given.positional = FirstArguments(given.positional)
     if name.startswith(_TAKING_NUMBERS):
         given.positional = _as_numbers(machine, name, given.positional)
+    if given.open is not None and not registry.asks_for_more(model):
+        given.positional = FirstArguments(given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
     try:
