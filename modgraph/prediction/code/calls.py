@@ -402,9 +402,10 @@ def _is_not_followed(definition: FunctionDefinition) -> bool:
 
 
 def _not_entered(machine: Machine, function: FunctionValue, why: Unknown, arguments: Arguments) -> Value:
-    """What a call gives that is not followed here: what the function changes it may have changed, however often."""
+    """What a call gives that is not followed here: what the function changes it may have changed, however often. Of one
+    of an installed package only what it is given is doubted: they lead anywhere, and little of it to a model."""
     definition = function.definition
-    if definition not in machine.recursions:
+    if definition not in machine.recursions and not allowances.is_of_library(machine, definition.module):
         machine.recursions[definition] = len(machine.frames)
         undecided, machine.undecided = machine.undecided, 0
         try:
