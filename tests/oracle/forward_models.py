@@ -10,7 +10,7 @@ import importlib
 import inspect
 import random
 import runpy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,6 +88,15 @@ def _ready(target: str, specs: Sequence[str], model: torch.nn.Module, device: st
     return Subject(target, tuple(specs), model.eval(), *_tensors(specs, device))
 
 
+def _built(builder: Callable[[], Any]) -> tuple[Any, str]:
+    """The model, and where it is: without memory where it does not read the values of what it makes."""
+    try:
+        with torch.device("meta"):
+            return builder(), "meta"
+    except Exception:
+        return builder(), "cpu"
+
+
 def _shape(*sizes: int) -> str:
     return "x".join(map(str, sizes))
 
@@ -108,8 +117,7 @@ def _torchvision_names() -> list[str]:
 def _torchvision(name: str, folder: Path) -> Subject:
     builder = importlib.import_module("torchvision.models").get_model_builder(name)
     options = [each for each in ("weights", "weights_backbone") if each in inspect.signature(builder).parameters]
-    with torch.device("meta"):
-        model = builder(**dict.fromkeys(options))
+    model, device = _built(lambda: builder(**dict.fromkeys(options)))
     module, size = builder.__module__, 299 if "inception" in name else 224
     specs = [_shape(BATCH, 3, size, size)]
     if ".video" in module:
@@ -117,7 +125,7 @@ def _torchvision(name: str, folder: Path) -> Subject:
     elif ".optical_flow" in module:
         specs = [_shape(BATCH, 3, 128, 128)] * 2
     written = ", ".join(f"{option}=None" for option in options)
-    return _ready(f"{module}:{builder.__name__}({written})", specs, model, "meta")
+    return _ready(f"{module}:{builder.__name__}({written})", specs, model, device)
 
 
 def _timm_names() -> list[str]:
@@ -128,13 +136,7 @@ def _timm_names() -> list[str]:
 def _timm(name: str, folder: Path) -> Subject:
     timm: Any = importlib.import_module("timm")
     builder = timm.model_entrypoint(name)
-    device = "meta"
-    try:
-        with torch.device("meta"):
-            model = builder()
-    except Exception:  # some read the values of what they make
-        device = "cpu"
-        model = builder()
+    model, device = _built(builder)
     sizes = model.default_cfg["input_size"]
     return _ready(f"{builder.__module__}:{builder.__name__}", [_shape(BATCH, *sizes)], model, device)
 
