@@ -14,7 +14,7 @@ from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import padded, places, unfolded
-from modgraph.prediction.knowledge.shapes.fitting import fitted
+from modgraph.prediction.knowledge.shapes.fitting import fitted, number
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 
@@ -179,4 +179,4 @@ def pad(arguments: Arguments, machine: Machine) -> Value:
 
 def _signed(value: Value) -> Size:
     """Padding may be negative: then it is cut off."""
-    return value.value if isinstance(value, Constant) and type(value.value) is int else None
+    return number(value)
