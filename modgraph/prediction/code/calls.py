@@ -217,6 +217,11 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         given.positional = FirstArguments(given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
+    return _run_model(machine, name, model, given, arguments)
+
+
+def _run_model(machine: Machine, name: str, model: registry.Model, given: Arguments, arguments: Arguments) -> Value:
+    """`given` are the arguments as the model reads them."""
     try:
         since = machine.base.next_index
         if machine.is_recording:
