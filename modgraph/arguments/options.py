@@ -57,7 +57,8 @@ def _default(said: dict[str | None, ast.expr]) -> Any:
     action = _text(said.get("action"))
     if "default" not in said:
         return _FLAGS.get(action or "")
-    value = ast.literal_eval(said["default"])
+    node = said["default"]
+    value = ast.literal_eval(node)
     if isinstance(value, str) and "type" in said:  # argparse converts a text, and nothing else
         kind = _TYPES.get(_text(said["type"]) or "")
         if kind is None:

@@ -52,7 +52,6 @@ _EPILOG = f"""\
 examples:
   modgraph analyze model.py    # its root models; or {SHORT}
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
-  modgraph analyze "pkg.net:Net(depth=4)" --static --against net.pt    # nothing runs
   modgraph analyze --all src/ --static --jobs 4 -o build/models/
 
 exit status:

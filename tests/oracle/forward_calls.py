@@ -151,15 +151,16 @@ def _key(key: Any) -> str:
 def predicted_run(followed: Followed, paths: Mapping[Address, str], registered: set[str]) -> Run:
     """The calls of a run that was followed, up to the first thing that is not certain."""
     found = Run()
-    running: list[Call] = []
+    running: list[tuple[Call, bool]] = []
     for event in followed.events:
         if isinstance(event, Enter):
             path = paths.get(event.module, HIDDEN)
-            call = Call(path if path in registered else HIDDEN, len(running))
-            found.calls.append(call)
-            running.append(call)
+            call = Call(path if path in registered else HIDDEN, sum(not direct for _, direct in running))
+            if not event.direct:  # no hook sees one past `__call__`
+                found.calls.append(call)
+            running.append((call, event.direct))
         elif isinstance(event, Leave):
-            call = running.pop()
+            call, _ = running.pop()
             if event.error is None and event.is_known:
                 call.shapes = dict(map(_placed, event.outputs))
         elif _may_call(event):

@@ -105,6 +105,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     ),
     "batch/capacity.py": ("os", LIBRARY),
     "batch/installed.py": (".read_text", "the metadata of what is installed, through importlib"),
+    "prediction/domain/forms.py": ("fractions.Fraction", "no file: numbers"),
     "export/text/csv.py": ("csv.writer", "no file: it writes into a text in memory"),
     "export/picture/images.py": (".read_bytes", OWN + ": the fonts"),
     "export/page/html.py": (".read_text", OWN + ": the viewer"),
