@@ -105,11 +105,6 @@ ALLOWED = {
         "importlib.machinery.PathFinder.find_spec",
     ): "where a package lies, which is not imported: in a trace",
     ("tracing/loading/checkpoints.py", "_load", "torch.load"): "weights_only=True",
-    (
-        "tracing/restoring/process_settings.py",
-        "",
-        "importlib.import_module",
-    ): "names written out, of what a run may set",
     # Processes.
     ("doors/git.py", "conversation", "subprocess.Popen"): "git",
     ("doors/keeper.py", "_started", "os.fork"): "what its caller starts",

@@ -21,7 +21,7 @@ known_class("importlib.metadata.PackageNotFoundError", "builtins.ModuleNotFoundE
 
 @models("importlib.metadata.version")
 def version(arguments: Arguments, machine: Machine) -> Value:
-    """Of the first on the search path, where the surroundings are assumed to be those of here; a tree is claimed for all."""
+    """Of the first on the search path; known in a run for which the surroundings are assumed, not for a tree."""
     name = arguments.get(0, "distribution_name", NONE)
     finder: Any = getattr(machine, "finder", None)
     is_here = finder is not None and machine.assumed is not NOTHING
