@@ -396,6 +396,7 @@ class Interpreter(Machine):
         exceptions.keep_context(self, exception)
         raised = Raised(exception, qualified, message, self.where)
         raised.asked = place_outside_torch(self.frames)
+        raised.is_of_rule = True
         return raised
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:

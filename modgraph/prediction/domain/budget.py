@@ -115,11 +115,11 @@ class Budget(ABC):
         self.undecided = 0
         self.limit = MAX_STEPS
 
-    def run_on(self) -> None:
-        """As much again, for what is done with what was built."""
+    def run_on(self, units: int = MAX_WORK) -> None:
+        """So much again, for what is done with what was built."""
         self.restart()
-        self.work_limit = self.work + MAX_WORK
-        self.granted += MAX_WORK
+        self.work_limit = self.work + units
+        self.granted += units
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def step(self) -> None:

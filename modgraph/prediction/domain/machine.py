@@ -89,6 +89,9 @@ class Machine(Budget):
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""
+        self.leading: int | None = None
+        """How many dimensions a layer is taken to find before those that it looks at, where nothing is known of what it
+        is given; None where that is left open."""
         self.modules = Loaded()
         self.caches = Caches()
 

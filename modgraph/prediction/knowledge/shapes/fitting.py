@@ -33,6 +33,21 @@ def tensor(machine: Machine, value: Value) -> TensorObject:
     return tensor_of(machine, value) or NOT_KNOWN
 
 
+def with_rank(machine: Machine, found: TensorObject | None, taken: int, leading: tuple[int, int]) -> TensorObject:
+    """What a layer is given. Where nothing is known of it, and a run takes a number of dimensions for granted, a tensor
+    of so many sizes that are not known: a layer refuses any other.
+
+    Args:
+        taken: dimensions that the layer looks at; none where it takes any.
+        leading: how many more may stand before them, at least and at most.
+    """
+    found = found or NOT_KNOWN
+    if found.shape is not None or machine.leading is None or not taken:
+        return found
+    shape = (None,) * (taken + max(leading[0], min(leading[1], machine.leading)))
+    return TensorObject(shape, found.dtype, requires_grad=found.requires_grad, device=found.device)
+
+
 def sizes(machine: Machine, value: Value, rank: int) -> list[Size]:
     """A number given once, or one per dimension."""
     items: Sequence[Value] = (value,)

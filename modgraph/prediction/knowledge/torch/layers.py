@@ -28,7 +28,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places
-from modgraph.prediction.knowledge.shapes.fitting import fitted, length
+from modgraph.prediction.knowledge.shapes.fitting import fitted, length, with_rank
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
@@ -41,6 +41,9 @@ from modgraph.prediction.python.plain import data_unknown
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
+_ONE_MORE = (0, 1)
+"""Dimensions before those that a layer looks at: of a batch, or none."""
+_ANY = (0, 6)
 
 
 def _attribute(machine: Machine, module: Value, name: str) -> Value | None:
@@ -65,8 +68,12 @@ def _result(machine: Machine, source: TensorObject, shape: Shape | None, dtype: 
     return made(machine, shape, dtype or source.dtype, requires_grad=True)
 
 
-def _input(arguments: Arguments, machine: Machine) -> TensorObject:
+def _input(arguments: Arguments, machine: Machine, taken: int = 0, leading: tuple[int, int] = (0, 0)) -> TensorObject:
     """The first argument.
+
+    Args:
+        taken: dimensions that the layer looks at; none where it takes any.
+        leading: how many more may stand before them, at least and at most.
 
     Raises:
         Raised: TypeError, where it is a number, a text or None.
@@ -75,7 +82,7 @@ def _input(arguments: Arguments, machine: Machine) -> TensorObject:
     if values and isinstance(values[0], Constant):
         given = type(values[0].value).__name__
         raise machine.raises("TypeError", f"argument 'input' (position 1) must be Tensor, not {given}")
-    return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
+    return with_rank(machine, tensor_of(machine, values[0]) if values else None, taken, leading)
 
 
 def _require_one(arguments: Arguments, machine: Machine) -> None:
@@ -95,7 +102,7 @@ def _require_one(arguments: Arguments, machine: Machine) -> None:
 
 def _convolution(rank: int, transposed: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
-        module, source = arguments.positional[0], _input(arguments, machine)
+        module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         shape = source.shape
         if shape is not None:
             rule, known = _convolution_of(machine, module, rank, transposed), shape
@@ -122,7 +129,7 @@ def _convolution_of(machine: Machine, module: Value, rank: int, transposed: bool
 
 def _pool(rank: int, dilated: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
-        module, source = arguments.positional[0], _input(arguments, machine)
+        module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None or len(source.shape) < rank:
             return _result(machine, source, None)
         kernel = _numbers(machine, module, "kernel_size", rank)
@@ -143,7 +150,7 @@ def _pool(rank: int, dilated: bool) -> Model:
 
 def _adaptive_pool(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
-        module, source = arguments.positional[0], _input(arguments, machine)
+        module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None or len(source.shape) < rank:
             return _result(machine, source, None)
         value = _attribute(machine, module, "output_size")
@@ -174,14 +181,14 @@ for _rank in (1, 2, 3):
 
 @models(f"{_LAYERS}.linear.Linear.forward")
 def linear(arguments: Arguments, machine: Machine) -> Value:
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
     _require_one(arguments, machine)
     return _result(machine, source, layer_shape(machine, module, "*b in_features -> *b out_features", source.shape))
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
 def embedding(arguments: Arguments, machine: Machine) -> Value:
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
     if source.shape is None:
         return _result(machine, source, None, "float32")
     return _result(machine, source, (*source.shape, _numbers(machine, module, "embedding_dim", 1)[0]), "float32")
@@ -196,10 +203,14 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _same_shape(arguments: Arguments, machine: Machine) -> Value:
+    return _as_given(arguments, machine, _input(arguments, machine).shape)
+
+
+def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Value:
+    """A tensor of the shape that the layer was given; or what was given, of a layer that works in place."""
     module, *given = (*arguments.positional, *arguments.keywords.values())
-    source = _input(arguments, machine)
     _require_one(arguments, machine)
-    result = _result(machine, source, source.shape)
+    result = _result(machine, _input(arguments, machine), shape)
     if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
         _written(machine, given[:1], result)
     return result
@@ -231,19 +242,21 @@ models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _SAME.items() for
 @models(f"{_LAYERS}.normalization.LayerNorm.forward", f"{_LAYERS}.normalization.RMSNorm.forward")
 def normalised(arguments: Arguments, machine: Machine) -> Value:
     """The last dimensions are those it was made for."""
-    source = _input(arguments, machine)
-    layer_shape(machine, arguments.positional[0], "*b @normalized_shape -> same", source.shape)
-    return _same_shape(arguments, machine)
+    module = arguments.positional[0]
+    number = length(machine, _attribute(machine, module, "normalized_shape") or NONE)
+    source = _input(arguments, machine, number or 0, _ANY)
+    return _as_given(arguments, machine, layer_shape(machine, module, "*b @normalized_shape -> same", source.shape))
 
 
 @models(f"{_LAYERS}.normalization.GroupNorm.forward")
 def in_groups(arguments: Arguments, machine: Machine) -> Value:
     """The channels, in groups of the same size."""
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module, source = arguments.positional[0], _input(arguments, machine, 2, _ANY)
+    shape = source.shape
     if _attribute(machine, module, "weight") not in (None, NONE):
-        layer_shape(machine, module, "n num_channels *s -> same", source.shape)
+        shape = layer_shape(machine, module, "n num_channels *s -> same", shape)
     _require_groups(machine, source.shape, _numbers(machine, module, "num_groups", 1)[0])
-    return _same_shape(arguments, machine)
+    return _as_given(arguments, machine, shape)
 
 
 def _require_groups(machine: Machine, shape: Shape | None, groups: Size) -> None:
@@ -260,16 +273,18 @@ def _require_groups(machine: Machine, shape: Shape | None, groups: Size) -> None
 @models(f"{_LAYERS}.batchnorm._BatchNorm.forward", f"{_LAYERS}.batchnorm.SyncBatchNorm.forward")
 def of_batches(arguments: Arguments, machine: Machine) -> Value:
     """The channels are as many as it has numbers for; a lazy one has none yet."""
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module = arguments.positional[0]
     check = machine.find_attribute(module, "_check_input_dim")
     ranks = _ranks_that(check.function if isinstance(check, BoundMethod) else check)
+    source = _input(arguments, machine, ranks[0], (0, len(ranks) - 1)) if ranks else _input(arguments, machine)
+    shape = source.shape
     if ranks and source.shape is not None and len(source.shape) not in ranks:
         wanted = " or ".join(f"{rank}D" for rank in ranks)
         raise machine.raises("ValueError", f"expected {wanted} input (got {len(source.shape)}D input)")
     held = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
     if any(each not in (None, NONE) for each in held) and _numbers(machine, module, "num_features", 1)[0]:
-        layer_shape(machine, module, "n num_features *s -> same", source.shape)
-    return _same_shape(arguments, machine)
+        shape = layer_shape(machine, module, "n num_features *s -> same", shape)
+    return _as_given(arguments, machine, shape)
 
 
 _RANKS = {"BatchNorm1d": (2, 3), "BatchNorm2d": (4,), "BatchNorm3d": (5,)}

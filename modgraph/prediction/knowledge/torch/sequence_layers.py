@@ -10,6 +10,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, TupleValue, Value
+from modgraph.prediction.knowledge.shapes.fitting import with_rank
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 
@@ -29,6 +30,17 @@ def _tensor(machine: Machine, shape: Shape | None, dtype: str | None) -> Value:
     return made(machine, shape, dtype, requires_grad=True)
 
 
+def _require_size(machine: Machine, given: Shape | None, wanted: Size, error: str = "RuntimeError") -> None:
+    """The last size of what a layer is given is the one that it takes.
+
+    Raises:
+        Raised: it is another.
+    """
+    if given and wanted is not None and given[-1] is not None and given[-1] != wanted:
+        told = str(["?" if size is None else size for size in given]).replace("'", "")
+        raise machine.raises(error, f"the last size of {told} must be {wanted}, and is {given[-1]}")
+
+
 def _product(*sizes: Size) -> Size:
     result = 1
     for size in sizes:
@@ -42,9 +54,12 @@ def _product(*sizes: Size) -> Size:
 def recurrent(arguments: Arguments, machine: Machine) -> Value:
     """The output and the last state; of an LSTM, that is two."""
     module, given = arguments.positional[0], arguments.get(1, "input", NONE)
-    source = tensor_of(machine, given)
+    source = with_rank(machine, tensor_of(machine, given), 2, (0, 1))
     both_ways, first = _flag(machine, module, "bidirectional"), _flag(machine, module, "batch_first")
-    if source is None or source.shape is None or both_ways is None or first is None:
+    _require_size(machine, source.shape, _size(machine, module, "input_size"))
+    if source.shape is not None and len(source.shape) not in (2, 3):
+        raise machine.raises("ValueError", f"a recurrent layer takes 2 or 3 dimensions, not {len(source.shape)}")
+    if source.shape is None or both_ways is None or first is None:
         return machine.unknown("the input of a recurrent layer is not known", given)
     ways = 2 if both_ways else 1
     hidden = _size(machine, module, "hidden_size")
@@ -62,6 +77,7 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
 def cell(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input", NONE))
     shape = source.shape if source is not None else None
+    _require_size(machine, shape, _size(machine, module, "input_size"))
     hidden = (*shape[:-1], _size(machine, module, "hidden_size")) if shape is not None else None
     dtype = source.dtype if source is not None else None
     state = _tensor(machine, hidden, dtype)
@@ -73,7 +89,13 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     """The output, of the shape of the query, and the weights, which are None where they are not asked for."""
     module, query = arguments.positional[0], tensor_of(machine, arguments.get(1, "query", NONE))
     keys = tensor_of(machine, arguments.get(2, "key", NONE))
-    query, keys = query or TensorObject(None, None), keys or TensorObject(None, None)
+    query, keys = with_rank(machine, query, 2, (0, 1)), with_rank(machine, keys, 2, (0, 1))
+    values = tensor_of(machine, arguments.get(3, "value", NONE))
+    sizes = [_size(machine, module, name) for name in ("embed_dim", "kdim", "vdim")]
+    for each, size in zip((query, keys, values), sizes, strict=True):
+        _require_size(machine, each.shape if each is not None else None, size, "AssertionError")
+    if query.shape is not None and keys.shape is not None and len(query.shape) != len(keys.shape):
+        raise machine.raises("AssertionError", "the query and the key must have the same number of dimensions")
     output = _tensor(machine, query.shape, query.dtype)
     asked = machine.truth(arguments.get(5, "need_weights", TRUE))
     if asked is False:
@@ -116,6 +138,9 @@ for _name, _argument in _AS_GIVEN.items():
 @models(f"{_LAYERS}.linear.Bilinear.forward")
 def bilinear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input1", NONE))
+    other = tensor_of(machine, arguments.get(2, "input2", NONE))
+    for each, name in ((source, "in1_features"), (other, "in2_features")):
+        _require_size(machine, each.shape if each is not None else None, _size(machine, module, name))
     if source is None or not source.shape:
         return _tensor(machine, None, None)
     return _tensor(machine, (*source.shape[:-1], _size(machine, module, "out_features")), source.dtype)
