@@ -20,7 +20,7 @@ from modgraph.prediction.domain.values import NONE, Address
 from modgraph.prediction.forward.faults import Fault, Story, certain_fault
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.rules.forward_looks import may_be_missing, set_elsewhere
-from modgraph.rules.interpretation import MAX_WORK, Interpreted
+from modgraph.rules.interpretation import MAX_WORK_APART, Interpreted
 from modgraph.rules.rule import Found
 from modgraph.rules.subject import Subject
 from modgraph.source.targets import import_name
@@ -62,7 +62,7 @@ def told_fault(subject: Subject) -> Told | None:
 def _told(subject: Subject) -> Told | None:
     if not subject.is_module or subject.is_local:
         return None
-    built = subject.interpreted()
+    built = subject.interpreted_apart()
     fault = _fault_of(subject, built)
     if built is None or fault is None:
         return None
@@ -83,14 +83,14 @@ def _told(subject: Subject) -> Told | None:
 def _fault_of(subject: Subject, built: Interpreted | None) -> Fault | None:
     """Of a class that could be built."""
     project = subject.file.project
-    units = min(UNITS, MAX_WORK - project.work)
+    units = min(UNITS, MAX_WORK_APART - project.work_apart)
     if built is None or built.failed or units <= 0:
         return None
     before = built.machine.work
     try:
         return certain_fault(built.machine, built.root, units)
     finally:
-        project.work += built.machine.work - before
+        project.work_apart += built.machine.work - before
 
 
 def _has_defaults_alone(subject: Subject) -> bool:
@@ -106,7 +106,7 @@ def _is_for_all_arguments(subject: Subject, report: _Report) -> bool:
         return False
     if not any(init.parameters.values()):
         return True
-    built = subject.interpreted_openly()
+    built = subject.interpreted_apart(openly=True)
     fault = _fault_of(subject, built)
     other = _report(subject, built, fault) if built is not None and fault is not None else None
     return other is not None and (other.code, other.line) == (report.code, report.line)
@@ -135,7 +135,7 @@ class _Report:
 
 def _report(subject: Subject, built: Interpreted, fault: Fault) -> _Report | None:
     line = _line_in(subject, fault.where)
-    if line is None or not fault.is_of_rule or fault.refusal is None:
+    if line is None or not fault.is_of_rule or fault.refusal is None or not fault.is_alone:
         return None
     teller = _Teller(subject, built.machine, built.root, fault, line)
     report = teller.report()

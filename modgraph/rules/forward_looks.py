@@ -16,8 +16,9 @@ from modgraph.source.torch_names import CONTAINERS, MODAL, MODULE_METHODS, OTHER
 
 _SHAPING = frozenset(("view", "reshape", "unflatten", "expand", "randn", "zeros", "ones", "rand", "empty", "Parameter"))
 """What makes sizes beside layers."""
-_MOST_ARGUMENTS = 4
-"""Arguments of a layer that may be sizes of what it takes and gives; options come behind them."""
+_FIRST = 2
+"""Arguments of a layer that are sizes of what it takes and gives; options come behind them."""
+_LARGE = 8
 _OF_SIZES = frozenset(
     (
         *("in_features", "out_features", "in_channels", "out_channels", "num_features", "normalized_shape"),
@@ -35,8 +36,7 @@ _SEVERAL = frozenset(
 )
 """Layers whose `forward` takes, or may take, more than one argument."""
 _OF_MODULES = MODULE_METHODS | OTHER_NAMES
-_OPEN = object()
-"""A size that may be known."""
+_NO_LAYERS = STATELESS | MODAL | CONTAINERS
 
 
 # ---- sizes -----------------------------------------------------------------------------------------------------------
@@ -48,8 +48,9 @@ def sizes_are_in_question(subject: Subject) -> bool:
         return False
     layers, numbers = 0, set[object]()
     for method in subject.facts.reached("__init__"):
+        reader = _Sizes(subject, method)
         for call in method.calls:
-            known = list(_sizes(call, method))
+            known = reader.of_call(call)
             layers += bool(known)
             numbers.update(known)
     if not layers or len(numbers) < 2:
@@ -57,29 +58,66 @@ def sizes_are_in_question(subject: Subject) -> bool:
     return layers > 1 or any(_last(call) in _SHAPING for method in _run(subject) for call in method.calls)
 
 
-def _sizes(call: ast.Call, method: Method) -> Iterator[object]:
-    """What may be a known size among the arguments of a layer, or of a class by the look of its name."""
-    name = _last(call)
-    if not (name in STATEFUL or (name[:1].isupper() and name not in STATELESS | MODAL | CONTAINERS)):
-        return
-    given = [*call.args[:_MOST_ARGUMENTS], *(each.value for each in call.keywords if each.arg in _OF_SIZES)]
-    if name not in STATEFUL:
-        given += [each.value for each in call.keywords if each.arg not in _OF_SIZES]
-    for each in given:
-        if isinstance(each, ast.Constant):
-            if type(each.value) is int:
-                yield each.value
-        elif _may_be_known(each, method):
-            yield _OPEN
+class _Sizes:
+    """Which expressions of a method may be known sizes: a number, or None of one that is reckoned."""
+
+    def __init__(self, subject: Subject, method: Method) -> None:
+        self.subject = subject
+        self.method = method
+        self.arguments_are_known = method.name != "__init__" or all(method.parameters.values())
+        """A class that needs no arguments is built with those by default; other methods are given what is known."""
+
+    def of_call(self, call: ast.Call) -> list[int | None]:
+        """Among the arguments of a layer, or of a class by the look of its name."""
+        name = _last(call)
+        if name in STATEFUL:
+            given = [*call.args[:_FIRST], *(each.value for each in call.keywords if each.arg in _OF_SIZES)]
+        elif name[:1].isupper() and name not in _NO_LAYERS and _class_of(self.subject, call.func) is not None:
+            given = [each for each in (*call.args, *(word.value for word in call.keywords)) if _is_large(each)]
+        else:
+            return []
+        found: list[int | None] = []
+        for each in given:
+            if isinstance(each, ast.Constant):
+                found += [each.value] if type(each.value) is int else []
+            elif self.is_known(each, ()):
+                found.append(None)
+        return found
+
+    def is_known(self, node: ast.expr | None, names: tuple[str, ...]) -> bool:
+        """`names` are those that are being asked for."""
+        if isinstance(node, ast.Constant):
+            return type(node.value) is int
+        if isinstance(node, ast.BinOp):
+            return self.is_known(node.left, names) and self.is_known(node.right, names)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return bool(node.elts) and all(self.is_known(each, names) for each in node.elts)
+        if isinstance(node, ast.Subscript):
+            return self.is_known(node.value, names)
+        if isinstance(node, ast.Attribute):
+            own = attribute_of(node, self.method.receiver) if self.method.receiver else None
+            if own is None or own in names:
+                return own is not None
+            stores = self.subject.facts.stores_of(own)
+            return bool(stores) and all(self.is_known(each.value, (*names, own)) for each in stores)
+        return isinstance(node, ast.Name) and (node.id in names or self._is_known_name(node.id, names))
+
+    def _is_known_name(self, name: str, names: tuple[str, ...]) -> bool:
+        parameters = self.method.parameters
+        if name in parameters:
+            defaults = parameters[name]
+            if self.method.name != "__init__":
+                return True
+            return self.arguments_are_known and all(self.is_known(each, names) for each in defaults)
+        values = self.method.values.get(name)
+        if values is not None:
+            return all(self.is_known(each, (*names, name)) for each in values)
+        return name in self.subject.file.numbers
 
 
-def _may_be_known(node: ast.expr, method: Method) -> bool:
-    """It does not come of an argument of the class that has no default."""
-    parameters = method.parameters if method.name == "__init__" else {}
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and each.id in parameters and not parameters[each.id]:
-            return False
-    return isinstance(node, (ast.Name, ast.Attribute, ast.BinOp, ast.Subscript, ast.Tuple, ast.List))
+def _is_large(node: ast.expr) -> bool:
+    """A number that may be one of channels, and is none of kernels, strides or layers."""
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value >= _LARGE
 
 
 def _last(call: ast.Call) -> str:

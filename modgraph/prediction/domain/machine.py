@@ -92,6 +92,8 @@ class Machine(Budget):
         self.leading: int | None = None
         """How many dimensions a layer is taken to find before those that it looks at, where nothing is known of what it
         is given; None where that is left open."""
+        self.dropped: list[Raised] = []
+        """Where `leading` is set: what was raised on one path while others went on."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -40,6 +40,8 @@ class Fault:
     events: tuple[Event, ...]
     """What happened before."""
     state: State
+    is_alone: bool = True
+    """No path on which Python or torch raises was left before, for others that went on."""
 
 
 def certain_fault(machine: Interpreter, root: Address, units: int) -> Fault | None:
@@ -99,11 +101,13 @@ def _run(machine: Interpreter, built: State, root: Address, leading: int, units:
         name = error.name.removeprefix("builtins.")
         where = error.asked or error.where
         events = tuple(in_order(machine.state.events))
-        return Fault(name, error.message, where, error.is_of_rule, error.refusal, events, machine.state)
+        is_alone = not any(each.is_of_rule for each in machine.dropped)
+        return Fault(name, error.message, where, error.is_of_rule, error.refusal, events, machine.state, is_alone)
     finally:
         machine.is_recording, machine.leading = False, None
         machine.operating = 0
         machine.called.clear()
+        machine.dropped.clear()
 
 
 # ---- what has led there ----------------------------------------------------------------------------------------------
