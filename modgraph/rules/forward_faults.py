@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from modgraph.findings import Related
@@ -17,7 +17,7 @@ from modgraph.graph.model import SourceLocation
 from modgraph.names import last_name
 from modgraph.prediction.domain.events import Seen
 from modgraph.prediction.domain.values import NONE, Address
-from modgraph.prediction.forward.faults import Fault, Story, certain_fault
+from modgraph.prediction.forward.faults import Fault, Story, certain_faults
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.rules.forward_looks import may_be_missing, set_elsewhere
 from modgraph.rules.interpretation import MAX_WORK_APART, Interpreted
@@ -63,10 +63,7 @@ def _told(subject: Subject) -> Told | None:
     if not subject.is_module or subject.is_local:
         return None
     built = subject.interpreted_apart()
-    fault = _fault_of(subject, built)
-    if built is None or fault is None:
-        return None
-    report = _report(subject, built, fault)
+    report = _best_report(subject, built)
     if report is None:
         return None
     if not _is_for_all_arguments(subject, report):
@@ -80,15 +77,22 @@ def _told(subject: Subject) -> Told | None:
     return Told(report.code, report.found(subject))
 
 
-def _fault_of(subject: Subject, built: Interpreted | None) -> Fault | None:
+def _best_report(subject: Subject, built: Interpreted | None) -> _Report | None:
+    """Of the ways in which it fails, what says most: two sizes, of the usual way before others."""
+    reports = [_report(subject, built, fault) for fault in _faults_of(subject, built)] if built is not None else []
+    known = [each for each in reports if each is not None]
+    return max(known, key=lambda each: each.says_sizes) if known else None
+
+
+def _faults_of(subject: Subject, built: Interpreted | None) -> list[Fault]:
     """Of a class that could be built."""
     project = subject.file.project
     units = min(UNITS, MAX_WORK_APART - project.work_apart)
     if built is None or built.failed or units <= 0:
-        return None
+        return []
     before = built.machine.work
     try:
-        return certain_fault(built.machine, built.root, units)
+        return certain_faults(built.machine, built.root, units)
     finally:
         project.work_apart += built.machine.work - before
 
@@ -106,9 +110,7 @@ def _is_for_all_arguments(subject: Subject, report: _Report) -> bool:
         return False
     if not any(init.parameters.values()):
         return True
-    built = subject.interpreted_apart(openly=True)
-    fault = _fault_of(subject, built)
-    other = _report(subject, built, fault) if built is not None and fault is not None else None
+    other = _best_report(subject, subject.interpreted_apart(openly=True))
     return other is not None and (other.code, other.line) == (report.code, report.line)
 
 
@@ -124,6 +126,8 @@ class _Report:
     message: str
     attribute: str | None = None
     related: list[Related] = field(default_factory=list)
+    says_sizes: bool = True
+    """Which sizes do not fit, or that no size is the matter."""
     when: str = ""
     """Of which instances, where not of all."""
 
@@ -227,7 +231,7 @@ class _Teller:
             message = f"{shown} takes {wanted} {what} and is given {size}: a tensor of shape {_shape(given)}"
             maker = self.story.maker(given, size)
             message += f" from {self.shown(maker)}" if maker is not None else ""
-        return self._report_of(code, message, self.paths.get(layer))
+        return replace(self._report_of(code, message, self.paths.get(layer)), says_sizes=taken is not None)
 
     def _report_of(self, code: str, message: str, path: str | None) -> _Report:
         return _Report(code, self.line, message, path or None, self.related)
@@ -269,7 +273,7 @@ class _Teller:
         message += f" ({self.fault.message})"
         if makers:
             message += f", from {' and '.join(self.shown(each) for each in makers)}"
-        return self._report_of("MG301", message, None)
+        return replace(self._report_of("MG301", message, None), says_sizes=len(makers) > 1)
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 

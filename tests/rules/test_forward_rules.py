@@ -284,6 +284,20 @@ HARMLESS = {
                     xs = torch.stack(xs)
                 return self.two(self.one(xs))
         """,
+    "two inputs of different ranks": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.image = nn.Linear(8, 32)
+                self.text = nn.Embedding(90, 32)
+                self.attention = nn.MultiheadAttention(32, 4, batch_first=True)
+                self.score = nn.Linear(32, 1)
+
+            def forward(self, regions, ids):
+                r, t = self.image(regions), self.text(ids)
+                x, _ = self.attention(t, r, r)
+                return self.score(x[:, 0]).squeeze(1)
+        """,
     "nothing is ever called": """
         class Net(nn.Module):
             def __init__(self):

@@ -1,8 +1,8 @@
 """Where `forward` of a model certainly fails, whatever it is given, in either mode.
 
 Of its arguments nothing is known, nor of the mode. Where a layer is given something of which nothing is known, it is
-taken for a tensor of as many dimensions as the layer takes; since a layer may take several numbers of them, the run is
-followed with each in turn, and the model fails only where it fails with all.
+taken for a tensor of as many dimensions as the layer takes. A layer may take several numbers of them, and two layers two:
+the run is followed in each of these ways, and the model fails only where it fails in all.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.events import Enter, Event, Leave, Operate, Refusal, Seen, in_order
+from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address, ClassValue, Constant, KnownClass, Unknown, Value
 from modgraph.prediction.forward.running import parameters_of_forward
 from modgraph.prediction.interpreter import Interpreter
 
-LEADING = (1, 0, 2, 3)
-"""Dimensions before those that a layer looks at, the usual first: of a batch; none; a batch of sequences, of maps."""
+MAX_RUNS = 64
+"""Ways of how many dimensions the layers are given: of what may fail in more ways, nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -44,34 +45,38 @@ class Fault:
     """No path on which Python or torch raises was left before, for others that went on."""
 
 
-def certain_fault(machine: Interpreter, root: Address, units: int) -> Fault | None:
-    """How each run of `forward` fails; None where it may not. The heap stays as it is.
+def certain_faults(machine: Interpreter, root: Address, units: int) -> list[Fault]:
+    """How the runs of `forward` fail, the usual one first; none where one of them may not. The heap stays as it is.
 
     Args:
         units: what all of it may cost; where that is not enough, nothing is said.
     """
-    return with_deep_stack(lambda: _certain_fault(machine, root, units))
+    return with_deep_stack(lambda: _certain_faults(machine, root, units))
 
 
-def _certain_fault(machine: Interpreter, root: Address, units: int) -> Fault | None:
+def _certain_faults(machine: Interpreter, root: Address, units: int) -> list[Fault]:
     built = machine.state
-    furthest: Fault | None = None
+    faults: list[Fault] = []
     until = machine.work + units
+    choices: list[int] | None = []
     try:
-        for leading in LEADING:
+        for _ in range(MAX_RUNS):
+            leading = Leading(choices or ())
             found = _run(machine, built, root, leading, until - machine.work)
             if found is None:
-                return None
-            if furthest is None or len(found.events) > len(furthest.events):
-                furthest = found
+                return []
+            faults.append(found)
+            choices = leading.next()
+            if choices is None:
+                return faults
+        return []
     finally:
         machine.state = built
         machine.frames.clear()
         machine.finish()
-    return furthest
 
 
-def _run(machine: Interpreter, built: State, root: Address, leading: int, units: int) -> Fault | None:
+def _run(machine: Interpreter, built: State, root: Address, leading: Leading, units: int) -> Fault | None:
     machine.state = built.fork()
     machine.frames.clear()
     machine.run_on(units)

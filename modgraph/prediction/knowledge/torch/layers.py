@@ -27,15 +27,15 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places
-from modgraph.prediction.knowledge.shapes.fitting import fitted, length, with_rank
+from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, pooled
+from modgraph.prediction.knowledge.shapes.fitting import fitted, length, require_pooled, with_rank
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
-from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, tensor_of
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 
@@ -130,19 +130,18 @@ def _convolution_of(machine: Machine, module: Value, rank: int, transposed: bool
 def _pool(rank: int, dilated: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
-        if source.shape is None or len(source.shape) < rank:
+        if source.shape is None:
             return _result(machine, source, None)
         kernel = _numbers(machine, module, "kernel_size", rank)
         stride = _numbers(machine, module, "stride", rank)
         padding = _numbers(machine, module, "padding", rank, 0)
         dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
-        spatial = source.shape[-rank:]
-        options = (kernel, stride, padding, dilation)
-        sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
-        result = _result(machine, source, (*source.shape[:-rank], *sizes))
+        known, options = source.shape, (kernel, stride, padding, dilation)
+        shape = fitted(machine, lambda: pooled(known, options, upwards))
+        result = _result(machine, source, shape)
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
-            return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))
+            return TupleValue((result, _result(machine, source, shape, "int64")))
         return result
 
     return forward
@@ -151,8 +150,9 @@ def _pool(rank: int, dilated: bool) -> Model:
 def _adaptive_pool(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
-        if source.shape is None or len(source.shape) < rank:
+        if source.shape is None:
             return _result(machine, source, None)
+        require_pooled(machine, source.shape, rank)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
         kept = source.shape[-rank:]
@@ -229,7 +229,6 @@ _SAME = {
         *("Hardswish", "Hardsigmoid", "Mish", "Softplus", "Softmax", "LogSoftmax", "Softmax2d", "Softsign", "RReLU"),
         *("LogSigmoid", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "Softmin"),
     ),
-    "instancenorm": ("_InstanceNorm",),
     "normalization": ("LocalResponseNorm",),
     "dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"),
 }
@@ -297,6 +296,36 @@ def _ranks_that(check: Value | None) -> tuple[int, ...]:
     return _RANKS.get(check.definition.qualname.partition(".")[0], ())
 
 
+@models(f"{_LAYERS}.instancenorm._InstanceNorm.forward")
+def of_instances(arguments: Arguments, machine: Machine) -> Value:
+    """The channels, before what is spatial, are as many as it has weights for, where it has some."""
+    module = arguments.positional[0]
+    kind = _attribute(machine, module, "_get_no_batch_dim")
+    rank = _rank_of(kind.function if isinstance(kind, BoundMethod) else kind)
+    if rank is None:
+        return _same_shape(arguments, machine)
+    source = _input(arguments, machine, rank + 1, _ONE_MORE)
+    shape = source.shape
+    if shape is not None and len(shape) not in (rank + 1, rank + 2):
+        raise machine.raises("ValueError", f"expected {rank + 1}D or {rank + 2}D input (got {len(shape)}D input)")
+    weights = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
+    if shape is not None and any(isinstance(each, Address) for each in weights):
+        wanted, size = _numbers(machine, module, "num_features", 1)[0], shape[-rank - 1]
+        if wanted and size is not None and wanted != size:
+            message = f"expected input's channels to match num_features ({wanted}), but got: {size}"
+            raise machine.raises("ValueError", message)
+        shape = (*shape[: -rank - 1], wanted if wanted else size, *shape[-rank:])
+    return _as_given(arguments, machine, shape)
+
+
+def _rank_of(method: Value | None) -> int | None:
+    """How many dimensions are spatial, of a normalisation of torch's own that says so."""
+    if not isinstance(method, FunctionValue) or method.definition.module != f"{_LAYERS}.instancenorm":
+        return None
+    name = method.definition.qualname.partition(".")[0]
+    return int(name[-2]) if name[-2:-1].isdecimal() else None
+
+
 @models("torch.nn.functional.layer_norm", "torch.nn.functional.rms_norm")
 def normalise(arguments: Arguments, machine: Machine) -> Value:
     source, wanted = tensor_of(machine, arguments.get(0, "input", NONE)), arguments.get(1, "normalized_shape", NONE)
@@ -318,9 +347,14 @@ def normalise_groups(arguments: Arguments, machine: Machine) -> Value:
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
+_OVER_ONE = ("softmax", "softmin")
+
+
 def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.get(0, "input", NONE)
     source = tensor_of(machine, given) or TensorObject(None, None)
+    if source.shape is not None and arguments.function.endswith(_OVER_ONE):
+        dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
     result = _result(machine, source, source.shape)
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
     if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats

@@ -37,8 +37,7 @@ def _require_size(machine: Machine, given: Shape | None, wanted: Size, error: st
         Raised: it is another.
     """
     if given and wanted is not None and given[-1] is not None and given[-1] != wanted:
-        told = str(["?" if size is None else size for size in given]).replace("'", "")
-        raise machine.raises(error, f"the last size of {told} must be {wanted}, and is {given[-1]}")
+        raise machine.raises(error, f"the last size of {_told(given)} must be {wanted}, and is {given[-1]}")
 
 
 def _product(*sizes: Size) -> Size:
@@ -66,6 +65,10 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     projected = _size(machine, module, "proj_size") or hidden
     stacked = _product(ways, _size(machine, module, "num_layers"))
     batch = source.shape[:-1][0 if first else 1 : 1 if first else 2] if len(source.shape) == 3 else ()
+    given = arguments.get(2, "hx", NONE)
+    states = given.items if isinstance(given, TupleValue) else (given,)
+    for each, size in zip(states, (projected, hidden), strict=False):
+        _require_state(machine, tensor_of(machine, each), (stacked, *batch, size))
     output = _tensor(machine, (*source.shape[:-1], _product(ways, projected)), source.dtype)
     state = _tensor(machine, (stacked, *batch, projected), source.dtype)
     if "LSTM" in arguments.function:
@@ -73,11 +76,56 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((output, state))
 
 
+def _require_state(machine: Machine, state: TensorObject | None, wanted: Shape) -> None:
+    """The state that a recurrent layer begins with has a size for each of its layers, of the batch, and of its width.
+
+    Raises:
+        Raised: it has others.
+    """
+    held = None if state is None else state.shape
+    if held is None:
+        return
+    if len(held) != len(wanted):
+        told = f"has {len(wanted)} dimensions as the input has, not {len(held)}"
+        raise machine.raises("RuntimeError", f"the hidden state of a recurrent layer {told}")
+    for one, other in zip(held, wanted, strict=True):
+        if one is not None and other is not None and one != other:
+            raise machine.raises("RuntimeError", f"Expected hidden size {_told(wanted)}, got {_told(held)}")
+
+
+def _require_hidden(machine: Machine, state: TensorObject | None, given: Shape | None, hidden: Size) -> None:
+    """The state of a cell has its width, and as many rows as the input.
+
+    Raises:
+        Raised: it has others.
+    """
+    held = None if state is None else state.shape
+    if not held:
+        return
+    if held[-1] is not None and hidden is not None and held[-1] != hidden:
+        message = f"hidden state has inconsistent hidden_size: got {held[-1]}, expected {hidden}"
+        raise machine.raises("RuntimeError", message)
+    if given is None or len(given) != 2 or len(held) != 2:
+        return
+    if given[0] is not None and held[0] is not None and given[0] != held[0]:
+        message = f"Input batch size {given[0]} doesn't match hidden batch size {held[0]}"
+        raise machine.raises("RuntimeError", message)
+
+
+def _told(shape: Shape) -> str:
+    return str(["?" if size is None else size for size in shape]).replace("'", "")
+
+
 @models(*(f"{_LAYERS}.rnn.{name}Cell.forward" for name in ("RNN", "LSTM", "GRU")))
 def cell(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input", NONE))
     shape = source.shape if source is not None else None
     _require_size(machine, shape, _size(machine, module, "input_size"))
+    if shape is not None and len(shape) not in (1, 2):
+        raise machine.raises("ValueError", f"a cell takes 1 or 2 dimensions, not {len(shape)}")
+    given = arguments.get(2, "hx", NONE)
+    for each in given.items if isinstance(given, TupleValue) else (given,):
+        _require_hidden(machine, tensor_of(machine, each), shape, _size(machine, module, "hidden_size"))
     hidden = (*shape[:-1], _size(machine, module, "hidden_size")) if shape is not None else None
     dtype = source.dtype if source is not None else None
     state = _tensor(machine, hidden, dtype)
