@@ -536,7 +536,29 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, None, None)
 
 
-for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
+@views(*both("unflatten"))
+def unflatten(arguments: Arguments, machine: Machine) -> Value:
+    """One dimension in the place of which several stand; of one of them the size need not be said."""
+    source, dim = source_of(arguments, machine), arguments.get(1, "dim", NONE)
+    given = arguments.get(2, "sizes", NONE)
+    wanted = None if isinstance(given, Constant) or arguments.open is not None else shape_argument(machine, (given,))
+    if source.shape is None or wanted is None or not isinstance(dim, Constant) or not isinstance(dim.value, int):
+        return like(machine, source, None)
+    place = dimension(machine, dim, len(source.shape))
+    if place is None:
+        return like(machine, source, None)
+    size, known = source.shape[place], [each for each in wanted if each is None or not same(each, -1)]
+    product = count(tuple(known))
+    is_open = len(known) < len(wanted)
+    if size is not None and product is not None and (size % product if is_open and product else size != product):
+        message = f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {place} ({size})"
+        raise machine.raises("RuntimeError", message)
+    rest = None if size is None or not product else size // product
+    sizes = [rest if each is not None and same(each, -1) else each for each in wanted]
+    return like(machine, source, (*source.shape[:place], *sizes, *source.shape[place + 1 :]), source.elements)
+
+
+for _name in ("cdist", "cross", "index_put", "rot90"):
     views(*both(_name))(_unknown_shape)
 views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 
