@@ -17,6 +17,7 @@ from __future__ import annotations
 import array
 import contextlib
 import gc
+import importlib
 import io
 import json
 import os
@@ -272,6 +273,9 @@ def _as_if_fresh(server: Server) -> None:
     sys.path[:0] = [
         entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry not in sys.path
     ]
+    if any(os.path.realpath(entry) == client.SHIM for entry in sys.path):
+        sys.modules.pop("sitecustomize", None)
+        importlib.import_module("sitecustomize")
     _streams()
     client.use(server.folder)
 
