@@ -7,35 +7,47 @@ from collections.abc import Iterable, Iterator
 
 from modgraph.source.dotted_names import dotted
 
+_COMPOUND = frozenset((ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match))
+_COMPOUND |= {getattr(ast, "TryStar", ast.Try)}
+_NAMES = (ast.Name, ast.Attribute)
+_SEQUENCES = (ast.Tuple, ast.List)
+
 
 def aliases_in(statements: Iterable[ast.stmt]) -> dict[str, tuple[str, ...]]:
     """Names that are assigned other names, with these: `Base = nn.Module`, also inside `try` and `if`."""
     found: dict[str, list[str]] = {}
     for target, value in assignments(statements):
-        for option in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
-            name = dotted(option)
-            if isinstance(target, ast.Name) and name is not None and name != target.id:
+        if not isinstance(target, ast.Name):
+            continue
+        for option in (value.body, value.orelse) if value.__class__ is ast.IfExp else (value,):
+            name = dotted(option) if option.__class__ in _NAMES else None
+            if name is not None and name != target.id:
                 found.setdefault(target.id, []).append(name)
     return {name: tuple(given) for name, given in found.items()}
 
 
 def assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.expr, ast.expr]]:
     """(target, value) of every assignment that importing may carry out; tuples item by item."""
-    for statement in statements:
+    pending = list(statements)[::-1]
+    while pending:
+        statement = pending.pop()
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
-                yield from pairs(target, statement.value)
+                if target.__class__ in _SEQUENCES:
+                    yield from pairs(target, statement.value)
+                else:
+                    yield target, statement.value
+        elif isinstance(statement, ast.If):
+            pending.extend([*statement.body, *statement.orelse][::-1])
+        elif statement.__class__ in _COMPOUND:
+            pending.extend([inner for block in blocks(statement) for inner in block][::-1])
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
             yield statement.target, statement.value
-        elif not isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            for block in blocks(statement):
-                yield from assignments(block)
 
 
 def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """(target, value) of one assignment: `a, b = f(), g()` is two."""
-    sequences = ast.Tuple | ast.List
-    if isinstance(target, sequences) and isinstance(value, sequences) and len(target.elts) == len(value.elts):
+    if isinstance(target, _SEQUENCES) and isinstance(value, _SEQUENCES) and len(target.elts) == len(value.elts):
         for one, given in zip(target.elts, value.elts, strict=True):
             yield from pairs(one, given)
     else:

@@ -66,10 +66,10 @@ def use(folder: str) -> None:
     begin()
 
 
-def run_code(code: str, **given: Any) -> subprocess.CompletedProcess[Any]:
-    """`python -c CODE`, forked from the server that has imported everything; other arguments as for `subprocess.run`."""
+def run_code(code: str, *words: str, **given: Any) -> subprocess.CompletedProcess[Any]:
+    """`python -c CODE WORDS`, forked from the server that has imported everything; others as for `subprocess.run`."""
     _codes.add(code)
-    return subprocess.run([sys.executable, "-c", code], check=False, **given)
+    return subprocess.run([sys.executable, "-c", code, *words], check=False, **given)
 
 
 def words() -> list[str]:
