@@ -5,7 +5,7 @@ There are two of them, of which the second is a fork of the first:
 - `torch`: torch, modgraph's tracing, and no more: what a process of the user's code has loaded before that code runs.
 - `all`: beside this the command line, all exports, and ONNX; for the commands themselves.
 
-Each listens at a socket of its own. A request is one JSON object with the descriptors that the process gets: `command`
+Each listens at a socket of its own. A request is one marshalled dict with the descriptors that the process gets: `command`
 (the words of a Python command line), `cwd`, `environment`, `umask`, and the numbers under which it gets the descriptors.
 Answered is the number of the process, and once it has ended, its status.
 
@@ -19,8 +19,8 @@ import contextlib
 import gc
 import importlib
 import io
-import json
 import linecache
+import marshal
 import os
 import runpy
 import select
@@ -242,10 +242,10 @@ def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     for descriptor in descriptors:
         os.close(descriptor)
     left = int.from_bytes(data, "little")
-    text = b""
-    while len(text) < left:
-        text += connection.recv(left - len(text))
-    return json.loads(text), moved
+    request = b""
+    while len(request) < left:
+        request += connection.recv(left - len(request))
+    return marshal.loads(request), moved
 
 
 def _become(request: dict[str, Any], descriptors: list[int], server: Server) -> None:
