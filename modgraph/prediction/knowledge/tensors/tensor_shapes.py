@@ -401,10 +401,10 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
 
-@views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+@views(*both("transpose", "swapaxes", "swapdims", "t", "permute"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
-    if source.shape is None or name == "movedim" or arguments.open is not None:
+    if source.shape is None or arguments.open is not None:
         return like(machine, source, None)
     rank = len(source.shape)
     if name in ("t", "@T"):
@@ -496,7 +496,7 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, None, None)
 
 
-for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
+for _name in ("cross", "rot90"):
     views(*both(_name))(_unknown_shape)
 views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 

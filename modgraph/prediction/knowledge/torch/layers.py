@@ -334,6 +334,5 @@ def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
 
 _OTHERS = {
     "sparse": ("EmbeddingBag",),
-    "flatten": ("Unflatten",),
 }
 models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _OTHERS.items() for name in names))(_not_modelled)
