@@ -29,7 +29,7 @@ from modgraph.watching import Watch, unwatched
 if TYPE_CHECKING:
     import torch
 
-    from modgraph.arguments.choosing import Seek
+    from modgraph.arguments.choosing import Seek, Way
     from modgraph.exporting import Exporting
     from modgraph.findings import Finding
     from modgraph.prediction.together import Together
@@ -104,7 +104,7 @@ def analyze(
     )
     if static:
         asked = options.changed(reading=against is not None)
-        refuse("static=True, which runs nothing", asked, inputs=inputs, args=args is not None, kwargs=kwargs)
+        refuse("static=True, which runs nothing", asked, args=args is not None, kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
         refuse_for_a_live_model(timeout=timeout, memory_limit=memory_limit, inputs=inputs, path=path)
@@ -135,8 +135,12 @@ def predict(
     path: Sequence[str] | None = None,
     against: str | os.PathLike[str] | None = None,
     assume: bool = False,
+    inputs: Sequence[str] = (),
+    forward: bool = True,
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
+
+    With `inputs`, `forward` is predicted too: its calls, operations, dataflow and shapes.
 
     Args:
         target: "package.module:Class" or "file.py:Class"; a factory function or a module-level instance likewise. A
@@ -147,15 +151,19 @@ def predict(
         against: a checkpoint with which the predicted state dict is compared; see `analyze`.
         assume: values that the names of parameters suggest, for a class that needs arguments which neither you nor its
             project give; else these are unknown.
+        inputs: what `forward` is given: "1x3x224x224", "ids=1x128:int64", "flag=True".
+        forward: False leaves `forward` out.
 
     Raises:
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
-        InputError: the checkpoint cannot be read.
+        InputError: the checkpoint cannot be read, or an input is none.
     """
     from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
+    from modgraph.source.inputs import parse_input
 
+    specs = tuple(parse_input(given) for given in inputs) if forward else None
     target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
     found = _the_target(target, path, bare=not (args or kwargs))
@@ -165,7 +173,8 @@ def predict(
             raise TargetError(f"{target!r} has arguments already; give them there or as `args` and `kwargs`")
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
     with errors_in_cells(found):
-        way = next(ways_to_build(found, predict_graph, "assumed" if assume else "found"))
+        seek: Seek = "assumed" if assume else "found"
+        way = next(ways_to_build(found, lambda each: predict_graph(each, inputs=specs), seek))
         graph = _with_repeats(with_origin(way.predicted, way))
         return with_checkpoint(in_cells(graph, found), checkpoint)
 
@@ -297,6 +306,7 @@ def analyze_target(
     together: Together | None = None,
     runs: bool = False,
     seek: Seek = "assumed",
+    forward: bool = True,
 ) -> Graph:
     """Predict, trace and merge one target; see `analyze`.
 
@@ -306,6 +316,7 @@ def analyze_target(
         seek: what such a class is given: "none" but what the target says; "found", what its project gives it;
             "assumed", as a last resort also values that the names of its parameters suggest.
         exporting: an ONNX file that is to be made of the live model.
+        forward: what `forward` does is predicted too, for the inputs that are given, or that the run was given.
         together: what it shares with the other models of a command.
 
     Raises:
@@ -314,7 +325,7 @@ def analyze_target(
         InputError: `forward` does not accept the inputs given.
         Interrupted: Ctrl-C during the trace; holds the graph as far as it is known.
     """
-    from modgraph.arguments.choosing import Way, ways_to_build, with_origin
+    from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
 
@@ -324,7 +335,8 @@ def analyze_target(
 
     with watch("predict") as watcher, errors_in_cells(target):
         doing = None if watcher is None else watcher.doing
-        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing), seek)
+        followed = specs if static and forward else None
+        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed), seek)
         way = first = next(ways)
     if static:
         return done(way.predicted, way)
@@ -352,9 +364,25 @@ def analyze_target(
                 return done(_without_trace(way.predicted, _defect("tracing", error)), way)
     with watch("merge"):
         try:
-            return done(_merged(way.predicted, traced), way)
+            return done(_merged(_with_forward(way, traced, together) if forward else way.predicted, traced), way)
         except Exception as error:
             return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _with_forward(way: Way, traced: Graph, together: Together | None) -> Graph:
+    """The prediction, with what `forward` would do with the inputs of the run; without it where these are not tensors
+    and literals alone."""
+    from modgraph.prediction import predict_graph
+    from modgraph.source.inputs import spec_of
+
+    specs = [spec_of(given) for given in traced.model.inputs]
+    known = [each for each in specs if each is not None]
+    if not traced.calls or len(known) < len(specs):
+        return way.predicted
+    try:
+        return predict_graph(way.target, together, inputs=known, training=None, every_way=True)
+    except Exception:
+        return way.predicted
 
 
 def _is_of_the_command(error: ModgraphError, specs: Sequence[InputSpec], *, runs: bool) -> bool:

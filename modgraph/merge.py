@@ -10,7 +10,8 @@ The policy, in one table (a test per row):
 | its shape, dtype, trainable, persistent | that              | the observed one; a problem names both | the predicted, of a module it alone knows | the observed                                             |
 | the same instance or tensor as another | that               | the observed; a problem                | the predicted, if that one is there     | the observed; a problem, but where the prediction said unknown |
 | line, arguments                        | prediction         | prediction                             | prediction                              | source of the live class, arguments read off the instance  |
-| calls, operations, edges, statistics   | trace              | trace                                  | none: `calls` is empty                  | trace                                                      |
+| calls, operations, edges               | both True          | the observed                           | observed False, behind what ran: another way through a branch | predicted False                              |
+| statistics                             | trace              | trace                                  | none                                    | trace                                                      |
 | findings                               | once               | both                                   | the prediction's                        | the trace's                                                |
 
 The prediction's own problems are settled by the trace, which saw the whole tree: they are dropped. Modules that are
@@ -39,6 +40,7 @@ from modgraph.graph.model import (
 )
 from modgraph.graph.paths import is_open_place, parameter_path
 from modgraph.graph.sizes import sizes_text
+from modgraph.graph.untaken import add_untaken
 
 Tensor = ParameterInfo | BufferInfo
 
@@ -54,6 +56,7 @@ def merge(predicted: Graph, traced: Graph) -> Graph:
         modules.append(replace(node, repeat=None))
         builder.problems.extend(problems)
     builder.modules = _with_aliases_that_exist(depth_first(modules))
+    add_untaken(builder, predicted)
     builder.findings = _merge_findings(predicted, traced, {node.path for node in modules})
     return builder.build()
 

@@ -61,7 +61,7 @@ def test_another_argument_of_a_prediction_is_named(model_file: Path, args, kwarg
 
 
 def test_what_a_prediction_makes_no_use_of_is_named(model_file: Path):
-    with pytest.raises(ConfigError, match="backward, inputs are of no use with static=True"):
+    with pytest.raises(ConfigError, match="backward is of no use with static=True"):
         modgraph.analyze(str(model_file), static=True, backward=True, inputs=["1x4"])
     with pytest.raises(ConfigError, match="device is of no use with static=True"):
         modgraph.analyze(str(model_file), static=True, device="fake")

@@ -31,6 +31,7 @@ from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
 from modgraph.graph.model import Finding, Graph
+from modgraph.graph.untaken import as_run
 
 Methods = Mapping[str, Mapping[str, str]]
 """By class, the text of each of its methods, without layout."""
@@ -48,6 +49,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     Raises:
         GraphError: nothing is known of one of the models.
     """
+    old, new = as_run(old), as_run(new)
     for graph, side in ((old, "old"), (new, "new")):
         _require_something(graph, side)
     matching = match(old, new)

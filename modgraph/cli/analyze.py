@@ -88,6 +88,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="leave arguments unknown that nothing says",
     )
+    run.add_argument(
+        "--no-forward",
+        dest="forward",
+        action="store_false",
+        help="do not predict what forward does",
+    )
     run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
     run.add_argument(
         "--device",
@@ -248,6 +254,7 @@ class _Work:
                 together=self.together,
                 runs=not alone,
                 seek="assumed" if arguments.assume and alone else "found",
+                forward=arguments.forward,
             )
             graph = with_checkpoint(graph, self.checkpoint)
             files = () if exporting is None else exporting.files
@@ -374,7 +381,7 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
     """
     options = TraceOptions.among(vars(arguments))
     changed = options.changed(reading=arguments.static and arguments.against is not None)
-    asked = [f"--{name.replace('_', '-')}" for name in changed] + ["--input"] * bool(arguments.input)
+    asked = [f"--{name.replace('_', '-')}" for name in changed]
     if arguments.static and asked:
         are = "is" if len(asked) == 1 else "are"
         raise ConfigError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from modgraph.errors import ExportError
 from modgraph.graph.model import Graph
+from modgraph.graph.untaken import as_run
 
 if TYPE_CHECKING:
     from modgraph.export.look.options import PictureOptions
@@ -63,14 +64,19 @@ def _text(graph: Graph, options: PictureOptions | None) -> str:
 
 def _whole(module: str) -> Callable[..., Any]:
     """A format that shows all of a graph, whatever a picture would."""
-    return lambda graph, _options: by(module)(graph)
+    return lambda graph, _options: by(module)(as_run(graph))
+
+
+def _of_the_run(module: str) -> Callable[..., Any]:
+    """A format that shows what ran, and nothing of what might have."""
+    return lambda graph, options: by(module)(as_run(graph), options)
 
 
 FORMATS: dict[str, Format] = {
     "svg": Format(render=_svg, extension="svg", instead=("html", "dot")),
     "png": Format(render=by("picture.images", format="png"), extension="png", binary=True, instead=("html", "dot")),
     "pdf": Format(render=by("picture.images", format="pdf"), extension="pdf", binary=True, instead=("html", "dot")),
-    "html": Format(render=by("page.html"), extension="html"),
+    "html": Format(render=_of_the_run("page.html"), extension="html"),
     "dot": Format(render=by("picture.dot"), extension="dot"),
     "mermaid": Format(render=by("picture.mermaid"), extension="mmd"),
     "json": Format(render=_json, extension="json"),
@@ -78,8 +84,8 @@ FORMATS: dict[str, Format] = {
     "model-explorer": Format(render=_whole("interchange.model_explorer"), extension="model-explorer.json"),
     "graphml": Format(render=_whole("interchange.graphml"), extension="graphml"),
     "text": Format(render=_text, extension="txt"),
-    "csv": Format(render=by("text.csv"), extension="csv"),
-    "markdown": Format(render=by("text.markdown"), extension="md"),
+    "csv": Format(render=_of_the_run("text.csv"), extension="csv"),
+    "markdown": Format(render=_of_the_run("text.markdown"), extension="md"),
 }
 
 

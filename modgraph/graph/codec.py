@@ -3,7 +3,8 @@
 A `Codec` knows two things beside the hints: which JSON values each plain type is read from (`Form`), and the keys of an
 object, as in "name class:class_name device* ranks?": one for each field, in their order; the field's name behind a
 colon, where it is another; `?` where the key is left out for a default, and `*` where it is written always and may be
-absent when it is read. A class without a line has its fields in their order, those with a default with `?`.
+absent when it is read; `observed&predicted` where it is left out with the field behind the sign. A class without a line
+has its fields in their order, those with a default with `?`.
 """
 
 from __future__ import annotations
@@ -86,6 +87,10 @@ class _Key(NamedTuple):
     """For which it is left out."""
     absent: Any
     """What is read where the key is not there; `_ALWAYS`: it must be."""
+    beside: str = ""
+    """The field for whose default this one is left out."""
+    unless: Any = None
+    """That default."""
 
 
 class _Writers(dict[type, Callable[[Any], Any]]):
@@ -153,12 +158,14 @@ class Codec:
             write = self._written.get((kind, each.name))
             if (kind, each.name) in self._keys:
                 write = self._object_writer(_hints(kind)[each.name], self._keys[kind, each.name])
-            plan.append((each.key, each.name, each.default, write))
+            plan.append((each.key, each.name, each.default, write, each.beside, each.unless))
         writers = self._writers
 
         def written(value: Any) -> dict[str, Any]:
             encoded = {}
-            for key, name, default, write in plan:
+            for key, name, default, write, beside, unless in plan:
+                if beside and getattr(value, beside) is unless:
+                    continue
                 content = getattr(value, name)
                 if content is not default and (default is _ALWAYS or content != default):
                     kind = type(content)
@@ -250,9 +257,13 @@ def _keys(kind: Any, text: str | None) -> Sequence[_Key]:
         ]
     found = []
     for word in text.split():
+        word, _, beside = word.partition("&")
         key, _, name = word.rstrip("?*").partition(":")
         name = name or key
         default = absent = _ALWAYS
+        if beside:
+            found.append(_Key(key, name, _ALWAYS, defaults[name], beside, defaults[beside]))
+            continue
         if word[-1] in "?*":
             absent = defaults.get(name, ())  # what is no field is computed: never read, and left out where it is empty
             if absent is MISSING:

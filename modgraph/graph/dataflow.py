@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Edge, Operation
 from modgraph.names import last_name
@@ -50,16 +52,16 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
     they kept where so much comes together in them that there were far more edges without.
     """
     hidden, passing = _left_out(index, views)
-    origins: dict[str, tuple[str, ...]] = {}
+    origins: dict[str, dict[str, bool]] = {}
     most = MAX_PASSED + 10 * len(index.graph.edges)
     passed = 0
     for operation in index.graph.operations:
         if operation.id in passing:
-            producers: dict[str, None] = {}
+            producers: dict[str, bool] = {}
             for edge in index.incoming.get(operation.id, ()):
-                for producer in origins.get(edge.producer, (edge.producer,)):
-                    producers[producer] = None
-            origins[operation.id] = tuple(producers)
+                for producer, certain in origins.get(edge.producer, {edge.producer: True}).items():
+                    producers[producer] = (certain and edge.certain) or producers.get(producer, False)
+            origins[operation.id] = producers
             passed += len(producers)
             if passed > most:
                 return contracted_edges(index, views=True)
@@ -73,9 +75,10 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
         passed += len(origins[edge.producer])
         if passed > most:
             return contracted_edges(index, views=True)
-        for producer in origins[edge.producer]:
+        for producer, certain in origins[edge.producer].items():
             if producer not in passing and producer not in hidden:
-                found[Edge(producer=producer, consumer=edge.consumer, tensor=edge.tensor)] = None
+                passed_on = replace(edge, producer=producer, certain=certain and edge.certain, condition=None, ranks=())
+                found[passed_on] = None
     return _without_dead_ends(tuple(found))
 
 

@@ -38,10 +38,10 @@ def focus_on(run: Run, path: str) -> Focus:
             links.append(link)
         elif target:
             pill = _neighbour(root, neighbours, "input", _name(run, link.source, shown[0]))
-            links.append(Link(source=pill, target=link.target, tensor=link.tensor))
+            links.append(Link(source=pill, target=link.target, tensor=link.tensor, certain=link.certain))
         elif source:
             pill = _neighbour(root, neighbours, "output", _name(run, link.target, shown[0]))
-            links.append(Link(source=link.source, target=pill, tensor=link.tensor))
+            links.append(Link(source=link.source, target=pill, tensor=link.tensor, certain=link.certain))
     pills = {kind: [pill for (k, _), pill in neighbours.items() if k == kind] for kind in ("input", "output")}
     root.children = [*pills["input"], *shown, *pills["output"]]
     for each in shown:

@@ -179,6 +179,16 @@ class ModuleNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """On what it depends whether something happens in `forward`."""
+
+    text: str
+    """ "self.training"."""
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call of one module."""
 
@@ -199,6 +209,14 @@ class Call:
     """Ran again inside backward, for a checkpoint."""
     ranks: tuple[int, ...] = ()
     """The processes that made it, where not all did."""
+    predicted: bool | None = None
+    """The static half predicted it; None where it predicted no `forward`."""
+    observed: bool | None = True
+    """The run had it; None where there was no run; False where it was predicted, and the run did not take it."""
+    certain: bool = True
+    """False where it depends on a branch or loop that cannot be decided."""
+    condition: Condition | None = None
+    """On what it depends; None where it is certain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +232,14 @@ class Operation:
     source: SourceLocation | None = None
     ranks: tuple[int, ...] = ()
     """The processes that ran it, where not all did."""
+    predicted: bool | None = None
+    """The static half predicted it; None where it predicted no `forward`."""
+    observed: bool | None = True
+    """The run had it; None where there was no run; False where it was predicted, and the run did not take it."""
+    certain: bool = True
+    """False where it depends on a branch or loop that cannot be decided."""
+    condition: Condition | None = None
+    """On what it depends; None where it is certain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +255,14 @@ class Edge:
     tensor: TensorInfo
     ranks: tuple[int, ...] = ()
     """The processes in which it went there, where not in all."""
+    predicted: bool | None = None
+    """The static half predicted it; None where it predicted no `forward`."""
+    observed: bool | None = True
+    """The run had it; None where there was no run; False where it was predicted, and the run did not take it."""
+    certain: bool = True
+    """False where it depends on a branch or loop that cannot be decided."""
+    condition: Condition | None = None
+    """On what it depends; None where it is certain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,9 +394,11 @@ class ModelInput:
     """The tensors inside it; none for a literal."""
     literal: str | None = None
     """Text of a value that is no tensor: "True"."""
-    origin: Literal["given", "example_inputs", "inferred"] = "given"
+    origin: Literal["given", "example_inputs", "inferred", "symbols"] = "given"
     rules: tuple[str, ...] = ()
     """How an inferred one was come by, in words."""
+    constraints: tuple[str, ...] = ()
+    """What its sizes must meet, in Python's notation: "h % 32 == 0"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

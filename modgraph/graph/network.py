@@ -26,6 +26,7 @@ from modgraph.errors import ConfigError
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
 from modgraph.graph.sizes import elements
+from modgraph.graph.untaken import as_run
 
 View = Literal["hierarchy", "dataflow", "both"]
 
@@ -41,7 +42,7 @@ def to_networkx(graph: Graph, view: View = "both") -> networkx.MultiDiGraph:
             f"view={view!r} is not possible", hint=f"view is one of {', '.join(map(repr, get_args(View)))}"
         )
     network = networkx.MultiDiGraph(name=graph.model.name)
-    index = GraphIndex(graph)
+    index = GraphIndex(as_run(graph))
     if view != "dataflow":
         _add_modules(network, index)
     if view != "hierarchy":

@@ -56,6 +56,8 @@ class Link:
     source: Occurrence
     target: Occurrence
     tensor: TensorInfo
+    certain: bool = True
+    """False where it depends on what is not decided whether it goes there."""
 
 
 class Run:
@@ -90,7 +92,7 @@ class Run:
         """By call, which of its module's calls it is, from 1, and how many there are; recomputed ones do not count."""
         numbers: dict[int, tuple[int, int]] = {}
         for node in self.graph.modules:
-            calls = [index for index in node.calls if not self.graph.calls[index].recomputed]
+            calls = [index for index in node.calls if _counts(self.graph.calls[index])]
             numbers.update({index: (number, len(calls)) for number, index in enumerate(calls, start=1)})
         return numbers
 
@@ -105,6 +107,10 @@ class Run:
                 occurrence.past = max(child.past for child in occurrence.children)
             elif occurrence.end is None:
                 occurrence.past = occurrence.first
+
+
+def _counts(call: Call) -> bool:
+    return not call.recomputed and call.observed is not False
 
 
 def preorder(root: Occurrence) -> Iterator[Occurrence]:
@@ -247,7 +253,7 @@ class _Growth:
                 continue
             source = self._source(edge, target)
             if source is not None:
-                self.links.append(Link(source=source, target=target, tensor=edge.tensor))
+                self.links.append(Link(source=source, target=target, tensor=edge.tensor, certain=edge.certain))
 
     def _target(self, edge: Edge) -> Occurrence | None:
         target = self.of_end.get(edge.consumer)

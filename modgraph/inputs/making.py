@@ -29,7 +29,7 @@ from modgraph.inputs.specs import (
     spec_text,
 )
 from modgraph.options import TraceOptions
-from modgraph.source.inputs import InputSpec, parse_input
+from modgraph.source.inputs import InputSpec, parse_input, require_sizes
 from modgraph.tracing.basics.failures import describe
 from modgraph.tracing.basics.forward_signature import ForwardSignature, has_forward
 from modgraph.tracing.basics.interruptions import kept_for_later
@@ -85,6 +85,7 @@ def make_inputs(
         if device.type != "cpu":
             args, kwargs = pytree.tree_map(lambda leaf: _moved(leaf, device), (args, kwargs))
         return Inputs(args, kwargs, describe_arguments(signature, args, kwargs, "example_inputs"))
+    require_sizes(specs)
     given = bind_specs(specs, signature)
     if not given and not has_forward(model):
         return Inputs((), {}, ())  # the run says what is amiss, and no input would change it
@@ -154,7 +155,7 @@ def _infer(
     # Of the process as a whole: what is patched and put back meanwhile, and the generators.
     with kept_for_later(), one_at_a_time, kept(model), nothing_fake_remembered():
         prober = Prober(model, training=options.mode == "train", mode=mode)
-        leading = {spec.shape[0] for spec in given.values() if spec.shape}
+        leading = {spec.sizes[0] for spec in given.values() if spec.sizes}
         if len(leading) == 1:
             (prober.batch,) = leading
         guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
@@ -199,7 +200,7 @@ class _Fixed(Search):
 def _of_given(spec: InputSpec, dtype: str) -> Spec:
     if spec.shape is None:
         return LiteralSpec(spec.literal)
-    return TensorSpec(spec.shape, spec.dtype or dtype)
+    return TensorSpec(spec.sizes, spec.dtype or dtype)
 
 
 def _leaves_open(spec: InputSpec) -> bool:

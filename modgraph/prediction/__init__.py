@@ -9,49 +9,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from modgraph.graph.model import Graph
     from modgraph.prediction.entry import Prediction
     from modgraph.prediction.together import Together
+    from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
 
 __all__ = ["interpret_class", "predict_graph"]
 
 
 def predict_graph(
-    target: Target, together: Together | None = None, doing: Callable[[str], None] | None = None
+    target: Target,
+    together: Together | None = None,
+    doing: Callable[[str], None] | None = None,
+    inputs: Sequence[InputSpec] | None = None,
+    training: bool | None = False,
+    every_way: bool = False,
 ) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
 
     Args:
         together: what the predictions of one command share.
         doing: is told in words which file is read, and what is followed.
+        inputs: what `forward` is given, to be followed too; None where it is not followed.
+        training: it is followed in training mode; None for either.
+        every_way: flags of `forward` that `inputs` leave out may be on or off.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
     """
     from modgraph.prediction.answer.tree import build_graph
     from modgraph.prediction.deep_stack import with_deep_stack
+    from modgraph.prediction.domain.assumed import NOTHING, Assumed
     from modgraph.prediction.entry import predict_target
 
-    def predict() -> Graph:
+    def predicted(assumed: Assumed = NOTHING) -> Prediction:
         if together is None:
-            prediction = predict_target(target, doing=doing)
-        else:
-            granted = (together.left, "all models of one command")
-            prediction = predict_target(
-                target,
-                together.source(target),
-                together.prepare,
-                granted,
-                free_reading=together.read_before,
-                doing=doing,
-            )
+            return predict_target(target, doing=doing, assumed=assumed)
+        granted = (together.left, "all models of one command")
+        return predict_target(
+            target,
+            together.source(target),
+            together.prepare,
+            granted,
+            free_reading=together.read_before,
+            doing=doing,
+            assumed=assumed,
+        )
+
+    def predict() -> Graph:
+        prediction = predicted()
         machine = prediction.machine
         n_nodes = 0
         try:
-            graph = build_graph(prediction, target)
+            if inputs is None:
+                graph = build_graph(prediction, target)
+            else:
+                from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
+
+                wanted = Wanted(inputs, training, every_way)
+                graph = graph_with_forward(prediction, target, wanted, predicted)
             n_nodes = len(graph.modules)
         finally:
             if together is not None:

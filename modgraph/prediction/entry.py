@@ -35,7 +35,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.own_calls import arguments_of_own_call
 from modgraph.prediction.project import import_effects, module_effects, namespace_stores
-from modgraph.prediction.python import metaclasses, node_text, text
+from modgraph.prediction.python import metaclasses, node_text, producing, text
 from modgraph.prediction.target_arguments import require_fitting
 from modgraph.source import kept_trees
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
@@ -141,8 +141,12 @@ def _begin(machine: Interpreter, source: SourceModule) -> None:
     """Executes the target's module; where that does not come to its end, all is forgotten that it has done."""
     try:
         whole_modules.begin(machine, source)
-    except NotWholeError:
+    except NotWholeError as error:
         machine.start_lazily()
+        if error.failure is not None:
+            reason = error.failure.reason
+            told = telling(f"importing {source.name} may not come to its end: {reason}", reason)
+            machine.problem(told, None, error.failure.where)
 
 
 def _leave_untold(machine: Interpreter, source: SourceModule, why: Unknown) -> None:
@@ -380,6 +384,7 @@ def _make(
             calls.initialise(machine, instance, function, arguments)
         else:
             made.append(machine.invoke(function, arguments))
+        producing.settle_open(machine)
     except (LimitError, RecursionError, MemoryError) as limit:
         ending, why = limit, endings.unknown(limit, where)
         attempt(machine, lambda: unfinished.doubt(machine, ending, why), lambda _: machine.expose(made, why))

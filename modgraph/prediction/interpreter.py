@@ -197,11 +197,11 @@ class Interpreter(Machine):
 
     def start_lazily(self) -> None:
         """Forgets what was executed as a whole; modules are evaluated name by name from here on."""
-        roots, work = self.modules.roots, self.work
+        roots, hooked, work = self.modules.roots, self.modules.hooked, self.work
         self.forget()
         self.base.work = work
         self._connect()
-        self.modules = Loaded(roots=roots, is_lazy=True)
+        self.modules = Loaded(roots=roots, hooked=hooked, is_lazy=True)
         self.doubtful.clear()
         self.making = []
 
@@ -222,6 +222,7 @@ class Interpreter(Machine):
         self.frames = []
         self.copied = {}
         self.guards = []
+        self.left_open, self.driving = [], []
         self.depth = 0
         self.caches.fragments_here.clear()
         self.restart()

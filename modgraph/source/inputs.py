@@ -1,13 +1,16 @@
-"""What the user says of `forward`'s inputs: "ids=1x128:int64" as an `InputSpec`."""
+"""What the user says of `forward`'s inputs: "ids=1x128:int64" or "ids=batch x 128:int64" as an `InputSpec`."""
 
 from __future__ import annotations
 
 import difflib
+import keyword
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from modgraph.errors import InputError
+from modgraph.graph.model import ModelInput
 from modgraph.source.quiet import literal_value
 
 DTYPES = (
@@ -28,18 +31,30 @@ class InputSpec:
     """As the user wrote it."""
     name: str | None = None
     """Parameter of `forward`; None for the next positional one."""
-    shape: tuple[int, ...] | None = None
-    """None for a literal; () for a tensor without dimensions."""
+    shape: tuple[int | str, ...] | None = None
+    """Sizes, by name those that are left open. None for a literal; () for a tensor without dimensions."""
     dtype: str | None = None
     """torch's name without the prefix; None where the user left it open (float32, unless the model wants another)."""
     literal: Any = None
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that are numbers: all, of an input of a run."""
+        return tuple(size for size in self.shape or () if isinstance(size, int))
+
 
 _SPEC = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<value>.*)\Z", re.DOTALL)
 _TENSOR = re.compile(r"(?P<shape>\d+(?:[xX×]\d+)*|scalar)(?::(?:torch\.)?(?P<dtype>\w+))?\Z")
+_OPEN = re.compile(
+    r"(?P<shape>(?:\d+|[^\W\d]\w*)(?:(?:\s+[xX]\s+|\s*×\s*|(?<=\d)[xX](?=\d))(?:\d+|[^\W\d]\w*))*)"
+    r"(?:\s*:\s*(?:torch\.)?(?P<dtype>\w+))?\Z"
+)
+"""Sizes of which some have names: " x " stands between two of them, as a name may have an x in it."""
+_BETWEEN = re.compile(r"\s+[xX]\s+|\s*×\s*|(?<=\d)[xX](?=\d)")
 _HELP = (
     "write a tensor as 1x3x224x224, x=1x3x224x224 or ids=1x128:int64 (a number alone is a tensor when it has a dtype:"
-    " n=5:float32; no dimension at all is scalar:float32), and any other value as a Python literal: flag=True"
+    " n=5:float32; no dimension at all is scalar:float32), sizes that are left open by name, x=batch x 3 x h x w, and"
+    " any other value as a Python literal: flag=True"
 )
 
 
@@ -56,11 +71,37 @@ def parse_input(text: str) -> InputSpec:
     if tensor and (tensor["dtype"] or not value.isdecimal()):
         sizes = () if tensor["shape"] == "scalar" else tuple(int(size) for size in re.split("[xX×]", tensor["shape"]))
         return InputSpec(text=text, name=name, shape=sizes, dtype=_dtype(tensor["dtype"], text))
+    open_ = _OPEN.match(value)
+    if open_ and (open_["dtype"] or len(_BETWEEN.split(open_["shape"])) > 1):
+        return InputSpec(text=text, name=name, shape=_sizes(open_["shape"], text), dtype=_dtype(open_["dtype"], text))
     try:
         literal = literal_value(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(f"{text!r} is no input", hint=_HELP) from None
     return InputSpec(text=text, name=name, literal=literal)
+
+
+def _sizes(shape: str, text: str) -> tuple[int | str, ...]:
+    sizes = _BETWEEN.split(shape)
+    for size in sizes:
+        if keyword.iskeyword(size):
+            raise InputError(f"{size!r} in {text!r} is a word of Python's own, and no name of a size", hint=_HELP)
+    return tuple(int(size) if size.isdecimal() else size for size in sizes)
+
+
+def require_sizes(specs: Iterable[InputSpec]) -> None:
+    """Of the inputs of a run, which needs tensors.
+
+    Raises:
+        InputError: a size is left open.
+    """
+    for spec in specs:
+        named = [size for size in spec.shape or () if isinstance(size, str)]
+        if named:
+            raise InputError(
+                f"--input {spec.text} leaves {' and '.join(dict.fromkeys(named))} open, and a run needs sizes",
+                hint="write numbers, as in 1x3x224x224, or predict without a run: --static",
+            )
 
 
 def _dtype(name: str | None, text: str) -> str | None:
@@ -74,3 +115,19 @@ def _dtype(name: str | None, text: str) -> str | None:
             hint=f"dtypes are {', '.join(DTYPES)}",
         )
     return dtype
+
+
+def spec_of(given: ModelInput) -> InputSpec | None:
+    """An input that a run was given, as a user would say it; None where it is neither a tensor nor a literal."""
+    if given.literal is not None:
+        try:
+            return InputSpec(text=given.literal, name=given.name, literal=literal_value(given.literal))
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return None
+    if len(given.tensors) != 1 or given.tensors[0].name != given.name:
+        return None
+    shape = given.tensors[0].shape
+    if shape is None or not all(isinstance(size, int) for size in shape):
+        return None
+    sizes = tuple(size for size in shape if isinstance(size, int))
+    return InputSpec(text=given.name, name=given.name, shape=sizes, dtype=given.tensors[0].dtype)

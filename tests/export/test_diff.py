@@ -22,7 +22,8 @@ from modgraph.export.diff.picture import both
 from modgraph.export.diff.text import checkpoint_verdict
 from modgraph.export.diff.words import delta_text, lines, verdict
 from modgraph.export.look.parts import Card, Frame
-from modgraph.export.picture.choosing import images, picture_of
+from modgraph.export.picture import images
+from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.dot import write_dot
 from modgraph.graph.model import ModelInfo, ModuleNode, ParameterInfo
 

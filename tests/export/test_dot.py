@@ -14,7 +14,8 @@ import pytest
 
 from modgraph.export.look.metrics import text_width
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.picture.choosing import dot, images, picture_of
+from modgraph.export.picture import dot, images
+from modgraph.export.picture.choosing import picture_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,8 @@ import pytest
 
 from modgraph.errors import ExportError
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.picture.choosing import images, picture_of
+from modgraph.export.picture import images
+from modgraph.export.picture.choosing import picture_of
 
 SMALL = 'digraph { a [label=<<b>Hello</b>>, fontname="Arial"]; a -> b }'
 

@@ -12,7 +12,8 @@ import pytest
 
 from modgraph.export import render
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.picture.choosing import mermaid, picture_of
+from modgraph.export.picture import mermaid
+from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.mermaid import MOST_EDGES, MOST_LENGTH, escaped
 from modgraph.graph.model import Problem
 

@@ -356,7 +356,6 @@ def test_a_loop_of_unknown_length_opens_what_it_fills_and_forgets_what_it_counts
 
 
 ENDLESS = {
-    "return go()": f"more than {limits.MAX_CALL_DEPTH} calls inside each other",
     "x = 0\n    while True:\n        x += 1\n    return x": f"a loop of more than {limits.MAX_LOOP_ITERATIONS} turns",
     "return [i for i in range(10 ** 12)]": f"a loop of more than {limits.MAX_LOOP_ITERATIONS} turns",
     "return 'a' * 10 ** 12": f"larger than {limits.MAX_VALUE_SIZE}",
@@ -373,6 +372,12 @@ def test_what_has_no_end_is_unknown_and_names_the_limit(body, tmp_path):
     unknown = listed.open if listed is not None else result
     assert isinstance(unknown, Unknown)
     assert ENDLESS[body] in unknown.reason
+
+
+def test_calls_inside_each_other_without_end_are_the_end_and_name_the_limit(tmp_path):
+    program = run(tmp_path, "def go():\n    return go()\n")
+    with pytest.raises(limits.TooDeepError, match=f"more than {limits.MAX_CALL_DEPTH} calls inside each other, at go"):
+        called(program)
 
 
 def test_imports_decide_on_whether_the_package_is_there(tmp_path):

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,8 +121,56 @@ class Net(nn.Module):
         {_HOOK if where == "constructor" else "pass"}
         self.a = nn.ReLU()
 """)
-    assert [problem.module for problem in graph.open_places] == [None]
+    assert {problem.module for problem in graph.open_places} == {""}  # its children, all of them
     assert "hook" in graph.problems[0].message
+
+
+_HOOKS = {
+    "module": "lambda module, name, child: nn.Linear(1, 1) if type(child) is nn.ReLU else None",
+    "parameter": "lambda module, name, tensor: nn.Parameter(torch.zeros(7)) if name == 'bias' else None",
+    "buffer": "lambda module, name, tensor: torch.zeros(7) if name == 'running_mean' else None",
+}
+_HOOKED = """
+def remember(hook):
+    HANDLES.append(hook)
+HANDLES = []
+{0}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sure = nn.Linear(1, 1)
+        {1}
+        self.a = nn.ReLU()
+        self.b = nn.Linear(1, 1)
+        self.c = nn.Sequential(nn.ReLU(), nn.BatchNorm1d(1))
+        {2}
+        self.d = nn.ReLU()
+"""
+
+
+@pytest.mark.parametrize("kind", _HOOKS)
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_a_hook_on_all_registrations_replaces_is_not_claimed(
+    predict_source: Callable[..., Graph], kind: str, place: int, ends: bool
+) -> None:
+    hook = f"remember(nn.modules.module.register_module_{kind}_registration_hook({_HOOKS[kind]}))"
+    text = _HOOKED.format(*(hook if each == place else "pass" for each in (0, 1)), "HANDLES.pop().remove()" * ends)
+    namespace: dict[str, Any] = {"__name__": "net"}
+    try:
+        exec("import torch\nfrom torch import nn\n" + text, namespace)
+        model = namespace["Net"]()
+    finally:
+        for handle in namespace["HANDLES"]:
+            handle.remove()
+    real = dict(model.named_modules())
+    for node in predict_source(text).modules:
+        if node.class_name is None or node.path == "":
+            continue
+        assert type(real[node.path]).__name__ == node.class_name.rpartition(".")[2]
+        tensors = {**dict(real[node.path]._parameters), **dict(real[node.path]._buffers)}
+        for each in (*node.parameters, *node.buffers):
+            assert each.shape == tuple(tensors[each.name].shape)
 
 
 def test_a_hook_that_no_one_sets_is_no_problem(predict_source: Callable[..., Graph]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modgraph.errors import InputError
-from modgraph.source.inputs import DTYPES, parse_input
+from modgraph.source.inputs import DTYPES, parse_input, require_sizes
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,13 @@ from modgraph.source.inputs import DTYPES, parse_input
         ("ids=1x128:torch.long", "ids", (1, 128), "int64", None),
         ("t=5:int64", "t", (5,), "int64", None),
         ("t=scalar:float32", "t", (), "float32", None),
+        ("x=batch x 3 x h x w", "x", ("batch", 3, "h", "w"), None, None),
+        ("ids=batch x 128:int64", "ids", ("batch", 128), "int64", None),
+        ("batch x 3x224x224", None, ("batch", 3, 224, 224), None, None),
+        ("1 x 3 x 224 x 224", None, (1, 3, 224, 224), None, None),
+        ("x x 3", None, ("x", 3), None, None),
+        ("xs=length:float32", "xs", ("length",), "float32", None),
+        ("b×3×h", None, ("b", 3, "h"), None, None),
         ("flag=True", "flag", None, None, True),
         ("n=5", "n", None, None, 5),
         ("n=None", "n", None, None, None),
@@ -32,11 +39,20 @@ def test_forms(text, name, shape, dtype, literal):
     assert (spec.name, spec.shape, spec.dtype, spec.literal) == (name, shape, dtype, literal)
 
 
-@pytest.mark.parametrize("text", ["x=1x", "x=axb", "", "x=", "1x3:floot32", "x=foo(1)", "x=1x-3"])
+@pytest.mark.parametrize(
+    "text", ["x=1x", "x=axb", "", "x=", "1x3:floot32", "x=foo(1)", "x=1x-3", "batch", "batch x", "if x 3"]
+)
 def test_what_is_no_input_is_an_error_with_help(text):
     with pytest.raises(InputError) as caught:
         parse_input(text)
     assert caught.value.hint
+
+
+def test_a_run_takes_no_sizes_that_are_left_open():
+    require_sizes([parse_input("1x3"), parse_input("flag=True")])
+    with pytest.raises(InputError, match="leaves batch and h open, and a run needs sizes") as caught:
+        require_sizes([parse_input("1x3"), parse_input("x=batch x 3 x h x h")])
+    assert "--static" in caught.value.hint
 
 
 def test_a_mistyped_dtype_gets_a_suggestion():

@@ -25,6 +25,7 @@ FRAME_STATES: tuple[State, ...] = (
     "never called",
     "unseen",
     "unknown",
+    "conditional",
 )
 """Those that set the frame, in order: the first that holds."""
 SHOWN_STATES: tuple[State, ...] = (*FRAME_STATES, "weights used", "shared")
@@ -76,7 +77,7 @@ def _is_said(remark: Remark, path: str, parent: str | None, remarks: Mapping[str
     if remark.state == "shared":
         rest = path[len(parent) :] if parent else f".{path}"
         return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
-    inherited = ("unregistered", "runtime only", "static only", "never called", "unseen")
+    inherited = ("unregistered", "runtime only", "static only", "never called", "unseen", "conditional")
     return remark.state in inherited and remark in remarks[parent]
 
 
@@ -95,11 +96,24 @@ def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str
         remarks.append(Remark("unseen" if _is_scripted_above(node.path, index) else "never called"))
     if is_unknown(node):
         remarks.append(Remark("unknown"))
+    condition = _condition(node, index)
+    if condition:
+        remarks.append(Remark("conditional", condition))
     if idle and node.path in owners:
         remarks.append(Remark("weights used"))
     if node.alias_of is not None:
         remarks.append(Remark("shared", node.alias_of or "the root"))
     return remarks
+
+
+def _condition(node: ModuleNode, index: GraphIndex) -> str:
+    """On what it depends whether the module is called at all; empty where one call is certain."""
+    calls = [call for number in node.calls if (call := index.graph.calls[number]).observed is not False]
+    if not calls or any(call.condition is None for call in calls):
+        return ""
+    return ", or ".join(
+        dict.fromkeys(call.condition.text.removeprefix("depends on ") for call in calls if call.condition)
+    )
 
 
 def failure_in(index: GraphIndex, call: int) -> str | None:

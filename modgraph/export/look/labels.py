@@ -104,4 +104,12 @@ def shape_text(shape: Shape | None, batch: int | str | None = None) -> str:
     if shape is None:
         return "?"
     sizes = shape[1:] if batch is not None and len(shape) > 1 and shape[0] == batch else shape
-    return "×".join("?" if size is None else clean(str(size)) for size in sizes) or "scalar"
+    return "×".join(map(_size_text, sizes)) or "scalar"
+
+
+def _size_text(size: int | str | None) -> str:
+    """ "?" for one that is not known, "(h-2)" for one that is computed of an open one."""
+    if size is None:
+        return "?"
+    text = clean(str(size))
+    return f"({text.replace(' ', '')})" if any(sign in text for sign in "+-*/%") else text

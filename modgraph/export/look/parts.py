@@ -17,15 +17,17 @@ State = Literal[
     "never called",
     "unseen",
     "unknown",
+    "conditional",
     "weights used",
     "shared",
     "again",
     "inside",
 ]
-"""What is said of a module beside its class, in the order of the rows; the first of the first ten sets the frame.
-The first three are those of a diff."""
-ArrowKind = Literal["data", "static", "runtime", "feedback", "order"]
-"""`feedback` is what one turn of a loop gives to the next. `order` is not drawn: it places what no data reaches."""
+"""What is said of a module beside its class, in the order of the rows; the first that is no
+later than "conditional" sets the frame. The first three are those of a diff."""
+ArrowKind = Literal["data", "static", "runtime", "feedback", "conditional", "order"]
+"""`conditional` depends on what is not decided.
+`feedback` is what one turn of a loop gives to the next. `order` is not drawn: it places what no data reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,8 @@ from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 
 NOTE_LENGTH = 44
+_OF_CALLS = ("failed", "conditional")
+"""States of a module that are said of each call instead."""
 
 
 @lru_cache(maxsize=1)
@@ -31,8 +33,10 @@ def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
     failure = _failure(run, occurrence)
     marks = [*said, failure] if failure else said
     if occurrence.is_module and occurrence.path != "":
-        remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state != "failed"]
+        remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state not in _OF_CALLS]
         marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in remarks]
+        conditional = _conditional(occurrence)
+        marks += [conditional] if conditional else []
         again = _again(run, occurrence)
         marks += [again] if again else []
     return tuple(marks)
@@ -82,6 +86,21 @@ def _failure(run: Run, occurrence: Occurrence) -> Mark | None:
     return Mark(state="failed", note=cut_end(error, NOTE_LENGTH)) if error else None
 
 
+def _conditional(occurrence: Occurrence) -> Mark | None:
+    """On what it depends whether a call is made; said once, on the outermost that depends on it."""
+    call = occurrence.call
+    if call is None or call.condition is None:
+        return None
+    above = occurrence.parent
+    while above is not None:
+        if above.call is not None and above.call.condition == call.condition:
+            return None
+        above = above.parent
+    text = call.condition.text.removeprefix("depends on ")
+    not_taken = "not taken: " if call.observed is False else ""
+    return Mark(state="conditional", note=cut_end(not_taken + text, NOTE_LENGTH))
+
+
 _NOTES: dict[State, str] = {
     "runtime only": "not foreseen from the source",
     "static only": "not on the live model",
@@ -95,6 +114,8 @@ def _note(remark: Remark, path: str) -> str:
     """What explains a state, beside its words."""
     if remark.state == "unregistered":
         key = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
+        if path.rpartition(".")[2].startswith("<"):
+            return "made in forward"
         if path.rpartition("[")[0].endswith(".closure"):
             return "held by a function"
         if key.isdecimal():

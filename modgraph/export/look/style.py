@@ -57,6 +57,7 @@ STATES: dict[State, StateStyle] = {
     "never called": StateStyle("✕", "never called", "#6B7280", "dotted", "#6B7280", "dotted"),
     "unseen": StateStyle("◇", "scripted, not observable", "#4B5563", "dotted", "#6B7280", "dotted"),
     "unknown": StateStyle("?", "unknown", "#4B5563", "dashed", "#6B7280", "dashed"),
+    "conditional": StateStyle("○", "depends on", "#4B5563", "dotted", "#6B7280", "dotted"),
     "weights used": StateStyle("→", "weights used", "#4B5563", "", "", ""),
     "shared": StateStyle("↺", "same as", "#4B5563", "", "", ""),
     "again": StateStyle("↺", "call", "#4B5563", "", "", ""),

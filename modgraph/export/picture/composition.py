@@ -161,16 +161,24 @@ class Composer:
 
     def wire(self) -> Wiring:
         labels: dict[tuple[int, int], list[str]] = {}
+        certain: set[tuple[int, int]] = set()
         for (tail, head), links in self.arrangement.bundles.items():
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
             if ends[0] == ends[1]:
                 continue
             texts = labels.setdefault(ends, [])
+            if any(link.certain for link in links):
+                certain.add(ends)
             for text in self._tensor_texts([link.tensor for link in links]):
                 if text not in texts:
                     texts.append(text)
         wires = [
-            Wire(tail=tail, head=head, label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""))
+            Wire(
+                tail=tail,
+                head=head,
+                label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""),
+                certain=(tail, head) in certain,
+            )
             for (tail, head), texts in sorted(labels.items())
         ]
         wiring = Wiring([self._facts(spot) for spot in self.spots], wires)
@@ -234,7 +242,7 @@ class Composer:
                     head=head.id,
                     label=wire.label if wire.written else "",
                     main=wire.main,
-                    kind=self._arrow_kind(tail, head),
+                    kind=self._arrow_kind(tail, head) if wire.certain else "conditional",
                     tooltip=cut_end(f"{spot_name(tail)} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
                 )
             )

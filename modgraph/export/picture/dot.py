@@ -407,6 +407,7 @@ _ARROWS: dict[str, dict[str, str]] = {
     "static": {"style": "dashed", "color": style.FADED},
     "runtime": {"color": "#5B3A8C", "penwidth": "2.2"},
     "feedback": {"color": style.REPEAT, "penwidth": "1.6", "constraint": "false"},
+    "conditional": {"style": "dashed", "color": style.FADED},
     "order": {"style": "invis"},
 }
 

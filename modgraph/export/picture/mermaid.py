@@ -160,7 +160,7 @@ class _Writer:
         return f"  {self.names[arrow.tail]} {line}{label} {self.names[arrow.head]}"
 
 
-_LINES = {"data": "-->", "static": "-.->", "runtime": "==>", "feedback": "-->", "order": "~~~"}
+_LINES = {"data": "-->", "static": "-.->", "runtime": "==>", "feedback": "-->", "conditional": "-.->", "order": "~~~"}
 
 
 def _card_lines(card: Card) -> Iterator[str]:

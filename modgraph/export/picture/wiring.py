@@ -27,6 +27,8 @@ class Wire:
     main: bool = False
     written: bool = False
     """The label is shown."""
+    certain: bool = True
+    """False where no data may go there: it depends on what is not decided."""
     tagged: bool = False
     """A tag beside the head names the tail instead of an arrow."""
 

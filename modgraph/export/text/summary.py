@@ -22,7 +22,10 @@ from modgraph.graph.counts import Count
 from modgraph.graph.index import parents_of
 from modgraph.graph.model import Finding, Graph, ModelInput, Problem, TensorInfo
 from modgraph.graph.paths import is_open_place, parameter_path
+from modgraph.graph.untaken import as_run
 
+MOST_UNTAKEN = 6
+"""Calls that are named which a run did not take."""
 MAX_LINES = 40
 """Rows of the tree, so that it can be seen at a glance."""
 MAX_SHARED = 5
@@ -62,6 +65,7 @@ def summary(
         ConfigError: there is no such column.
         ExportError: there is no such module.
     """
+    whole, graph = graph, as_run(graph)
     shown = columns_of(graph, columns)
     pen = Pen(color, unicode, encoding)
     tree = ModuleTree(graph, fold=fold, focus=focus)
@@ -73,6 +77,7 @@ def summary(
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
         _inputs(graph, width, pen),
+        _untaken(whole, width, pen),
         ranks_text(graph, width, pen),
         checkpoint_text(graph, width, pen),
         verification_text(graph, width, pen),
@@ -106,6 +111,25 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
     return [*lines, pen.paint(pen.plain(partial), "bold yellow")]
 
 
+def _untaken(graph: Graph, width: int, pen: Pen) -> list[str]:
+    """Calls that `forward` may make, and did not in this run, each with what it depends on."""
+    found: dict[str, str] = {}
+    for call in graph.calls:
+        if call.observed is False and (call.parent is None or graph.calls[call.parent].observed is not False):
+            text = "" if call.condition is None else call.condition.text.removeprefix("depends on ")
+            found.setdefault(f"{call.module} ({text})" if text else call.module, "")
+    if not found:
+        return []
+    shown = [*list(found)[:MOST_UNTAKEN], *(["..."] if len(found) > MOST_UNTAKEN else [])]
+    return _entry("not taken", "in this run: " + ", ".join(map(pen.plain, shown)), width, pen)
+
+
+def _kind_of_calls(graph: Graph) -> str:
+    if not graph.calls:
+        return "tree"
+    return "run" if graph.traced or graph.calls[0].predicted is None else "forward"
+
+
 def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: Pen) -> list[str]:
     lines = _entry("parameters", _parameter_totals(graph), width, pen) if counts_parameters(graph) else []
     if hidden.text:
@@ -116,7 +140,7 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
     parts = [_plural(modules, "module")]
     if graph.calls:
         parts += [_plural(len(graph.calls), "call"), _plural(len(graph.operations), "operation")]
-    lines += _entry("run" if graph.calls else "tree", " · ".join(parts), width, pen)
+    lines += _entry(_kind_of_calls(graph), " · ".join(parts), width, pen)
     for label, text in stored_facts(graph):
         lines += _entry(label, text, width, pen)
     lines += _entry("shared", _shared(graph), width, pen)

@@ -70,7 +70,7 @@ def _joined(found: Sequence[Told]) -> Problem:
     where = next((each.where for each in found if each.where is not None), None)
     modules = [place.module for place in places]
     return Problem(
-        stage="predict",
+        stage=found[0].problem.stage,
         message=_said(list(dict.fromkeys(each.cause for each in found))),
         module=common_path([each for each in modules if each is not None]) if None not in modules else None,
         file=places[0].file if where is None else where.file,

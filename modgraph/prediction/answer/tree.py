@@ -7,9 +7,9 @@ iterates: a tree may be thousands deep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
@@ -57,7 +57,11 @@ UNITS_OF_A_NODE, CHARACTERS_OF_A_UNIT = 30, 10
 """Units of work that a node takes, and how much of its path is written in one."""
 
 
-def build_graph(prediction: Prediction, target: Target) -> Graph:
+Extend: TypeAlias = Callable[[GraphBuilder, Mapping[Address, str], Mapping[Address, str]], None]
+"""Adds to a graph that has its tree, given where each module, and each parameter and buffer, stands first."""
+
+
+def build_graph(prediction: Prediction, target: Target, extend: Extend | None = None) -> Graph:
     """The graph of what a prediction left, `predicted=True` throughout.
 
     Raises:
@@ -80,7 +84,7 @@ def build_graph(prediction: Prediction, target: Target) -> Graph:
     machine = prediction.machine
     machine.finish()
     try:
-        return _graph(prediction, target, name)
+        return _graph(prediction, target, name, extend)
     except Exception as error:
         if machine.strict and not is_ending(error):
             raise
@@ -98,7 +102,7 @@ def nothing_known(name: str, reason: str, class_name: str | None) -> Graph:
     return builder.build()
 
 
-def _graph(prediction: Prediction, target: Target, name: str) -> Graph:
+def _graph(prediction: Prediction, target: Target, name: str, extend: Extend | None) -> Graph:
     tree = _Tree(prediction)
     tree.grow(prediction.root)
     tree.add_troubles()
@@ -116,6 +120,8 @@ def _graph(prediction: Prediction, target: Target, name: str) -> Graph:
     builder = GraphBuilder(info)
     builder.modules.extend(tree.nodes)
     builder.problems.extend(told_once(tree.found))
+    if extend is not None:
+        extend(builder, tree.first_paths, tree.tensor_paths)
     return builder.build()
 
 

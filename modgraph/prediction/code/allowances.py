@@ -19,9 +19,12 @@ from modgraph.prediction.domain.limits import (
     MAX_FOREIGN_STEPS,
     MAX_NAME_DEPTH,
     LimitError,
+    TooDeepError,
 )
+from modgraph.prediction.domain.objects import ClassObject, HeapObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address, Unknown, Value
+from modgraph.prediction.paths import havoc
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
@@ -61,14 +64,29 @@ def of_default(machine: Machine, name: str, evaluate: Callable[[], Value]) -> Va
     try:
         with machine.with_own_steps(), machine.at_most(MAX_DEFAULT_WORK):
             return evaluate()
+    except TooDeepError:
+        raise
     except LimitError:
         if machine.exhausted:
             raise
-        begun, machine.state = machine.state, before
         why = Unknown(Reached(f"the default of {name} takes more than {MAX_DEFAULT_WORK} units of work"), machine.where)
-        machine.expose([Address(index) for index in begun.changed_since(before) if index < since], why)
-        before.globals.update(dict.fromkeys((k for k, v in begun.globals.items() if before.globals.get(k) != v), why))
+        take_back(machine, before, since, why)
         return why
+
+
+def take_back(machine: Machine, before: State, since: int, why: Unknown) -> None:
+    """Goes back to a state of which the present one is a fork; what has been changed meanwhile may be changed, and is
+    not known."""
+    begun, machine.state = machine.state, before
+    made_meanwhile = machine.base.objects  # by names of modules that were asked for
+    changed = [Address(index) for index in begun.changed_since(before) if index < since or index in made_meanwhile]
+    havoc.expose(machine, changed, why)
+    for address in changed:
+        item, now = before.find(address, ClassObject), begun.read(address)
+        if item is not None and isinstance(now, ClassObject):
+            names = [name for name, value in now.namespace.items() if item.namespace.get(name) is not value]
+            before.change(address, ClassObject).namespace.update(dict.fromkeys(names, why))
+    before.globals.update(dict.fromkeys((k for k, v in begun.globals.items() if before.globals.get(k) != v), why))
 
 
 def note_costly(machine: Machine) -> None:
@@ -129,8 +147,27 @@ def doubt_changes(machine: Machine, outer: State, limit: LimitError) -> None:
     """What was there before, and was being changed by what is given up, may be left half changed."""
     base, since = machine.base.objects, machine.allowance.since
     held = machine.state.above(outer.below).items()
-    changed = [index for index, item in held if index < since and item is not (outer.get(index) or base.get(index))]
-    machine.expose(map(Address, changed), Unknown(Reached(f"what changes it is not known: {limit}")))
+    changed = [
+        index
+        for index, item in held
+        if (index < since or index in base) and item is not (outer.get(index) or base.get(index))
+    ]
+    why = Unknown(Reached(f"what changes it is not known: {limit}"))
+    machine.expose(map(Address, changed), why)
+    for index in changed:
+        _doubt_class(machine, Address(index), outer.get(index) or base.get(index), why)
+    for key, value in machine.state.globals.items():
+        if outer.globals.get(key, machine.base.globals.get(key)) is not value:
+            machine.state.globals[key] = why
+
+
+def _doubt_class(machine: Machine, address: Address, before: HeapObject | None, why: Unknown) -> None:
+    """Attributes of a class that are not what they were."""
+    item = machine.state.find(address, ClassObject)
+    if item is None or not isinstance(before, ClassObject):
+        return
+    changed = [name for name, value in item.namespace.items() if before.namespace.get(name) is not value]
+    machine.state.change(address, ClassObject).namespace.update(dict.fromkeys(changed, why))
 
 
 def _of_library(machine: Machine, module: str) -> bool:

@@ -13,6 +13,7 @@ from modgraph.prediction.code import (
     contexts,
     control,
     fallible_calls,
+    functions,
     generators,
     hidden_calls,
     memo,
@@ -32,6 +33,7 @@ from modgraph.prediction.domain.limits import (
     UNITS_OF_A_FUNCTION,
     UNITS_OF_AN_INSTANCE,
     LimitError,
+    TooDeepError,
 )
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -62,6 +64,7 @@ from modgraph.prediction.domain.values import (
     KnownClass,
     KnownFunction,
     PartialValue,
+    SliceValue,
     StaticMethod,
     TupleValue,
     Unknown,
@@ -119,6 +122,8 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
         others = () if arguments.open is None else (arguments.open,)
+        if function.library == taken_away.OF_BASE:
+            taken_away.run_overrides(machine, function)
         machine.expose([function, *arguments.positional, *arguments.keywords.values(), *others], why)
         machine.may_fail(CALL)
         return function
@@ -134,7 +139,13 @@ def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:
 
 
 def _method(machine: Machine, function: BoundMethod, arguments: Arguments) -> Value:
-    return call(machine, function.function, _with(arguments, (function.receiver, *arguments.positional)))
+    given = _with(arguments, (function.receiver, *arguments.positional))
+    if machine.is_recording and type(function.receiver) is Address:
+        name = getattr(function.function, "name", "")
+        return recording.method(
+            machine, function.receiver, last_name(name), given, lambda: call(machine, function.function, given)
+        )
+    return call(machine, function.function, given)
 
 
 def _partial(machine: Machine, function: PartialValue, arguments: Arguments) -> Value:
@@ -176,7 +187,10 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         machine.step()
         return Constant(machine.assumed.answers[name])
     if model is None:
-        return _unknown(machine, machine.unknown(f"{name} is not modelled"), arguments)
+        unknown: Value = machine.unknown(f"{name} is not modelled")
+        if arguments.positional and isinstance(arguments.positional[0], Address):
+            unknown = machine.of_library_object(unknown, arguments.positional[0])
+        return call(machine, unknown, arguments)
     machine.step()
     if machine.is_recording and name.endswith(".forward"):
         found = hidden_calls.instead(machine, name, arguments)
@@ -199,6 +213,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     )
     if given.open is not None and not registry.asks_for_more(model):
         given.positional = FirstArguments(given.positional)
+    if name.startswith(_TAKING_NUMBERS):
+        given.positional = _as_numbers(machine, name, given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
     try:
@@ -229,6 +245,35 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         if unsure is None and machine.strict:
             raise
         return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
+
+
+_TAKING_NUMBERS = (
+    *("torch.", "itertools.", "operator.index", "builtins.str.", "builtins.list.", "builtins.bytes"),
+    *("builtins.bytearray", "builtins.tuple.", "collections.deque", "random.", "numpy."),
+)
+"""Functions that make numbers of objects that are given in their place."""
+_NUMBERS = ("__index__", "__int__", "__float__")
+_TAKING_OBJECTS = (f"{MODULE}.", "torch.nn.", "torch.jit.", "torch.utils.", "torch.optim.", "torch.autograd.")
+"""Those of torch that keep an object as it is, or call it."""
+
+
+def _as_numbers(machine: Machine, name: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The arguments; of an object of a class that says which number it stands for, a number that is not known, where
+    torch makes one of it. How often it is asked is not known."""
+    found = list(values)
+    for place, value in enumerate(values):
+        if isinstance(value, (SliceValue, TupleValue)):
+            _as_numbers(machine, "", tuple(value.parts()))
+        item = machine.state.read(value) if type(value) is Address else None
+        if type(item) is not InstanceObject or not isinstance(item.cls, ClassValue):
+            continue
+        if not any(isinstance(machine.class_attribute(item.cls, each), FunctionValue) for each in _NUMBERS):
+            continue
+        why = machine.unknown("how often an object is asked for its number is not known")
+        machine.may_be_called([value], why, _NUMBERS)
+        if name.startswith("torch.") and not name.startswith(_TAKING_OBJECTS):
+            found[place] = replace(why, inert=True)
+    return values if found == list(values) else tuple(found)
 
 
 def _first_in_place(name: str, arguments: Arguments) -> tuple[tuple[Value, ...], Mapping[str, Value]]:
@@ -273,18 +318,17 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
         return contexts.within(machine, function.within.items, lambda: _function(machine, plain, arguments))
     definition = function.definition
     if machine.depth >= MAX_CALL_DEPTH:
-        reason: str = Reached(f"{TOO_DEEP}, at {definition.qualname}")
-        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+        raise TooDeepError(f"{TOO_DEEP}, at {definition.qualname}")
     if machine.undecided and _recurses(machine, definition):
-        reason = f"recursion of {definition.qualname} whose end is not known"
+        reason: str = f"recursion of {definition.qualname} whose end is not known"
         if not definition.uses_receiver:
             arguments = _with(arguments, arguments.positional[1:])
-        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+        return _not_entered(machine, function, Unknown(reason, arguments.where), arguments)
     if machine.undecided > MAX_UNDECIDED_DEPTH:
         reason = Reached(
             f"more than {MAX_UNDECIDED_DEPTH} undecided branches inside each other, at {definition.qualname}"
         )
-        return _unknown(machine, Unknown(reason, arguments.where), arguments)
+        return _not_entered(machine, function, Unknown(reason, arguments.where), arguments)
     machine.step()
     machine.base.work += UNITS_OF_A_FUNCTION
     if machine.is_recording:
@@ -355,10 +399,29 @@ def _is_not_followed(definition: FunctionDefinition) -> bool:
     )
 
 
+def _not_entered(machine: Machine, function: FunctionValue, why: Unknown, arguments: Arguments) -> Value:
+    """What a call gives that is not followed here: what the function changes it may have changed, however often."""
+    definition = function.definition
+    if definition not in machine.recursions:
+        machine.recursions[definition] = len(machine.frames)
+        undecided, machine.undecided = machine.undecided, 0
+        try:
+            machine.may_be_called([function], why, ("__call__",))
+        finally:
+            machine.undecided = undecided
+            del machine.recursions[definition]
+    return _unknown(machine, why, arguments)
+
+
 def _recurses(machine: Machine, definition: FunctionDefinition) -> bool:
     """The function runs already inside itself, and whether it is called again is not decided: several times, or once
     where it is a constructor, which would build itself whole with arguments that are not known."""
     found = 0
+    since = machine.recursions.get(definition)
+    if since is not None:
+        return any(
+            each.function is not None and each.function.definition is definition for each in machine.frames[since:]
+        )
     for frame in machine.frames:
         running = frame.function
         if running is not None and running.definition is definition and frame.undecided < machine.undecided:
@@ -429,6 +492,8 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
     maker = machine.class_attribute(cls, "__new__")
     if isinstance(maker, StaticMethod):
         maker = maker.function
+    if classes.TYPE in machine.mro(cls):
+        return _class_made(machine, cls, maker, arguments)
     if isinstance(maker, FunctionValue) or (
         isinstance(maker, KnownFunction) and KnownClass(classes.TENSOR) in machine.mro(cls)
     ):
@@ -447,9 +512,8 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
         _may_end(machine, address, cls)
         why = machine.doubtful.get(cls.address.index) if machine.doubtful else None
         if why is not None:
-            reason = telling(
-                f"{classes.short_name(cls)} stands under a decorator that is not known: {why.reason}", why.reason
-            )
+            how = "was" if why.reason.startswith("given to") else "stands under a decorator that is not known:"
+            reason = telling(f"{classes.short_name(cls)} {how} {why.reason}", why.reason)
             machine.problem(reason, address)
         return address
 
@@ -458,6 +522,18 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
         return make()
     found = memo.recall(machine, key, arguments.where)
     return memo.watch(machine, key, make) if found is None else found
+
+
+def _class_made(machine: Machine, meta: ClassValue, maker: Value | None, arguments: Arguments) -> Value:
+    """The class that calling a metaclass gives: `Meta("Name", bases, namespace)`."""
+    maker = maker if isinstance(maker, FunctionValue) else KnownFunction("builtins.type.__new__")
+    made = call(machine, maker, _with(arguments, (meta, *arguments.positional)))
+    if isinstance(made, ClassValue) and machine.is_instance(made, meta) is True:
+        functions.tell_bases(machine, made, arguments.keywords)
+        init = machine.class_attribute(meta, "__init__")
+        if isinstance(init, FunctionValue):
+            call(machine, init, _with(arguments, (made, *arguments.positional)))
+    return made
 
 
 _VALUES = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "complex", "bytes"))
@@ -538,6 +614,8 @@ def _initialise(machine: Machine, address: Address, cls: Value, arguments: Argum
         if (arguments.positional or arguments.keywords) and not exceptional and isinstance(item, InstanceObject):
             raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
         return
+    if isinstance(init, Unknown):
+        init = machine.of_library_object(init, address)
     try:
         if isinstance(init, (FunctionValue, KnownFunction, GeneratedMethod, Unknown, Choice)):
             given = call(machine, init, _with(arguments, (address, *arguments.positional)))

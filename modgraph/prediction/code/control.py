@@ -16,7 +16,7 @@ from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
-from modgraph.prediction.paths import given_up
+from modgraph.prediction.paths import given_up, recording
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
@@ -120,6 +120,10 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     since = machine.base.next_index
     other = machine.state.fork()
     reason = node_text.reason_of_test(machine, node.test, value)
+    if machine.is_recording:
+        text = node_text.source_of(node.test)
+        recording.assume(machine, machine.state, text, True)
+        recording.assume(machine, other, text, False)
 
     def otherwise() -> Outcome:
         following = nodes.following(node)

@@ -13,6 +13,7 @@ from modgraph.prediction.domain.frames import EnoughError, Frame
 from modgraph.prediction.domain.limits import MAX_YIELDED
 from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.domain.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.paths import recording
 from modgraph.prediction.python import (
     attributes,
     hashing,
@@ -291,9 +292,13 @@ def _conditional(machine: Machine, frame: Frame, node: nodes.IfExp) -> Value:
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
     reason = node_text.reason_of_test(machine, node.test, value)
-    return machine.fork(
-        [lambda: evaluate(machine, frame, node.body), lambda: evaluate(machine, frame, node.orelse)], reason
-    )
+    text = node_text.source_of(node.test) if machine.is_recording else ""
+
+    def arm(part: nodes.Expression, truth: bool) -> Value:
+        recording.assume(machine, machine.state, text, truth)
+        return evaluate(machine, frame, part)
+
+    return machine.fork([lambda: arm(node.body, True), lambda: arm(node.orelse, False)], reason)
 
 
 def _named(machine: Machine, frame: Frame, node: nodes.NamedExpr) -> Value:

@@ -10,7 +10,7 @@ from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.domain.frames import Frame
-from modgraph.prediction.domain.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError
+from modgraph.prediction.domain.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError, TooDeepError
 from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject
 from modgraph.prediction.domain.values import (
     Address,
@@ -33,6 +33,7 @@ from modgraph.prediction.python import (
     classes,
     enumerations,
     identity,
+    layouts,
     metaclasses,
     naming_hooks,
     node_text,
@@ -148,7 +149,7 @@ def _doubt(machine: Machine, value: Value, why: Unknown) -> None:
 def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, value: Value) -> Value | None:
     """What a decorator gives, Unknown where that is not known, or where it raises; None where it leaves what it
     decorates, or takes too long. What raises or takes too long has changed nothing."""
-    before, limit = machine.state, machine.limit
+    before, limit, since = machine.state, machine.limit, machine.base.next_index
     machine.state = before.fork()
     function: Value | None = None
     machine.limit = min(limit, machine.steps + MAX_DECORATOR_STEPS)
@@ -169,11 +170,14 @@ def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, valu
         _give_up(machine, frame)
         machine.state = before
         return Unknown(f"it raises {raised}", frame.location())
+    except TooDeepError:
+        raise
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
         _give_up(machine, frame)
-        machine.state = before
+        why = machine.unknown("what a decorator that takes too long does is not known")
+        allowances.take_back(machine, before, since, why)
         if isinstance(function, FunctionValue):
             machine.caches.too_long.add(function.definition)
         return None
@@ -298,7 +302,8 @@ def _make(
         name, closure, meta = f"{definition.module}.{definition.qualname}", _closure(machine, frame), header[0]
         cls = make_class(machine, name, tuple(header[1:]), definition, closure)
         if isinstance(meta, (ClassValue, KnownClass)) and meta != classes.TYPE:
-            machine.state.change(cls.address, ClassObject).metaclass = meta
+            made_by = metaclasses.more_derived(machine, meta, metaclasses.metaclass_of(machine, cls))
+            machine.state.change(cls.address, ClassObject).metaclass = made_by
         metaclasses.prepare(machine, cls)
         if definition.entry is None:
             _run_body(machine, frame, node, cls, closure)
@@ -316,8 +321,13 @@ def finished(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -
     """A class with a body, after its metaclass and its bases have heard of it."""
     made = metaclasses.apply(machine, cls, keywords)
     if made == cls:
-        several.does(machine, (cls,), lambda: _init_subclass(machine, keywords, cls), "__init_subclass__")
+        tell_bases(machine, cls, keywords)
     return made
+
+
+def tell_bases(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -> None:
+    """Calls `__init_subclass__` for a new class."""
+    several.does(machine, (cls,), lambda: _init_subclass(machine, keywords, cls), "__init_subclass__")
 
 
 def _bases(machine: Machine, frame: Frame, node: nodes.ClassDef) -> tuple[Value, ...]:
@@ -336,7 +346,7 @@ def _bases(machine: Machine, frame: Frame, node: nodes.ClassDef) -> tuple[Value,
             found.append(machine.unknown(f"base class {node_text.source_of(argument.value)} is not known", value))
     if any(map(machine.is_module_class, found)):  # helpers beside a module register nothing in it
         found = [each for each in found if not (isinstance(each, Unknown) and each.inert) or registry.may_call(each)]
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def make_class(
@@ -350,8 +360,9 @@ def make_class(
     """A new class, its MRO by C3.
 
     Raises:
-        Raised: TypeError, where the bases have no consistent order.
+        Raised: TypeError, where the bases have no consistent order, or no class can have them.
     """
+    layouts.require_bases(machine, bases)
     orders = [machine.mro(base) for base in bases]
     machine.makes(sum(map(len, orders)))
     if sum(map(len, orders)) > MAX_INHERITED:

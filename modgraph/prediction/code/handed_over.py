@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.code import contexts, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_HANDED_OVER, MAX_HANDED_OVER_DEPTH
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import (
+    ClassObject,
+    DictObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    ViewObject,
+)
 from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
@@ -20,8 +29,12 @@ from modgraph.prediction.domain.values import (
     ClassMethod,
     ClassValue,
     Constant,
+    EnumMember,
     FunctionValue,
+    GeneratedMethod,
+    KnownFunction,
     PartialValue,
+    PropertyValue,
     StaticMethod,
     TupleValue,
     Unknown,
@@ -42,11 +55,35 @@ _SPECIAL = (
 """Methods of an object that a function of Python's own may call of what it is given."""
 
 
+_SHOWN = ("extra_repr", "_get_name")
+"""Methods that a module is asked for when its text is made, or that of one above it."""
+
+
 def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
     """Forgets whatever can be changed through `values`, and what functions among them change when they are called."""
     given = list(values)
     _call(machine, given, why, _SPECIAL)
     havoc.expose(machine, given, why)
+    for each in given:
+        if isinstance(each, ClassValue):
+            _doubt(machine, each, why)
+
+
+_DEFINED = (FunctionValue, StaticMethod, ClassMethod, PropertyValue, GeneratedMethod, EnumMember, KnownFunction)
+
+
+def _doubt(machine: Machine, cls: ClassValue, why: Unknown) -> None:
+    """A class that is given to what is not known: its attributes may be others from here on. Its methods are taken to
+    stay, as a decorator is taken to leave them; where it is used, there is a problem."""
+    if cls.name.startswith("torch.") or cls.address.index in machine.doubtful:
+        return
+    machine.doubtful[cls.address.index] = why
+    shown = machine.state.find(machine.class_dict(cls), ViewObject)
+    for name in list(shown.shown) if shown is not None else []:
+        value = machine.own_attribute(cls, name)
+        if value is not None and not name.startswith("__") and not isinstance(value, _DEFINED):
+            known = machine.state.change(cls.address, ClassObject)
+            known.namespace[name] = points_to.either_of(why, (value,))
 
 
 def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = _SPECIAL) -> None:
@@ -96,7 +133,10 @@ def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> I
                 yield taken_away.Called(value, (), None)
             elif isinstance(item, InstanceObject) and contexts.is_generated(item):
                 pending.append(item.attributes["call"])
-            if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject)):
+            if isinstance(item, ModuleObject) and "__repr__" in methods:
+                pending.extend(each for each in reversed(item.modules.values()) if isinstance(each, Address))
+                yield from _methods(machine, value, item.cls, _SHOWN)
+            if isinstance(item, (InstanceObject, ListObject, DictObject, SetObject, ModuleObject)):
                 yield from _methods(machine, value, item.cls, methods)
         elif "__call__" in methods and _is_changing(value):
             yield taken_away.Called(value, (), None)

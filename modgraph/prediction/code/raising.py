@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import control, names
+from modgraph.prediction.code import allowances, control, names
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Outcome, place_outside_torch
-from modgraph.prediction.domain.limits import MAX_MESSAGE_STEPS, LimitError
+from modgraph.prediction.domain.limits import MAX_MESSAGE_STEPS, LimitError, TooDeepError
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
@@ -55,15 +55,20 @@ def _exception(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     if not isinstance(node, nodes.Call):
         return machine.evaluate(frame, node)
     before, frames, depth = machine.state, len(machine.frames), machine.depth
+    since = machine.base.next_index
     machine.state = before.fork()
     machine.limit = min(limit, machine.steps + MAX_MESSAGE_STEPS)
     try:
         return machine.evaluate(frame, node)
+    except TooDeepError:
+        raise
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
         del machine.frames[frames:]
-        machine.state, machine.depth = before, depth
+        machine.depth = depth
+        why = machine.unknown("what the message of an exception does is not known")
+        allowances.take_back(machine, before, since, why)
         return machine.evaluate(frame, node.func)
     finally:
         machine.limit = limit

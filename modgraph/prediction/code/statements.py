@@ -25,7 +25,7 @@ from modgraph.prediction.domain.limits import LimitError
 from modgraph.prediction.domain.objects import EnvironmentObject
 from modgraph.prediction.domain.values import NONE, Address, Value
 from modgraph.prediction.paths import given_up, several
-from modgraph.prediction.python import literal_texts, operators
+from modgraph.prediction.python import literal_texts, operators, producing
 from modgraph.prediction.python.plain import lifted
 from modgraph.source import nodes
 from modgraph.source.index import Statement
@@ -61,12 +61,18 @@ def execute_one(machine: Machine, frame: Frame, statement: nodes.Node) -> Outcom
     """Runs one statement. A fault of the interpreter itself leaves what the statement binds unknown."""
     machine.step()
     outer, frame.statement = frame.statement, statement
+    driving = machine.driving
+    if driving:  # what this statement begins is no part of what a loop around it asks
+        machine.driving = []
     executor = _executors().get(type(statement))
     try:
         if executor is None:
             machine.problem(f"{type(statement).__name__} is not interpreted")
             return "normal"
-        return executor(machine, frame, statement)
+        outcome = executor(machine, frame, statement)
+        if machine.left_open:
+            producing.settle_open(machine)
+        return outcome
     except (Raised, LimitError, EnoughError):
         raise
     except Exception as error:  # a defect here must not take the prediction with it
@@ -76,6 +82,7 @@ def execute_one(machine: Machine, frame: Frame, statement: nodes.Node) -> Outcom
         return "normal"
     finally:
         frame.statement = outer
+        machine.driving = driving
 
 
 def _give_up(machine: Machine, frame: Frame, statement: nodes.Node, error: Exception) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import control
+from modgraph.prediction.code import allowances, control
 from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import Loop
@@ -95,6 +95,7 @@ class Called:
 def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
     """What the call of something inert gives; whatever it may call of what it is given has been called, or not."""
     if not registry.may_call(function):
+        _inform(machine, function, arguments)
         return function
     values = [*arguments.positional, *arguments.keywords.values()]
     reason = telling(f"given to what may call it: {function.reason}", function.reason)
@@ -117,6 +118,28 @@ def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
     _keep_with_receiver(machine, arguments, kept)
     # It may be called later too: when the thread is started.
     return replace(function, may_be=function.may_be | {kept.index})
+
+
+_SHOWING = ("__str__", "__repr__", "__format__", "__call__")
+"""Methods that a library that informs calls of what it is given."""
+_AT_THE_END = "atexit"
+"""A library that calls what it is given when the program ends."""
+
+
+def _inform(machine: Machine, function: Unknown, arguments: Arguments) -> None:
+    """A library that informs makes texts of what it is given, and asks filters, handlers and callbacks."""
+    values = [each for each in (*arguments.positional, *arguments.keywords.values()) if not isinstance(each, Constant)]
+    if not values or not registry.informs(function) or _top(function) == _AT_THE_END:
+        return
+    methods = dict.fromkeys(_SHOWING)
+    for each in values:
+        item = machine.state.find(each, InstanceObject)
+        cls = item.cls if item is not None else None
+        bases = machine.mro(cls) if isinstance(cls, ClassValue) else ()
+        if isinstance(cls, ClassValue) and any(isinstance(base, Unknown) and registry.informs(base) for base in bases):
+            methods.update((each.definition.name, None) for each in _own_functions(machine, cls))
+    reason = telling(f"given to what may call it: {function.reason}", function.reason)
+    machine.may_be_called(values, Unknown(reason, arguments.where or function.where), tuple(methods))
 
 
 def _keep_with_receiver(machine: Machine, arguments: Arguments, kept: Address) -> None:
@@ -357,11 +380,33 @@ def _is_change(node: nodes.Node) -> bool:
 # ---- methods of a library's class ------------------------------------------------------------------------------------
 
 
+OF_BASE = "<a base class>"
+"""Stands for the library of a method that a class has from a base which is not known."""
+_INSTANCES = (InstanceObject, ListObject, DictObject, SetObject)
+
+
+def run_overrides(machine: Machine, method: Unknown) -> None:
+    """A method of a base that is not known is called: it may call each method that the instance's class has itself."""
+    why = points_to.nowhere(method)
+    plain = Unknown(why.reason, why.where)
+    for address in [Address(index) for index in sorted(method.may_be) if is_there(machine, index)]:
+        cls = getattr(machine.state.read(address), "cls", None)
+        for own in _own_functions(machine, cls) if isinstance(cls, ClassValue) else ():
+            if not machine.frames or own.definition not in {
+                each.function.definition for each in machine.frames if each.function is not None
+            }:
+                run_or_expose(machine, Called(own, (address,), plain), [address], plain)
+
+
 def of_object(machine: Machine, attribute: Value, receiver: Address) -> Value:
     """An attribute that a class of a library, not interpreted, gives its instance: a method of it may call those of the
     instance's own class."""
     item = machine.state.read(receiver)
-    if not isinstance(attribute, Unknown) or not registry.may_call(attribute) or not isinstance(item, InstanceObject):
+    if not isinstance(attribute, Unknown):
+        return attribute
+    if not attribute.inert and isinstance(item, _INSTANCES) and isinstance(item.cls, ClassValue):
+        return replace(attribute, may_be=attribute.may_be | {receiver.index}, library=OF_BASE)
+    if not registry.may_call(attribute) or not isinstance(item, InstanceObject):
         return attribute
     return replace(attribute, may_be=attribute.may_be | {receiver.index})
 
@@ -463,7 +508,7 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
         return
     limit, before, depth, frames = machine.limit, machine.state, machine.depth, len(machine.frames)
     machine.limit = min(limit, machine.steps + MAX_CALLED_BACK_STEPS)
-    widened = machine.widened_from
+    widened, since = machine.widened_from, machine.base.next_index
     machine.widened_from = min(widened, machine.steps + MAX_CALLED_BACK_STEPS // 5)
     machine.state = before.fork()
     machine.frames[-1].loops.append(Loop())
@@ -473,7 +518,8 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
         if machine.exhausted or machine.steps > limit:
             raise
         del machine.frames[frames:]
-        machine.state, machine.depth = before, depth
+        machine.depth = depth
+        allowances.take_back(machine, before, since, why)
         havoc.expose(machine, [called.function, *values], why)
         machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
     finally:

@@ -18,12 +18,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from modgraph.graph.model import SourceLocation
 from modgraph.names import last_name
 from modgraph.prediction.code import moved_imports, patched_names, path_imports, star_imports
 from modgraph.prediction.code.import_order import is_installed, top_of
+from modgraph.prediction.domain import endings
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
-from modgraph.prediction.domain.limits import MAX_EXECUTED_WORK, MAX_FOLLOWED_TEXT, LimitError
+from modgraph.prediction.domain.limits import MAX_EXECUTED_WORK, MAX_FOLLOWED_TEXT, LimitError, TooDeepError
 from modgraph.prediction.domain.loaded import NotWholeError, Whole
 from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, HeapObject
 from modgraph.prediction.domain.values import Address
@@ -291,17 +293,23 @@ def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
     except LimitError as limit:
         if machine.exhausted:
             raise
-        raise NotWholeError(f"line {statement.first_line} of {source.file}: {limit}") from None
+        failure = endings.unknown(limit, _place(source, statement)) if isinstance(limit, TooDeepError) else None
+        raise NotWholeError(f"line {statement.first_line} of {source.file}: {limit}", failure) from None
     except Raised as raised:
         if machine.modules.failing_is_expected or machine.undecided:
             raise
-        raise NotWholeError(f"line {statement.first_line} of {source.file}: {raised}") from None
+        failure = endings.unknown(raised, _place(source, statement))
+        raise NotWholeError(f"line {statement.first_line} of {source.file}: {raised}", failure) from None
     except SourceError as error:
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {error}") from None
     finally:
         del machine.frames[frames:]
     if machine.modules.failed != failed:
         raise NotWholeError(f"line {statement.first_line} of {source.file} fails")
+
+
+def _place(source: SourceModule, statement: Statement) -> SourceLocation:
+    return SourceLocation(source.file, statement.first_line)
 
 
 class _AllBut(frozenset[str]):

@@ -55,6 +55,8 @@ class Caches:
     """What the methods of a class do with its attributes."""
     kinds_by_uses: dict[Value, dict[str, Known]] = field(default_factory=dict)
     """The same of a class and those that it is derived from."""
+    forward_parameters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Parameters of the `forward` of torch's layers, by its name."""
     naming_hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class of
     it has the method for that."""

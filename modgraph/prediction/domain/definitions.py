@@ -60,6 +60,11 @@ class FunctionDefinition:
                 _gather_yielding(statement, found)
         return frozenset(found)
 
+    @cached_property
+    def ends_with_effects(self) -> bool:
+        """A `yield` of its own stands in a `try` or `with`, whose end runs where the generator is given up."""
+        return any(isinstance(each, (nodes.Try, nodes.With)) for each in self.yielding)
+
     @property
     def is_async(self) -> bool:
         return isinstance(self.node, nodes.FunctionDef) and self.node.is_async

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 Result = TypeVar("Result")
+RAISES = "raises "
+"""How the reason begins where the code that is interpreted raised."""
 
 
 def attempt(
@@ -57,7 +59,7 @@ def is_ending(error: BaseException) -> bool:
 def unknown(error: Exception, where: SourceLocation | None = None) -> Unknown:
     """Why nothing more is known, at the line of the user's that leads to it."""
     if isinstance(error, Raised):
-        reason = f"raises {error.name.removeprefix('builtins.')}: {error.message}"
+        reason = f"{RAISES}{error.name.removeprefix('builtins.')}: {error.message}"
         if error.asked is not None and error.where is not None:
             reason = f"{reason} (in {error.where.file})"
         return Unknown(reason, error.asked or error.where or where)

@@ -6,12 +6,22 @@ join, what both did since they parted becomes one `Either` (`paths/joining_event
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.values import Address
+
+
+def negated(test: str) -> str:
+    """ "not x.any()" for "x.any()", and the other way round."""
+    if re.fullmatch(r"not [\w.]+", test):
+        return test.removeprefix("not ")
+    if re.fullmatch(r"not \([^()]*(\([^()]*\)[^()]*)*\)", test):
+        return test[5:-1]
+    return f"not {test}" if re.fullmatch(r"[\w.]+", test) else f"not ({test})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,8 @@ class Enter:
     where: SourceLocation | None
     is_layer: bool
     """Its class is torch's own, of which calls of other modules alone are told."""
+    direct: bool = False
+    """`module.forward(...)` is called, past `__call__` and every hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,21 @@ class Operate:
     where: SourceLocation | None
     written: tuple[int, ...] = ()
     """Addresses of tensors whose memory it writes to beside its outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """A test that cannot be decided is taken to come out this way, on the path on which this stands."""
+
+    text: str
+    """In Python: "x.sum() > 0"."""
+    truth: bool
+    where: SourceLocation | None
+
+    @property
+    def condition(self) -> str:
+        """What holds on the path, in Python."""
+        return self.text if self.truth else negated(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +118,7 @@ class Repeat:
     events: tuple[Event, ...]
 
 
-Event: TypeAlias = Enter | Leave | Operate | Lost | Either | Repeat
+Event: TypeAlias = Enter | Leave | Operate | Assume | Lost | Either | Repeat
 
 
 class Cell:
@@ -129,3 +156,15 @@ def common(first: Cell | None, second: Cell | None) -> Cell | None:
 def in_order(chain: Cell | None) -> Iterator[Event]:
     """All events, the earliest first."""
     return iter(since(chain, None))
+
+
+def every_event(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, and those on the paths and in the turns that they hold; in no order."""
+    pending = list(events)
+    while pending:
+        event = pending.pop()
+        yield event
+        if isinstance(event, Either):
+            pending += (*event.first, *event.second)
+        elif isinstance(event, Repeat):
+            pending += event.events

@@ -5,10 +5,14 @@ class LimitError(Exception):
     """The steps, the work or the memory of a prediction are used up."""
 
 
+class TooDeepError(LimitError):
+    """There are too many calls inside each other. Python may raise RecursionError there, or go on and do anything."""
+
+
 TOO_NESTED = "it is nested too deeply to be followed"
 NO_MEMORY = "there is not enough memory to follow it"
 
-MAX_CALL_DEPTH = 80
+MAX_CALL_DEPTH = 250
 """Calls inside calls; deeper is recursion without a known end, or as good as that."""
 
 MAX_FOLLOWED_BODIES = 40

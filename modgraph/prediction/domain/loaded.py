@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.domain.values import Address, Value
+from modgraph.prediction.domain.values import Address, Unknown, Value
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceModule
 
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 class NotWholeError(BaseException):
-    """A module of the project cannot be executed to its end; not an Exception, as no fault is to be made of it."""
+    """A module of the project cannot be executed to its end; not an Exception, as no fault is to be made of it.
+
+    Args:
+        failure: what Python may fail with there too.
+    """
+
+    def __init__(self, reason: str, failure: Unknown | None = None) -> None:
+        super().__init__(reason)
+        self.failure = failure
 
 
 @dataclass(slots=True)
@@ -71,6 +79,8 @@ class Loaded:
     """Addresses of classes whose body was executed as a whole."""
     roots: list[str] = field(default_factory=list)
     """Modules that are imported first: those of the targets."""
+    hooked: set[str] = field(default_factory=set)
+    """Those of them where a hook on all registrations is set when they are imported."""
     imported: dict[tuple[str, ...], Imported] = field(default_factory=dict)
     wanted: dict[int, Wanted] = field(default_factory=dict)
     """Containers in which a key was missing."""

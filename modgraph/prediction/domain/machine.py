@@ -26,7 +26,7 @@ from modgraph.source.modules import ModuleFinder, SourceModule
 
 if TYPE_CHECKING:
     from modgraph.prediction.code.import_order import Imported
-    from modgraph.prediction.domain.definitions import ClassDefinition
+    from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
     from modgraph.prediction.domain.objects import ClassObject, HeapObject
 
 
@@ -56,6 +56,14 @@ class Machine(Budget):
         """Classes whose metaclasses are running."""
         self.handing_over = 0
         """How deep inside each other functions run that were given to code which is not known."""
+        self.recursions: dict[FunctionDefinition, int] = {}
+        """Functions whose recursion is not followed to its end, and run any number of times instead: how many frames
+        there were before."""
+        self.left_open: list[Address] = []
+        """Generators that were begun, and do something when they are given up, which Python does when nothing holds
+        them any more."""
+        self.driving: list[list[Address]] = []
+        """Those of them that were begun by each loop that asks for an item just now: it holds them."""
         self.comparing = 0
         """Containers whose items are being compared, one inside the other."""
         self.taken: Value | None = None
@@ -77,6 +85,8 @@ class Machine(Budget):
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.operating = 0
         """How many operations run inside each other: the outermost alone is an event."""
+        self.called: list[Address] = []
+        """The modules whose calls are recorded and have not ended."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -168,6 +168,11 @@ def may_call(function: Unknown) -> bool:
     return not _lies_in(name, _informing) and not _lies_in(name, _not_calling)
 
 
+def informs(value: Unknown) -> bool:
+    """It comes from a library that is there to inform."""
+    return value.inert and bool(value.library) and _lies_in(value.library, _informing)
+
+
 def is_of_python(value: Unknown) -> bool:
     """It comes from the standard library, which knows nothing of torch: no class of it is a module's or a tensor's."""
     return value.inert and value.library.partition(".")[0] in sys.stdlib_module_names

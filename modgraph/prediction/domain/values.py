@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE, LimitError
+from modgraph.prediction.domain.sizes import OPEN_KINDS, same
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.definitions import FunctionDefinition
@@ -135,6 +136,8 @@ class Constant(Value):
         if mine is theirs:
             return True
         kind = type(mine)
+        if kind in OPEN_KINDS:
+            return same(mine, theirs)  # which writes no condition
         return kind is type(theirs) and mine == theirs and (kind not in _TOLD_APART or repr(mine) == repr(theirs))
 
     def __hash__(self) -> int:
@@ -152,6 +155,8 @@ def _hash_of(value: Any) -> int:
     """A hash that no author of a source can make equal for many values. Python's of numbers are known: 2**61 - 1 and
     each multiple of it have the same, and a dict of such keys takes the square of their number. That of bytes begins
     at random in each process."""
+    if type(value) in OPEN_KINDS:
+        return hash(value)  # that of its form
     if isinstance(value, int):
         if -_OWN_HASH < value < _OWN_HASH:
             return hash(value)

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Edge, Operation, Problem, SourceLocation, TensorInfo
-from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
+from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
+from modgraph.names import last_name
+from modgraph.prediction.answer.causes import Told, told_once
+from modgraph.prediction.domain.events import (
+    Assume,
+    Either,
+    Enter,
+    Event,
+    Leave,
+    Lost,
+    Operate,
+    Repeat,
+    Seen,
+    every_event,
+    negated,
+)
+from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
-from modgraph.prediction.forward.running import Followed
+from modgraph.prediction.forward.running import Followed, tensor_info
+from modgraph.source.reached import root_of
 
-Producers = dict[int, tuple[str, ...]]
+Makers = dict[str, Condition | None]
+"""Ends that may have made a tensor, each with the condition under which it has; None: it certainly has."""
 
 
 @dataclass(slots=True)
@@ -21,18 +41,13 @@ class _Open:
     index: int
     inputs: tuple[Seen, ...]
     is_layer: bool
-    producers: tuple[tuple[str, ...], ...]
+    makers: tuple[Makers, ...]
     """Of each input, what had made it when the call began."""
     calls: bool = False
     """Other modules are called inside."""
-    edges: list[Edge] = field(default_factory=list)
-    """Those that end in an operation of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    text: str
-    where: SourceLocation | None
+_TEST = re.compile(r"depends on `([^`]+)`")
 
 
 class _Reader:
@@ -42,15 +57,24 @@ class _Reader:
         self, followed: Followed, paths: Mapping[Address, str], tensors: Mapping[Address, str], builder: GraphBuilder
     ) -> None:
         self.followed = followed
-        self.paths = paths
+        self.paths = dict(paths)
         self.tensors = tensors
         self.builder = builder
         self.open: list[_Open] = []
-        self.producers: Producers = {index: (f"input:{name}",) for index, name in followed.given.items()}
-        self.branches: list[_Branch] = []
+        self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
+        """By address of a tensor."""
+        self.conditions: list[Condition] = []
+        self.tests: list[list[str]] = []
+        """Of each path that is being read: the tests that have come out so that it was taken."""
+        self.coming: frozenset[int] = frozenset()
+        """Tensors that are made in the loops that are being read."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
+        self.lost: dict[Problem, Told] = {}
         self.leaves: set[int] = set()
+        """Calls that made no other."""
+        self.n_made: Counter[tuple[str, str]] = Counter()
+        """By path of the caller and name of the class: how many modules `forward` has made there."""
 
     def read(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -64,6 +88,8 @@ class _Reader:
                 self._either(event)
             elif isinstance(event, Repeat):
                 self._repeat(event)
+            elif isinstance(event, Assume):
+                self._assume(event)
             else:
                 self._lost(event)
 
@@ -77,13 +103,15 @@ class _Reader:
         self.builder.calls.append(
             Call(
                 index=index,
-                module=self.paths[event.module],
+                module=self._path(event.module, parent),
                 parent=None if parent is None else parent.index,
                 inputs=tuple(map(tensor_info, event.inputs)),
                 source=None if parent is None else event.where,
+                direct=event.direct,
+                **self._marks(),
             )
         )
-        made = tuple(self._made_by(each) for each in event.inputs)
+        made = tuple(map(self._made_by, event.inputs))
         self.open.append(_Open(index, event.inputs, event.is_layer, made))
 
     def _leave(self, event: Leave) -> None:
@@ -97,11 +125,48 @@ class _Reader:
             return
         self.leaves.add(call.index)
         name = f"call:{call.index}"
-        for seen, makers in zip(call.inputs, call.producers, strict=True):
+        for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
         for seen in event.outputs:
             for index in seen.indices:
-                self.producers[index] = (name,)
+                self.makers[index] = {name: None}
+
+    def _path(self, module: Address, caller: _Open | None) -> str:
+        """Where a module stands; one that `forward` has made becomes a module below its caller."""
+        known = self.paths.get(module)
+        if known is not None:
+            return known
+        above = "" if caller is None else self.builder.calls[caller.index].module
+        return self._add_made(module, above, None)
+
+    def _add_made(self, module: Address, above: str, place: str | None) -> str:
+        held = self.followed.state.find(module, ModuleObject)
+        name = getattr(held.cls, "name", None) if held is not None else None
+        short = last_name(name or "Module")
+        if place is None:
+            place = f"<{short}>[{self.n_made[above, short]}]"
+            self.n_made[above, short] += 1
+        path = f"{above}.{place}" if above else place
+        self.paths[module] = path
+        self.builder.modules.append(
+            ModuleNode(
+                path=path,
+                class_name=name,
+                predicted=True,
+                registered=not place.startswith("<"),
+                source=None if held is None else held.where,
+                made_in_forward=True,
+            )
+        )
+        for child, value in () if held is None else held.modules.items():
+            if isinstance(value, Address) and value not in self.paths:
+                self._add_made(value, path, child)
+        return path
+
+    def _marks(self, condition: Condition | None = None) -> dict[str, Any]:
+        """What is said of all that happens here, and, of an edge, of where it comes from."""
+        condition = self.conditions[-1] if self.conditions else condition
+        return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
@@ -111,18 +176,37 @@ class _Reader:
             return
         name = f"op:{len(self.builder.operations)}"
         self.builder.operations.append(
-            Operation(id=name, name=event.name, call=None if call is None else call.index, source=event.where)
+            Operation(
+                id=name,
+                name=event.name,
+                call=None if call is None else call.index,
+                source=event.where,
+                **self._marks(),
+            )
         )
         for seen in event.inputs:
             self._add_edges(self._made_by(seen), name, seen)
         for index in (*(index for seen in event.outputs for index in seen.indices), *event.written):
-            self.producers[index] = (name,)
+            self.makers[index] = {name: None}
 
-    def _made_by(self, seen: Seen) -> tuple[str, ...]:
-        found: list[str] = []
-        for index in seen.indices:
-            found += self.producers.get(index) or (self._outside(index),)
-        return tuple(dict.fromkeys(found))
+    def _made_by(self, seen: Seen) -> Makers:
+        alternatives = [
+            self.makers.get(index) or {self._outside(index): None} for index in seen.indices if self._is_there(index)
+        ]
+        found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
+        doubt = next((why for why in found.values() if why is not None), None)
+        if doubt is not None:
+            doubt = replace(
+                doubt, text=negated(doubt.text) if len(alternatives) == 2 else "another way through forward"
+            )
+        return {
+            maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
+            for maker, why in found.items()
+        }
+
+    def _is_there(self, index: int) -> bool:
+        """False for what only an earlier turn of the loop that is being read gives to a later one."""
+        return index in self.makers or index not in self.coming
 
     def _outside(self, index: int) -> str:
         path = self.tensors.get(Address(index))
@@ -130,63 +214,151 @@ class _Reader:
             return f"param:{path}"
         return self.constants.setdefault(index, f"const:{len(self.constants)}")
 
-    def _add_edges(self, makers: Iterable[str], consumer: str, seen: Seen) -> None:
-        for maker in makers:
-            edge = Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen))
-            self.edges.setdefault((maker, consumer, seen.name), edge)
+    def _add_edges(self, makers: Makers, consumer: str, seen: Seen) -> None:
+        for maker, condition in makers.items():
+            self.edges.setdefault(
+                (maker, consumer, seen.name),
+                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks(condition)),
+            )
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        before = dict(self.producers)
-        self.branches.append(_Branch(event.reason, event.where))
-        self.read(event.first)
-        first, self.producers = self.producers, before
-        self.read(event.second)
-        second = self.producers
-        self.branches.pop()
+        before = dict(self.makers)
+        first_condition = self._arm(event, event.first)
+        first, self.makers = self.makers, before
+        second_condition = self._arm(event, event.second)
+        second = self.makers
         for theirs, mine in event.twins:
             if theirs in second:
-                second.setdefault(mine, second[theirs])
-                second[mine] = tuple(dict.fromkeys((*second[mine], *second[theirs])))
-        self.producers = {
-            index: tuple(dict.fromkeys((*first.get(index, ()), *second.get(index, ()))))
+                second[mine] = {**second.get(mine, {}), **second[theirs]}
+        self.makers = {
+            index: _merged(first.get(index, {}), second.get(index, {}), (first_condition, second_condition))
             for index in {**first, **second}
         }
 
+    def _arm(self, event: Either, events: Iterable[Event]) -> Condition:
+        """Reads what happens on one path; under which condition that is."""
+        self.conditions.append(_condition(event))
+        self.tests.append([*self.tests[-1]] if self.tests else [])
+        self.read(events)
+        self.tests.pop()
+        return self.conditions.pop()
+
+    def _assume(self, event: Assume) -> None:
+        """From here on, on one of two paths, a test has come out so."""
+        if not self.tests or event.condition in self.tests[-1]:
+            return
+        self.tests[-1].append(event.condition)
+        where = event.where or self.conditions[-1]
+        self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
+
     def _repeat(self, event: Repeat) -> None:
-        before = dict(self.producers)
-        self.branches.append(_Branch(event.reason, event.where))
+        before = dict(self.makers)
+        condition = _condition(event)
+        self.conditions.append(condition)
+        self.tests.append([])
+        coming, self.coming = self.coming, self.coming | _made_in(event.events)
         self.read(event.events)
-        self.branches.pop()
+        self.coming = coming
+        self.tests.pop()
+        self.conditions.pop()
         for index, makers in before.items():
-            self.producers[index] = tuple(dict.fromkeys((*makers, *self.producers[index])))
+            self.makers[index] = _merged(makers, self.makers[index], (condition, condition))
 
     def _lost(self, event: Lost) -> None:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
         where = event.where
-        self.builder.problems.append(
-            Problem(
-                stage="forward",
-                message=f"what is called here is not known: {event.reason}",
-                module=module,
-                file=None if where is None else where.file,
-                line=None if where is None else where.line,
-            )
+        cause, place = root_of(event.reason)
+        problem = Problem(
+            stage="forward",
+            message=f"what is called here is not known: {event.reason}",
+            module=module,
+            file=None if where is None else where.file,
+            line=None if where is None else where.line,
         )
+        self.lost.setdefault(problem, Told(problem, cause, place))
 
     def finish(self) -> None:
+        """Closes what is open: the outputs of the model, and calls in which the run could not be followed further."""
+        failure = self.followed.failure
+        if failure is not None:
+            self._lost(Lost(failure.reason, failure.where))
+        self.open.clear()
+        self.builder.problems.extend(told_once(self.lost.values()))
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
-        self.builder.edges.extend(self.edges.values())
+        self.builder.edges.extend(self._between_innermost())
+
+    def _between_innermost(self) -> Iterator[Edge]:
+        """What goes into a call that makes no other goes to the call, and its operations are joined among themselves;
+        what comes of one of these comes of the call."""
+        homes = {
+            each.id: each.call for each in self.builder.operations if each.call is not None and each.call in self.leaves
+        }
+        arrived = {_way(edge) for edge in self.edges.values() if edge.consumer not in homes}
+        for edge in self.edges.values():
+            home, source = homes.get(edge.consumer), homes.get(edge.producer)
+            if source is not None and source == home:
+                yield edge
+                continue
+            if source is not None:
+                edge = replace(edge, producer=f"call:{source}")
+            if home is None:
+                yield edge
+                continue
+            edge = replace(edge, consumer=f"call:{home}")
+            owner = self.builder.calls[home].module
+            if edge.producer.startswith("param:") and edge.producer[6:].startswith(f"{owner}." if owner else ""):
+                continue
+            if edge.producer != edge.consumer and _way(edge) not in arrived:
+                arrived.add(_way(edge))
+                yield edge
+
+
+def _way(edge: Edge) -> tuple[object, ...]:
+    return edge.producer, edge.consumer, edge.tensor.shape, edge.tensor.dtype
+
+
+def _made_in(events: Iterable[Event]) -> frozenset[int]:
+    """Addresses of the tensors that are made there."""
+    found: set[int] = set()
+    for event in every_event(events):
+        if isinstance(event, (Leave, Operate)):
+            found.update(index for seen in event.outputs for index in seen.indices)
+    return frozenset(found)
+
+
+def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Condition]) -> Makers:
+    """Of a tensor that is made in one way on one path, and in another on the other."""
+    if first == second:
+        return first
+    found: Makers = {}
+    for makers, others, condition in ((first, second, conditions[0]), (second, first, conditions[1])):
+        for maker, known in makers.items():
+            found.setdefault(maker, known if known is not None or maker in others else condition)
+    return found
+
+
+def _condition(event: Either | Repeat) -> Condition:
+    tested = _TEST.search(event.reason)
+    where = event.where
+    return Condition(
+        text=tested[1] if tested is not None else event.reason,
+        file=None if where is None else where.file,
+        line=None if where is None else where.line,
+    )
 
 
 def _output_name(name: str) -> str:
-    return name.removeprefix("output") or "0"
-
-
-def tensor_info(seen: Seen) -> TensorInfo:
-    return TensorInfo(name=seen.name, shape=seen.shape, dtype=seen.dtype, device=seen.device)
+    """ "output[0][1]" -> "0[1]", "output.logits" -> "logits", "output['a'][0]" -> "a[0]"; "0" for the only one."""
+    place = name.removeprefix("output")
+    if not place:
+        return "0"
+    if place.startswith("."):
+        return place[1:]
+    end = place.index("]")
+    return place[1:end].strip("'\"") + place[end + 1 :]
 
 
 def add_forward(
@@ -196,3 +368,8 @@ def add_forward(
     reader = _Reader(followed, paths, tensors, builder)
     reader.read(followed.events)
     reader.finish()
+    calls: dict[str, list[int]] = {}
+    for call in builder.calls:
+        calls.setdefault(call.module, []).append(call.index)
+    builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
+    builder.model = replace(builder.model, inputs=followed.inputs)

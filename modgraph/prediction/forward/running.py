@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.endings import attempt
-from modgraph.prediction.domain.events import Event, Seen, in_order
+from modgraph.prediction.domain.constraints import constraints
+from modgraph.prediction.domain.definitions import Parameter
+from modgraph.prediction.domain.endings import RAISES, attempt
+from modgraph.prediction.domain.events import Event, Lost, Seen, every_event, in_order
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, BoundMethod, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.paths.recording import seen_in
+from modgraph.source import nodes
 from modgraph.source.inputs import InputSpec
 
 DEFAULT_DTYPE = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyTensor:
+    """An input that is a tensor, of which no more is known."""
+
+    name: str | None = None
+    dtype: str | None = DEFAULT_DTYPE
+    shape: tuple[int | str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnyValue:
+    """An input of which nothing is known."""
+
+    name: str | None = None
+    shape: tuple[int | str, ...] = ()
+
+
+Given: TypeAlias = InputSpec | AnyTensor | AnyValue
+"""What an input of `forward` is."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +52,7 @@ class Followed:
     """What a run did, as far as it could be followed."""
 
     events: tuple[Event, ...]
-    inputs: tuple[tuple[str, Value], ...]
+    inputs: tuple[ModelInput, ...]
     given: Mapping[int, str]
     """The tensors that were given, by address: where each stands among the inputs."""
     outputs: tuple[Seen, ...]
@@ -32,15 +60,46 @@ class Followed:
     """The heap after the run."""
     failure: Unknown | None = None
     """Why it did not come to its end."""
+    conditions: Conditions | None = None
+    """The sizes that were left open, and what they must meet for all this to hold."""
+
+    @property
+    def is_whole(self) -> bool:
+        """It came to its end, and nothing was called of which it is not known what it does."""
+        return self.failure is None and not any(isinstance(each, Lost) for each in every_event(self.events))
+
+    @property
+    def is_refused(self) -> bool:
+        """The program raised: the model does not take these inputs."""
+        return self.failure is not None and self.failure.reason.startswith(RAISES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a run is followed; see `follow`."""
+
+    training: bool | None
+    every_way: bool
+    witnesses: Mapping[str, int]
 
 
 def follow(
-    prediction: Prediction, inputs: Sequence[InputSpec], training: bool = False, grad: bool = True
+    prediction: Prediction,
+    inputs: Sequence[Given],
+    training: bool | None = False,
+    *,
+    every_way: bool = False,
+    witnesses: Mapping[str, int] | None = None,
+    grad: bool = True,
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
     the prediction stays as it is.
 
     Args:
+        training: None for either mode.
+        every_way: flags of `forward` that are not given may be on or off, whatever their default.
+        witnesses: for each size that is left open, by name, one with which is reckoned; what is found holds for all
+            sizes that meet the conditions which come with it.
         grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
     """
     machine, root = prediction.machine, prediction.root
@@ -57,7 +116,7 @@ def follow(
         if not grad:
             without = machine.call(machine.resolve("torch.no_grad"))
             machine.call(machine.get_attribute(without, "__enter__"))
-        return _follow(machine, root, inputs, training)
+        return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
     finally:
         machine.is_recording = False
         machine.operating = 0
@@ -66,14 +125,22 @@ def follow(
         machine.finish()
 
 
-def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], training: bool) -> Followed:
-    positional, keywords = _arguments(machine, inputs)
+def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:
+    conditions = Conditions(lambda: machine.where)
+    sizes = {
+        name: conditions.symbol(name, way.witnesses.get(name) or witness_for(name, place))
+        for place, name in enumerate(open_names(inputs))
+    }
+    positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
+    if way.every_way:
+        given = {name for name, _ in named}
+        keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
     results: list[Value] = []
 
     def run() -> Unknown | None:
-        if not training:
-            machine.call(machine.get_attribute(root, "eval"))
+        mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
+        machine.call(machine.get_attribute(root, "train"), (mode,))
         machine.state.events = None
         results.append(machine.invoke(root, Arguments("", positional, keywords)))
         return None
@@ -83,14 +150,84 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[InputSpec], tr
     addresses = {
         index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
     }
-    return Followed(tuple(in_order(machine.state.events)), named, addresses, outputs, machine.state, failure)
+    told = told_by_input(conditions, inputs, [name for name, _ in named])
+    described = tuple(
+        _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
+    )
+    events = tuple(in_order(machine.state.events))
+    return Followed(events, described, addresses, outputs, machine.state, failure, conditions)
 
 
-def _arguments(machine: Interpreter, inputs: Sequence[InputSpec]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:
+    """The sizes that are left open, by name."""
+    return tuple(dict.fromkeys(size for spec in inputs for size in spec.shape or () if isinstance(size, str)))
+
+
+def witness_for(name: str, place: int) -> int:
+    """A size that one of that name may have, and that no program has a reason to write."""
+    known = next((witness for word, witness in _WITNESSES.items() if name.lower().startswith(word)), None)
+    return known or _OTHERS[place % len(_OTHERS)]
+
+
+_WITNESSES = {"batch": 11, "bs": 11, "b": 11, "n": 11, "h": 352, "w": 416, "t": 26, "d": 52, "length": 26, "seq": 26}
+"""Beginnings of names. What pictures are is a multiple of 32, as most models halve them five times."""
+_OTHERS = (22, 26, 34, 38, 46, 58)
+
+
+def told_by_input(
+    conditions: Conditions, inputs: Sequence[Given], names: Sequence[str]
+) -> Mapping[str, tuple[str, ...]]:
+    """The conditions on the sizes, each under the last of the inputs that it speaks of."""
+    told: dict[str, list[str]] = {}
+    for text in constraints(conditions.needed.values()):
+        words = set(re.findall(r"[^\W\d]\w*", text))
+        at = max((i for i, spec in enumerate(inputs) if words.intersection(map(str, spec.shape or ()))), default=0)
+        told.setdefault(names[at], []).append(text)
+    return {name: tuple(each) for name, each in told.items()}
+
+
+def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
+    """Parameters of `forward` that are True or False by default: neither is known."""
+    run = machine.find_attribute(root, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return {}
+    return {
+        each.name: Unknown(f"whether {each.name} is given", inert=True)
+        for each in function.definition.parameters
+        if each.kind in ("normal", "keyword")
+        and isinstance(each.default, nodes.Name)
+        and each.default.value in ("True", "False")
+    }
+
+
+def _described(
+    machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen], told: tuple[str, ...]
+) -> ModelInput:
+    literal = None if tensors else machine.string(value)
+    is_open = any(isinstance(size, str) for each in map(tensor_info, tensors) for size in each.shape or ())
+    return ModelInput(
+        name=name,
+        tensors=tuple(map(tensor_info, tensors)),
+        literal=literal,
+        origin="symbols" if is_open else "given",
+        constraints=told,
+    )
+
+
+def tensor_info(seen: Seen) -> TensorInfo:
+    """A tensor as a graph shows it."""
+    shape = None if seen.shape is None else tuple(None if size is None else notation(size) for size in seen.shape)
+    return TensorInfo(name=seen.name, shape=shape, dtype=seen.dtype, device=seen.device)
+
+
+def _arguments(
+    machine: Interpreter, inputs: Sequence[Given], sizes: Mapping[str, int]
+) -> tuple[tuple[Value, ...], dict[str, Value]]:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     for spec in inputs:
-        value = _value(machine, spec)
+        value = _value(machine, spec, sizes)
         if spec.name is None:
             positional.append(value)
         else:
@@ -98,24 +235,43 @@ def _arguments(machine: Interpreter, inputs: Sequence[InputSpec]) -> tuple[tuple
     return tuple(positional), keywords
 
 
-def _value(machine: Interpreter, spec: InputSpec) -> Value:
+def _value(machine: Interpreter, spec: Given, sizes: Mapping[str, int]) -> Value:
+    if isinstance(spec, AnyValue):
+        return machine.unknown("an input of forward that is not said")
+    if isinstance(spec, AnyTensor):
+        return machine.allocate(TensorObject(None, spec.dtype, requires_grad=False, device="cpu"))
     if spec.shape is None:
         return argument_value(machine, spec.literal)
-    return machine.allocate(TensorObject(spec.shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu"))
+    shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
+    return machine.allocate(TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu"))
+
+
+def parameters_of_forward(machine: Interpreter, root: Address) -> tuple[Parameter, ...] | None:
+    """Without the module itself, as the code says them; those that a decorator wraps, where it does. None where
+    `forward` is not of source."""
+    run = machine.find_attribute(root, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if not isinstance(function, FunctionValue):
+        return None
+    for _ in range(_MOST_WRAPPERS):
+        wrapped = machine.find_attribute(function, "__wrapped__")
+        if not isinstance(wrapped, FunctionValue):
+            break
+        function = wrapped
+    return function.definition.parameters[1 if isinstance(run, BoundMethod) else 0 :]
+
+
+_MOST_WRAPPERS = 8
 
 
 def _named(
     machine: Interpreter, root: Address, positional: Sequence[Value], keywords: Mapping[str, Value]
 ) -> tuple[tuple[str, Value], ...]:
     """Each argument with the parameter of `forward` that it is for."""
-    run = machine.find_attribute(root, "forward")
-    function = run.function if isinstance(run, BoundMethod) else run
-    names: list[str] = []
-    if isinstance(function, FunctionValue):
-        names = [each.name for each in function.definition.parameters if each.kind in ("normal", "positional")]
-        names = names[1:] if isinstance(run, BoundMethod) else names
-    elif positional:
-        names = ["input"]
+    parameters = parameters_of_forward(machine, root)
+    names = ["input"]
+    if parameters is not None:
+        names = [each.name for each in parameters if each.kind in ("normal", "positional")]
     found = [
         (names[place] if place < len(names) else f"args[{place}]", value) for place, value in enumerate(positional)
     ]

@@ -10,6 +10,7 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.fields import BY_NAME, Role, names_of
 from modgraph.prediction.domain.limits import MAX_COMPARED_OBJECTS
 from modgraph.prediction.domain.objects import HeapObject, Source
+from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address, TupleValue, Unknown, Value
 
@@ -111,7 +112,7 @@ _SAME: dict[Role, Callable[[Any, Any], bool]] = {
     Role.FLAT: operator.eq,
     Role.FINAL: operator.eq,
     Role.FLAGS: operator.eq,
-    Role.SHAPE: operator.eq,
+    Role.SHAPE: same_sizes,
     Role.FIXED: operator.eq,
     Role.LINK: operator.eq,
     Role.MEMORY: lambda x, y: len(x) == len(y),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.events import (
+    Assume,
     Cell,
     Either,
     Enter,
@@ -31,20 +32,54 @@ def joined(
     """What happened on either path. `twins`: tensors of the second, and those of the first that stand for both."""
     if first is second:
         return first
-    start = common(first, second)
-    mine, other = since(first, start), since(second, start)
-    chain, number = start, 0
+    start = chain = common(first, second)
+    for event in _joined(since(first, start), since(second, start), reason, where, tuple(sorted(twins.items()))):
+        chain = Cell(chain, event)
+    return chain
+
+
+def _joined(
+    mine: Sequence[Event],
+    other: Sequence[Event],
+    reason: str,
+    where: SourceLocation | None,
+    twins: tuple[tuple[int, int], ...],
+) -> list[Event]:
+    same: list[Event] = []
     for one, two in zip(mine, other, strict=False):
         both = _both(one, two)
         if both is None:
             break
-        chain, number = Cell(chain, both), number + 1
-    number = _balanced(mine, number)
-    chain = _rewound(chain, start, number)
-    rest, others = mine[number:], other[number:]
-    if rest or others:
-        chain = Cell(chain, Either(reason, where, rest, others, tuple(sorted(twins.items()))))
-    return chain
+        same.append(both)
+    del same[_balanced(mine, len(same)) :]
+    rest, others = mine[len(same) :], other[len(same) :]
+    if all(isinstance(each, Assume) for each in (*rest, *others)):
+        return same
+    if len(rest) == 1 and others and isinstance(rest[0], Either):
+        found = _into_arm(rest[0], others, reason, where, twins)
+        if found is not None:
+            return [*same, found]
+    return [*same, Either(reason, where, tuple(rest), tuple(others), twins)]
+
+
+def _into_arm(
+    either: Either,
+    other: Sequence[Event],
+    reason: str,
+    where: SourceLocation | None,
+    twins: tuple[tuple[int, int], ...],
+) -> Either | None:
+    """A third path beside two, joined with the one of these that began with the same test; None where neither has."""
+    both_twins = tuple(dict.fromkeys((*either.twins, *twins)))
+    if _begin_alike(either.first, other):
+        return replace(either, first=tuple(_joined(either.first, other, reason, where, twins)), twins=both_twins)
+    if _begin_alike(either.second, other):
+        return replace(either, second=tuple(_joined(either.second, other, reason, where, twins)), twins=both_twins)
+    return None
+
+
+def _begin_alike(first: Sequence[Event], second: Sequence[Event]) -> bool:
+    return bool(first) and isinstance(first[0], Assume) and first[0] == second[0]
 
 
 def repeated(before: Cell | None, after: Cell | None, reason: str, where: SourceLocation | None) -> Cell | None:
@@ -55,17 +90,18 @@ def repeated(before: Cell | None, after: Cell | None, reason: str, where: Source
     turn = since(after, before)
     if not turn:
         return before
-    if (
-        before is not None
-        and isinstance(before.event, Repeat)
-        and (before.event.reason, before.event.where)
-        == (
-            reason,
-            where,
-        )
-    ):
-        before = before.before
+    earlier = before.event if before is not None else None
+    if isinstance(earlier, Repeat) and (earlier.reason, earlier.where) == (reason, where):
+        assert before is not None
+        return Cell(before.before, Repeat(reason, where, _of_both_turns(earlier.events, turn)))
     return Cell(before, Repeat(reason, where, turn))
+
+
+def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...]) -> tuple[Event, ...]:
+    """What an earlier turn did, and a later one, which may be given what the earlier has made."""
+    both = [_both(one, two) for one, two in zip(first, second, strict=False)]
+    same = [each for each in both if each is not None]
+    return tuple(same) if len(same) == len(first) == len(second) else second
 
 
 def _balanced(events: Sequence[Event], number: int) -> int:
@@ -77,13 +113,6 @@ def _balanced(events: Sequence[Event], number: int) -> int:
         if depth == 0:
             best = place + 1
     return best
-
-
-def _rewound(chain: Cell | None, start: Cell | None, number: int) -> Cell | None:
-    first = 0 if start is None else start.number
-    while chain is not None and chain.number > first + number:
-        chain = chain.before
-    return chain
 
 
 def _both(one: Event, two: Event) -> Event | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.domain.fields import Role
 from modgraph.prediction.domain.objects import MIXED, STALE, EnvironmentObject, HeapObject, IteratorObject, Sizes
+from modgraph.prediction.domain.sizes import same
 from modgraph.prediction.domain.values import TRUE, Address
 from modgraph.prediction.paths.orders import contradicting
 
@@ -95,8 +96,8 @@ def _join_shape(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
         joiner.changed = joiner.changed or held != further
         setattr(mine, name, None)
         return
-    shape = tuple(a if a == b else None for a, b in zip(held, further, strict=True))
-    if shape != held:
+    shape = tuple(a if same(a, b) else None for a, b in zip(held, further, strict=True))
+    if any(a is not b for a, b in zip(shape, held, strict=True)):
         joiner.changed = True
         setattr(mine, name, Sizes(shape, joiner.unknown()))
 

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Enter, Event, Leave, Lost, Operate, Seen
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, TensorObject
+from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Seen
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
     Address,
+    BoundMethod,
     Choice,
     ClassValue,
     Constant,
+    FunctionValue,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
 )
+from modgraph.source import nodes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
+    from modgraph.prediction.domain.state import State
 
 MAX_DEPTH = 6
 """Containers in containers in which tensors are looked for."""
@@ -109,32 +115,78 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> N
         add(machine, Lost(function.reason, arguments.where or function.where))
 
 
+def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
+    """On the path that this state is on, a test that cannot be decided comes out this way."""
+    if machine.is_recording:
+        state.events = events.Cell(state.events, Assume(text, truth, machine.where))
+
+
 def module_call(
-    machine: Machine,
-    module: Address,
-    is_layer: bool,
-    names: Sequence[str],
-    arguments: Arguments,
-    run: Callable[[], Value],
+    machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value], direct: bool = False
 ) -> Value:
-    """What `run` gives, between the events that a call of a module begins and ends."""
-    given = arguments.positional[1:]
+    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`."""
+    names = _parameters(machine, module)
     inputs: list[Seen] = []
-    for place, value in enumerate(given):
+    for place, value in enumerate(arguments.positional[1:]):
         inputs += seen_in(machine, value, _name(names, place))
     for name, value in arguments.keywords.items():
         inputs += seen_in(machine, value, name)
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer))
+    held = machine.state.find(module, ModuleObject)
+    is_layer = held is not None and getattr(held.cls, "name", "").startswith("torch.")
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
     operating, machine.operating = machine.operating, 0
+    machine.called.append(module)
     try:
         result = run()
     except Raised as raised:
         add(machine, Leave(error=str(raised)))
         raise
     finally:
+        machine.called.pop()
         machine.operating = operating
     add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
     return result
+
+
+def method(machine: Machine, receiver: Address, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """What `run` gives, a method of an object; `forward` of a module that is not being called is a call of it."""
+    if name != "forward" or receiver in machine.called or machine.state.find(receiver, ModuleObject) is None:
+        return run()
+    return module_call(machine, receiver, arguments, run, direct=True)
+
+
+def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
+    """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
+    run = machine.find_attribute(module, "forward")
+    function = run.function if isinstance(run, BoundMethod) else run
+    if isinstance(function, KnownFunction):
+        return _parameters_in_source(machine, function.name)
+    if not isinstance(function, FunctionValue):
+        return ("input",)
+    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
+    names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
+    return names[1:] if isinstance(run, BoundMethod) else names
+
+
+def _parameters_in_source(machine: Machine, name: str) -> tuple[str, ...]:
+    """The same of a layer of torch whose `forward` is not interpreted: as its source has them."""
+    known = machine.caches.forward_parameters.get(name)
+    if known is None:
+        known = machine.caches.forward_parameters[name] = _read_parameters(machine, name) or ("input",)
+    return known
+
+
+def _read_parameters(machine: Machine, name: str) -> tuple[str, ...]:
+    path, _, method = name.rpartition(".")
+    module, _, cls = path.rpartition(".")
+    source = machine.finder.source(module)
+    definition = None if source is None else source.index.definitions.get(f"{cls}.{method}")
+    if source is None or definition is None:
+        return ()
+    node = source.parse(definition.first_line, definition.last_line).statements[0]
+    if not isinstance(node, nodes.FunctionDef):
+        return ()
+    return tuple(each.name for each in (*node.params.posonly_params, *node.params.params))[1:]
 
 
 def _name(names: Sequence[str], place: int) -> str:
@@ -169,7 +221,7 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
         for place, item in enumerate(value.items):
             _look(machine, item, f"{name}[{place}]", found, depth + 1)
     elif isinstance(value, Choice):
-        _look_at_choice(machine, value, name, found)
+        _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
 
@@ -190,14 +242,17 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
             _look(machine, each, f"{name}.{attribute}", found, depth + 1)
 
 
-def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen]) -> None:
+def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:
     """One of several tensors."""
     tensors = [each for each in value.alternatives if isinstance(each, Address)]
     held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
     if held:
-        shape = held[0].shape if all(each.shape == held[0].shape for each in held) else None
+        shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
         found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+    for each in value.alternatives:
+        if each not in tensors or not held:
+            _look(machine, each, name, found, depth + 1)
 
 
 def _is_record(machine: Machine, item: InstanceObject) -> bool:

@@ -10,11 +10,15 @@ from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import OPEN, Unknown, Value
+from modgraph.prediction.domain.values import OPEN, Address, Choice, Unknown, Value
 from modgraph.prediction.paths import joining_events
 from modgraph.prediction.paths.joining import Joiner
 from modgraph.prediction.paths.orders import contradicting, merged_order
+
+MAX_TENSORS = 4
+"""Tensors that one name may stand for in a loop."""
 
 
 def widen(
@@ -48,7 +52,31 @@ class _Widener(Joiner):
         return True
 
     def differing(self, mine: Value, other: Value) -> Value:
-        return self.unknown(of=(mine, other))
+        either = self.one_of_tensors(mine, other) if self.first.events is not None else None
+        return either or self.unknown(of=(mine, other))
+
+    def one_of_tensors(self, mine: Value, other: Value) -> Value | None:
+        """In a run that is followed: the tensor of before the loop, or that of a turn; None where these are none."""
+        known = mine.alternatives if isinstance(mine, Choice) else (mine,)
+        further = [
+            each
+            for each in (other.alternatives if isinstance(other, Choice) else (other,))
+            if each not in known and not self._stands_for(known, each)
+        ]
+        both = (*known, *further)
+        if not further:
+            self.changed = False
+            return mine
+        if len(both) > MAX_TENSORS or not all(
+            isinstance(each, Address) and isinstance(self.second.read(each), TensorObject) for each in both
+        ):
+            return None
+        return Choice(both, self.reason, self.where)
+
+    def _stands_for(self, known: Iterable[Value], value: Value) -> bool:
+        return isinstance(value, Address) and any(
+            isinstance(each, Address) and each.index >= self.since and self.alike(each, value) for each in known
+        )
 
     def objects_of(self, values: Iterable[Value]) -> frozenset[int]:
         """Without those that a later turn has made: the first turn's stand for them."""

@@ -17,7 +17,8 @@ from modgraph.prediction.code import names
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.values import MODULE, Address, ClassValue, KnownClass, ModuleReference
-from modgraph.prediction.knowledge.torch.modules import HOOKED, REGISTRATION_HOOKS
+from modgraph.prediction.knowledge.torch.modules import REGISTRATION_HOOKS, set_hook_on_all
+from modgraph.prediction.knowledge.torch.registering import HOOKED
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import SourceModule
@@ -44,6 +45,7 @@ def tell(machine: Machine, source: SourceModule) -> None:
         text = "\n".join(source.lines[statement.first_line - 1 : statement.last_line])
         if any(f"{hook}(" in text for hook in REGISTRATION_HOOKS):
             machine.problem(HOOKED, None, SourceLocation(source.file, statement.first_line))
+            set_hook_on_all(machine)
         elif _ATTRIBUTE_SET.search(text) or any(name in text for name in _DEFAULTS):
             for line, reason in _effects(machine, source, text):
                 machine.problem(reason, None, SourceLocation(source.file, statement.first_line + line - 1))

@@ -310,7 +310,11 @@ def _of_super(machine: Machine, value: SuperValue, name: str) -> Value | None:
         return _through_class(machine, found, receiver)
     if isinstance(found, Unknown):
         # What an unknown base does with the instance is not known either.
-        return BoundMethod(found, receiver)
+        return (
+            BoundMethod(machine.of_library_object(found, receiver), receiver)
+            if isinstance(receiver, Address)
+            else found
+        )
     return bind(machine, found, receiver, cls)
 
 

@@ -89,7 +89,7 @@ def class_of(machine: Machine, value: Value) -> Value:
     if kind is Address:
         return class_of_object(machine.state.read(value))  # type: ignore[arg-type]
     if kind is Constant:
-        return _class_of_constant(type(value.value))  # type: ignore[attr-defined, arg-type]
+        return _class_of_constant(value.value.__class__)  # type: ignore[attr-defined]
     known = _OF_VALUES.get(kind)
     if known is not None:
         return known
@@ -127,23 +127,6 @@ def class_of_object(item: HeapObject) -> Value:
 
 def short_name(cls: Value) -> str:
     return last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"
-
-
-_LAYOUTS = frozenset(
-    KnownClass(f"builtins.{name}")
-    for name in ("int", "float", "complex", "str", "bytes", "bytearray", "list", "tuple", "dict", "set", "frozenset")
-)
-"""Classes whose objects have a form in memory of their own: no class can be of two of them."""
-
-
-def require_one_layout(machine: Machine, bases: tuple[Value, ...]) -> None:
-    """Of a class that is to have these bases.
-
-    Raises:
-        Raised: TypeError, where no object could be of all of them.
-    """
-    if len({base for each in bases for base in machine.mro(each)} & _LAYOUTS) > 1:
-        raise machine.raises("TypeError", "multiple bases have instance lay-out conflict")
 
 
 # ---- MRO -------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.objects import (
@@ -16,6 +16,7 @@ from modgraph.prediction.domain.objects import (
     ViewObject,
 )
 from modgraph.prediction.domain.registry import LOADED_MODULES
+from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
     DELETED,
@@ -110,7 +111,7 @@ def index_of(machine: Machine, key: Value) -> int | None:
     if isinstance(key, EnumMember):
         key = key.value
     if isinstance(key, Constant) and isinstance(key.value, int):
-        return int(key.value)
+        return cast(int, whole(key.value))
     if isinstance(key, Address):
         method = machine.class_attribute(machine.class_of(key), "__index__")
         if method is not None and not isinstance(method, Unknown):
@@ -184,6 +185,8 @@ def _from_constant(machine: Machine, value: Constant, key: Value) -> Value:
         python = slice_of(machine, key)
     elif isinstance(key, Constant):
         python = key.value
+    elif isinstance(key, Address):
+        python = index_of(machine, key)
     if python is None or isinstance(python, Unknown):
         return machine.unknown("the index is not known", key)
     try:

@@ -43,12 +43,32 @@ def _of_python(name: str) -> KnownClass | None:
 
 
 def inherited(machine: Machine, bases: tuple[Value, ...]) -> ClassValue | KnownClass | None:
-    """The metaclass that the bases give: the most derived of theirs."""
+    """The metaclass that the bases give: the most derived of theirs.
+
+    Raises:
+        Raised: TypeError, where none is.
+    """
     found: ClassValue | KnownClass | None = None
     for base in bases:
-        meta = metaclass_of(machine, base)
-        if meta is not None and (found is None or machine.is_subclass(meta, found)):
-            found = meta
+        found = more_derived(machine, metaclass_of(machine, base), found)
+    return found
+
+
+def more_derived(
+    machine: Machine, meta: ClassValue | KnownClass | None, found: ClassValue | KnownClass | None
+) -> ClassValue | KnownClass | None:
+    """That of two metaclasses which a class has that both are for.
+
+    Raises:
+        Raised: TypeError, where neither is derived from the other.
+    """
+    if meta is None or found is None:
+        return meta or found
+    if machine.is_subclass(meta, found):
+        return meta
+    both_known = isinstance(meta, ClassValue) and isinstance(found, ClassValue)
+    if both_known and machine.is_subclass(meta, found) is machine.is_subclass(found, meta) is False:
+        raise machine.raises("TypeError", "metaclass conflict: none is derived from the metaclasses of all bases")
     return found
 
 
@@ -123,7 +143,8 @@ def type_new(arguments: Arguments, machine: Machine) -> Value:
         module = machine.frames[-1].module if machine.frames else ""
         made = machine.make_class(f"{module}.{name.value}", bases.items, None, None, entries)
         if isinstance(meta, ClassValue):
-            machine.state.change(made.address, ClassObject).metaclass = meta
+            made_by = more_derived(machine, meta, metaclass_of(machine, made))
+            machine.state.change(made.address, ClassObject).metaclass = made_by
         for key, value in entries.items():
             naming_hooks.tell_name(machine, made, key, value)
         return made

@@ -108,7 +108,18 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     names = [_type_name(machine, side) for side in (left, right)]
     if "?" in names:
         return machine.unknown(f"{symbol} of {names[0]} and {names[1]} is not modelled")
+    if symbol == "*" and (repeated := _repeated_text(machine, left, right)) is not None:
+        return repeated
     raise machine.raises("TypeError", f"unsupported operand type(s) for {symbol}: '{names[0]}' and '{names[1]}'")
+
+
+def _repeated_text(machine: Machine, left: Value, right: Value) -> Value | None:
+    """A text repeated as often as an object says by `__index__`; None where it is something else."""
+    for one, other in ((left, right), (right, left)):
+        is_text = isinstance(one, Constant) and isinstance(one.value, (str, bytes))
+        if is_text and isinstance(other, Address) and (number := index_of(machine, other)) is not None:
+            return binary(machine, "*", one, Constant(number))
+    return None
 
 
 def _sides(machine: Machine, name: str, left: Value, right: Value) -> list[tuple[Value, Value, str]]:

@@ -18,6 +18,7 @@ from modgraph.prediction.domain.limits import (
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import Model
+from modgraph.prediction.domain.sizes import is_open
 from modgraph.prediction.domain.values import (
     SIZE,
     ClassValue,
@@ -192,12 +193,28 @@ def _own(machine: Machine, cls: ClassValue, method: str) -> Value | None:
 
 def has_other_text(value: Any) -> bool:
     """Its text is not that of plain containers: there is a set in it, which is written in another order in every
-    process, or a container of a class that has a text of its own."""
-    if isinstance(value, (OtherList, OtherDict)):
+    process, a container of a class that has a text of its own, or a size that is left open."""
+    if isinstance(value, (OtherList, OtherDict)) or is_open(value):
         return True
     if isinstance(value, dict):
         return any(map(has_other_text, (*value, *value.values())))
     return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(has_other_text, value)))
+
+
+def _has_other_text(value: Any, name: str) -> bool:
+    """The same of what a function is given: one of numbers reckons with a size, or asks it for its number."""
+    if name.startswith("math."):
+        return False
+    return has_other_text(value) and not (is_open(value) and name in _ON_NUMBERS)
+
+
+_ON_NUMBERS = frozenset(
+    {
+        *("int", "float", "abs", "round", "divmod", "pow", "is_integer"),
+        *("add", "sub", "mul", "truediv", "floordiv", "mod", "neg", "pos", "index", "and_", "or_", "xor", "lshift"),
+        *("rshift", "eq", "ne", "lt", "le", "gt", "ge", "not_", "truth", "__index__", "__int__"),
+    }
+)
 
 
 _NUMBERS = (int, float)
@@ -291,7 +308,7 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         given = [found[0] for found in values if found is not None]
         named = {key: found[0] for key, found in keywords.items() if found is not None}
         refusal = too_much(name, [*given, *named.values()])
-        if refusal is None and not name.startswith("math.") and any(map(has_other_text, (*given, *named.values()))):
+        if refusal is None and any(_has_other_text(each, name) for each in (*given, *named.values())):
             refusal = "the text or order of a set, or of a container with a class of its own, is not followed"
         if refusal is not None:
             return number_unknown(machine, refusal)

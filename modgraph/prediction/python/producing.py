@@ -7,13 +7,13 @@ what the code would have done for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 from modgraph.prediction.domain import dict_views, points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import EnoughError, Frame
-from modgraph.prediction.domain.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP
+from modgraph.prediction.domain.limits import MAX_CALL_DEPTH, MAX_LOOP_ITERATIONS, MAX_YIELDED, TOO_DEEP, TooDeepError
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     STALE,
@@ -36,7 +36,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import several
+from modgraph.prediction.paths import havoc, several
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import iterables, steady, unordered
 from modgraph.prediction.python.may_items import Rest, rest_of
@@ -51,6 +51,8 @@ class _Running:
     sent: bool = False
     """Something was sent to it: a `yield` is not always worth None."""
     busy: bool = False
+    noted: bool = False
+    """It stands in `left_open`, or in one of `driving`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,10 +78,11 @@ class Suspended(Source):
         if running.given != item.taken:
             return self._given_up(machine, running, "an iterator that another path has taken from is not followed")
         if machine.depth >= MAX_CALL_DEPTH:
-            return self._given_up(machine, running, Reached(TOO_DEEP))
+            raise TooDeepError(TOO_DEEP)
         item.taken += 1
         running.given += 1
         found = _resumed(machine, running, lambda: next(running.steps))
+        _note_open(machine, address, running, found)
         return _rest(machine, running, found.why) if isinstance(found, Lost) else found
 
     def references(self) -> tuple[Value, ...]:
@@ -102,6 +105,59 @@ class Suspended(Source):
     def forgotten(self, why: Unknown) -> None:
         if self.forget is not None:
             self.forget(why)
+
+
+def _note_open(machine: Machine, address: Address, running: _Running, found: object) -> None:
+    function = running.frame.function if running.frame is not None else None
+    if running.noted or isinstance(found, Ended) or function is None or not function.definition.ends_with_effects:
+        return
+    running.noted = True
+    (machine.driving[-1] if machine.driving else machine.left_open).append(address)
+
+
+def settle_open(machine: Machine) -> None:
+    """Generators that were begun and that no name stands for may be given up; one that a loop runs through is held."""
+    waiting, machine.left_open = machine.left_open, []
+    held = set(_named(machine)) if waiting else set()
+    for address in waiting:
+        item = machine.state.find(address, IteratorObject) if havoc.is_there(machine, address.index) else None
+        running = item.running if item is not None else None
+        if item is None or running is None or running.given != item.taken:
+            continue
+        if running.busy or address in held:
+            machine.left_open.append(address)
+        else:
+            _may_be_closed(machine, address)
+
+
+def _named(machine: Machine) -> Iterator[Value]:
+    for frame in machine.frames:
+        environment = machine.state.find(frame.environment, EnvironmentObject)
+        if environment is not None:
+            yield from environment.names.values()
+    yield from machine.state.globals.values()
+    yield from machine.base.globals.values()
+
+
+def _may_be_closed(machine: Machine, address: Address) -> None:
+    why = machine.unknown("when a generator that was begun is given up is not known")
+
+    def ends() -> Value:
+        close(machine, address)
+        return NONE
+
+    machine.fork([lambda: NONE, ends], why.reason)
+    if machine.state.find(address, IteratorObject) is not None:
+        _finish(machine, address, why)
+
+
+def _driven(machine: Machine, iterator: Address, begun: list[Address]) -> Value | None:
+    """The next item, for a loop that holds the iterators which that begins."""
+    machine.driving.append(begun)
+    try:
+        return take(machine, iterator)
+    finally:
+        machine.driving.pop()
 
 
 def _resumed(machine: Machine, running: _Running, resume: Callable[[], Value | Lost]) -> Value | Lost | Ended:
@@ -287,14 +343,16 @@ def drain(machine: Machine, address: Address) -> tuple[list[Value], Unknown | No
     found = item.items[item.position :]
     item.position = len(item.items)
     source = item.source
+    begun: list[Address] = []
     while source is not None:
-        given = take(machine, address)
+        given = _driven(machine, address, begun)
         if given is None:
             break
         found.append(given)
         if isinstance(source, (Suspended, _ByNext)) and len(found) > source.most:
             _finish(machine, address, machine.unknown(Reached(f"a generator of more than {source.most} items")))
             break
+    machine.left_open.extend(begun)
     return found, ended(machine, address)
 
 
@@ -359,11 +417,15 @@ def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> 
         return item.open
     source, count = item.source if item is not None else None, 0
     whole = whole and item is not None and item.open is None
-    while (found := take(machine, iterator)) is not None:
-        yield found
-        count += 1
-        if isinstance(source, (Suspended, _ByNext)) and count > source.most:
-            return machine.unknown(Reached(f"a generator of more than {source.most} items"))
+    begun: list[Address] = []
+    try:
+        while (found := take(machine, iterator) if by_demand else _driven(machine, iterator, begun)) is not None:
+            yield found
+            count += 1
+            if isinstance(source, (Suspended, _ByNext)) and count > source.most:
+                return machine.unknown(Reached(f"a generator of more than {source.most} items"))
+    finally:
+        machine.left_open.extend(begun)
     if whole and isinstance(source, Rest):
         return (yield from in_turn(list(source.items)))
     return ended(machine, iterator)

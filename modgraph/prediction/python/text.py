@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject
+from modgraph.prediction.domain.sizes import is_open
 from modgraph.prediction.domain.values import (
     NONE,
     Address,
@@ -63,7 +64,7 @@ def from_python(machine: Machine, value: Any) -> Value:
 def string(machine: Machine, value: Value) -> str | None:
     """str(value); None where it cannot be known."""
     if isinstance(value, Constant):
-        return _written(value.value)
+        return None if is_open(value.value) else _written(value.value)
     if isinstance(value, Dtype):
         return f"torch.{value.name}"
     if isinstance(value, Device):
@@ -268,6 +269,8 @@ def format_value(machine: Machine, value: Value, conversion: str | None, spec: V
     if format_size(spec.value) > MAX_VALUE_SIZE:
         return number_unknown(machine, Reached(f"a string of more than {MAX_VALUE_SIZE} characters"))
     if isinstance(value, Constant):
+        if is_open(value.value):
+            return _not_told(machine, value)
         return _formatted(machine, _CONVERSIONS[conversion or ""](value.value), spec.value)
     if conversion in ("r", "a"):
         text = _shown(machine, value, _CONVERSIONS[conversion])
@@ -361,12 +364,19 @@ def _literals(template: str) -> list[str]:
     return [*found, template[position:]] if template[position:] else found
 
 
+def _holds_size(value: Any) -> bool:
+    """A size that is left open is it, or in it."""
+    if isinstance(value, dict):
+        return any(map(_holds_size, value.values()))
+    return is_open(value) or (isinstance(value, list | tuple) and any(map(_holds_size, value)))
+
+
 def percent(machine: Machine, template: str, value: Value) -> Value:
     """template % value."""
     machine.spend(template.count("%(") * len(template) // _LOOKED_AT_IN_A_UNIT)  # a key may go on to the end
     found = plain(machine, value)
     try:
-        if found is None:
+        if found is None or _holds_size(found):
             raise NotPlainError
         python = found[0]
         if template_size(template, python if isinstance(python, tuple) else [python]) > MAX_VALUE_SIZE:

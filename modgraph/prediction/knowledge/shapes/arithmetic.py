@@ -5,7 +5,6 @@ Source: "Shape" in the reference of `torch.nn` and `torch.nn.functional`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +41,7 @@ def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Si
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     found = room // stride + 1
     if upwards:
-        found = math.ceil(room / stride) + 1
+        found = -(-room // stride) + 1
         found -= (found - 1) * stride >= size + padding
     if found < 1 or (room < 0 and not upwards):
         raise MisfitError(

@@ -44,7 +44,13 @@ def sizes(machine: Machine, value: Value, rank: int) -> list[Size]:
         items = [items[0]] * rank
     if len(items) != rank:
         return [None] * rank
-    return [each.value if isinstance(each, Constant) and type(each.value) is int else None for each in items]
+    return [number(each) for each in items]
+
+
+def number(value: Value) -> Size:
+    """A whole number, or a size that is left open; None for anything else."""
+    found = value.value if isinstance(value, Constant) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def length(machine: Machine, value: Value) -> int | None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from modgraph.names import last_name
-from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain import points_to, sizes
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -148,20 +149,22 @@ def rounded(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.int", "builtins.int.__new__")
 def integer(arguments: Arguments, machine: Machine) -> Value:
-    return _converted(arguments, machine, int, ("__int__", "__index__", "__trunc__"))
+    return _converted(arguments, machine, sizes.whole, "int", ("__int__", "__index__", "__trunc__"))
 
 
 @models("builtins.float", "builtins.float.__new__")
 def floating(arguments: Arguments, machine: Machine) -> Value:
-    return _converted(arguments, machine, float, ("__float__", "__index__"))
+    return _converted(arguments, machine, sizes.floating, "float", ("__float__", "__index__"))
 
 
 @models("builtins.complex")
 def complex_number(arguments: Arguments, machine: Machine) -> Value:
-    return _converted(arguments, machine, complex, ("__complex__", "__float__"))
+    return _converted(arguments, machine, complex, "complex", ("__complex__", "__float__"))
 
 
-def _converted(arguments: Arguments, machine: Machine, to: type, methods: tuple[str, ...]) -> Value:
+def _converted(
+    arguments: Arguments, machine: Machine, to: Callable[..., Any], name: str, methods: tuple[str, ...]
+) -> Value:
     if arguments.function.endswith("__new__"):
         arguments = replace(arguments, positional=arguments.positional[1:])
     if not arguments.positional and not arguments.keywords:
@@ -171,8 +174,8 @@ def _converted(arguments: Arguments, machine: Machine, to: type, methods: tuple[
         if isinstance(found, Constant):
             return Constant(to(found.value))
         if found is not None:
-            return replace(number_unknown(machine, f"{to.__name__} of something not known", found), library="")
-    return folded(to, to.__name__)(arguments, machine)
+            return replace(number_unknown(machine, f"{name} of something not known", found), library="")
+    return folded(to, name)(arguments, machine)
 
 
 @models("builtins.bool")
@@ -250,6 +253,8 @@ def prints(arguments: Arguments, machine: Machine) -> Value:
         cls = machine.class_of(each) if isinstance(each, Address) else None
         if isinstance(cls, ClassValue) and not machine.is_module_class(cls):
             several.does(machine, (each,), lambda one=each, of=cls: _shows(machine, one, of), *several.TEXTS)  # type: ignore[misc]
+        elif not isinstance(each, Constant):
+            machine.may_be_called([each], machine.unknown("how often a text is asked for is not known"), several.TEXTS)
     return NONE
 
 

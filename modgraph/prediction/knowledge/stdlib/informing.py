@@ -15,6 +15,7 @@ from modgraph.prediction.domain.values import (
     KnownFunction,
     Value,
 )
+from modgraph.prediction.paths import several
 
 informing("logging", "warnings", "traceback", "pprint", "gc", "atexit", "time")
 inert(
@@ -26,6 +27,7 @@ not_calling("textwrap", "inspect", "datetime", "hashlib", "base64", "csv", "subp
 
 @models("warnings.warn", "warnings.simplefilter", "warnings.filterwarnings", "warnings.warn_explicit")
 def warn(arguments: Arguments, machine: Machine) -> Value:
+    machine.may_be_called(arguments.positional, machine.unknown("what a warning says is not known"), several.TEXTS)
     return NONE
 
 

@@ -227,7 +227,6 @@ def type_(arguments: Arguments, machine: Machine) -> Value:
     if not isinstance(name, Constant) or not isinstance(bases, TupleValue) or entries is None:
         return machine.unknown("a class made at run time", name, bases)
     given = {key.value: value for key, value in entries.entries.items() if isinstance(key, Constant)}
-    classes.require_one_layout(machine, bases.items)
     module = machine.frames[-1].module if machine.frames else ""
     cls = machine.make_class(f"{module}.{name.value}", bases.items, None, None, given)
     for key, value in given.items():

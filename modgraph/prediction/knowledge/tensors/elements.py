@@ -8,10 +8,12 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 
+from modgraph.prediction.domain.sizes import Limit, is_one, is_open, same
+
 Number = int | float | bool
 Shape = tuple[int | None, ...]
 
-MAX_ELEMENTS = 4096
+MAX_ELEMENTS = Limit(4096)
 """Tensors with more elements than this keep shape and dtype alone: none of a structure depends on their values."""
 
 MAX_RANK = 64
@@ -139,7 +141,7 @@ def single(value: float) -> float:
 def kept(values: Iterable[Number], dtype: str | None) -> tuple[Number, ...] | None:
     """The elements of a tensor of that dtype, if they are few and their rounding is known."""
     result = list(islice(values, MAX_ELEMENTS + 1))
-    if len(result) > MAX_ELEMENTS:
+    if len(result) > MAX_ELEMENTS or any(map(is_open, result)):
         return None
     if dtype == "float32":
         return tuple(array("f", result))  # rounds all of them at once
@@ -175,9 +177,13 @@ def broadcast(left: Shape | None, right: Shape | None) -> Shape | None:
     padded = (1,) * (len(longer) - len(shorter)) + tuple(shorter)
     sizes: list[int | None] = []
     for first, second in zip(longer, padded, strict=True):
-        if first == second or second == 1:
+        if same(second, 1) or same(first, second):
             sizes.append(first)
-        elif first == 1:
+        elif same(first, 1):
+            sizes.append(second)
+        elif first is not None and second is not None and (first == second or is_one(second)):
+            sizes.append(first)
+        elif first is not None and is_one(first):
             sizes.append(second)
         elif first is None or second is None:
             sizes.append(second if first is None else first)

@@ -5,6 +5,7 @@ Shape and dtype are exact or not given; elements are kept where they are few. So
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, alias, known_class, models
+from modgraph.prediction.domain.sizes import is_open, whole
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -275,7 +277,7 @@ def arange(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, (None,), dtype, **options(machine, arguments))
     numbers = [bound for bound in bounds if bound is not None]
     if dtype in INTEGERS:
-        numbers = [int(number) for number in numbers]
+        numbers = [whole(number) for number in numbers]
     if "dtype" not in arguments.keywords or arguments.keywords["dtype"] == NONE:
         dtype = default_float(machine) if any(isinstance(number, float) for number in numbers) else "int64"
     elif dtype is None and any(isinstance(number, float) for number in numbers):
@@ -283,13 +285,13 @@ def arange(arguments: Arguments, machine: Machine) -> Value:
     start, stop, step = (0, numbers[0], 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if step == 0:
         raise machine.raises("RuntimeError", "step must be nonzero")
-    size = max(0, -int(-(stop - start) // step)) if isinstance(step, int) else _ceil((stop - start) / step)
+    size = max(0, -whole(-(stop - start) // step)) if isinstance(step, int) else _ceil((stop - start) / step)
     elements = kept([start + i * step for i in range(size)], dtype) if size <= MAX_ELEMENTS else None
     return made(machine, (size,), dtype, elements, **options(machine, arguments))
 
 
 def _ceil(number: float) -> int:
-    return max(0, -int(-number // 1))
+    return max(0, math.ceil(number)) if is_open(number) else max(0, -int(-number // 1))
 
 
 def _scalar(machine: Machine, value: Value) -> Any:

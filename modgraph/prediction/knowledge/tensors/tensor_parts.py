@@ -12,6 +12,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import parts_of, sliced, witness_of
 from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
@@ -140,9 +141,9 @@ def _sizes(machine: Machine, name: str, size: int | None, given: Value) -> Seque
     if size is None:
         return None
     step = max(1, -(-size // number)) if name == "chunk" else max(number, 1)
-    if -(-size // step) > MAX_LOOP_ITERATIONS:
-        return range(-(-size // step))
-    return [min(step, size - start) for start in range(0, max(size, 1), step)]
+    if witness_of(-(-size // step)) > MAX_LOOP_ITERATIONS:
+        return range(witness_of(-(-size // step)))
+    return parts_of(size, step)
 
 
 def _indices(machine: Machine, given: Value) -> list[int | None] | None:
@@ -163,7 +164,7 @@ def _between(size: int | None, number: int | None, indices: list[int | None] | N
         return None
     bounds = [0, *indices, size]
     pairs = itertools.pairwise(bounds)
-    return [None if size is None or a is None or b is None else len(range(size)[a:b]) for a, b in pairs]
+    return [None if size is None or a is None or b is None else sliced(size, a, b, None) for a, b in pairs]
 
 
 def _parts(machine: Machine, source: TensorObject, place: int, sizes: Sequence[int | None]) -> Value:
@@ -174,7 +175,8 @@ def _parts(machine: Machine, source: TensorObject, place: int, sizes: Sequence[i
     start = 0 if len(known) == len(sizes) and sum(known) == source.shape[place] else None
     for length in sizes:
         end = None if start is None or length is None else start + length
-        elements = None if start is None or end is None else _along(source, place, range(start, end))
+        is_kept = source.elements is not None and start is not None and end is not None
+        elements = _along(source, place, range(start, end)) if is_kept else None  # type: ignore[arg-type]
         parts.append(like(machine, source, replaced(source.shape, place, length), elements))
         start = end
     return TupleValue(tuple(parts))
@@ -186,6 +188,7 @@ def _too_many(machine: Machine, parts: int) -> Unknown | None:
     Raises:
         LimitError: the memory that they take is used up.
     """
+    parts = witness_of(parts)
     if parts > MAX_LOOP_ITERATIONS:
         return machine.unknown(Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns"))
     machine.makes(ITEMS_OF_A_PART * parts)
@@ -194,7 +197,7 @@ def _too_many(machine: Machine, parts: int) -> Unknown | None:
 
 def _along(source: TensorObject, place: int, taken: Sequence[int]) -> tuple[Number, ...] | None:
     """The elements at these indices of one dimension."""
-    if source.shape is None or any(size is None for size in source.shape) or len(taken) > (source.shape[place] or 0):
+    if source.elements is None or source.shape is None or len(taken) > (source.shape[place] or 0):
         return None
     every: list[Sequence[int]] = [range(size or 0) for size in source.shape]
     every[place] = taken
@@ -329,7 +332,7 @@ def _slice_length(key: SliceValue, size: int | None) -> int | None:
     bounds = (key.lower, key.upper, key.step)
     if size is None or not all(isinstance(bound, Constant) for bound in bounds):
         return size if bounds == (NONE, NONE, NONE) else None
-    return len(range(size)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
+    return sliced(size, *(bound.value for bound in bounds if isinstance(bound, Constant)))
 
 
 @models(f"{TENSOR}.__iter__")

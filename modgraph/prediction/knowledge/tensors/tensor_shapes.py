@@ -164,6 +164,8 @@ def gradient_function(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.@grad=", f"{TENSOR}.register_hook", f"{TENSOR}.retain_grad", f"{TENSOR}.backward")
 def without_effect(arguments: Arguments, machine: Machine) -> Value:
+    """A hook is called when gradients are computed."""
+    machine.may_be_called(arguments.positional[1:], machine.unknown("when gradients are computed is not known"))
     return NONE
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.values import (
     SIZE,
     TRUE,
@@ -23,6 +25,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_refused, is_size
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
+from modgraph.prediction.paths.joining import description
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
 from modgraph.prediction.python.counted import count
@@ -41,32 +44,12 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
 
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
-    """The tensor behind a value, to look at; None where it is none. Of one of several, what they have in common."""
-    if type(value) is Choice:
-        return _common(machine, value)
+    """The tensor behind a value, to look at; None where it is none; of several, what they share."""
+    if isinstance(value, Choice):
+        either = description(machine.state, value)
+        return either if isinstance(either, TensorObject) else None
     tensor = machine.state.find(value, TensorObject)
     return tensor if tensor is None or not tensor.memory else current(machine.state, tensor)
-
-
-def _common(machine: Machine, value: Choice) -> TensorObject | None:
-    """What is certain of one of several tensors; None where one of them is none, or is of a class of its own."""
-    found = [tensor_of(machine, each) for each in value.alternatives]
-    tensors = [tensor for tensor in found if tensor is not None and tensor.cls is None]
-    if not tensors or len(tensors) != len(found):
-        return None
-    shapes = {None if tensor.shape is None else tuple(tensor.shape) for tensor in tensors}
-    shape: Shape | None = None
-    if None not in shapes and len({len(each or ()) for each in shapes}) == 1:
-        columns = zip(*(each or () for each in shapes), strict=True)
-        shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in columns)
-    dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
-    needs = {tensor.requires_grad for tensor in tensors}
-    return TensorObject(
-        shape,
-        dtypes.pop() if len(dtypes) == 1 else None,
-        requires_grad=needs.pop() if len(needs) == 1 else None,
-        device=devices.pop() if len(devices) == 1 else None,
-    )
 
 
 DEFAULT_DTYPE = ("torch", "<default dtype>")
@@ -106,7 +89,7 @@ def size_of(value: Value) -> int | None:
     """A size that is known; None where it is not."""
     value = value.value if isinstance(value, EnumMember) else value
     if isinstance(value, Constant) and isinstance(value.value, int) and is_size(value.value):
-        return int(value.value)
+        return cast(int, whole(value.value))
     return None
 
 
@@ -172,7 +155,7 @@ def _size(machine: Machine, value: Value) -> int | None:
     if isinstance(value, Constant):
         if not isinstance(value.value, int):
             raise machine.raises("TypeError", f"a size must be an int, not {type(value.value).__name__}")
-        return int(value.value) if is_size(value.value) else None
+        return cast(int, whole(value.value)) if is_size(value.value) else None
     tensor = tensor_of(machine, value)
     if tensor is not None and tensor.elements is not None and len(tensor.elements) == 1:
         return int(tensor.elements[0])

@@ -60,6 +60,10 @@ def script(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.jit.trace", "torch.jit._trace.trace")
 def trace(arguments: Arguments, machine: Machine) -> Value:
     value = _given(arguments, "func")
+    why = machine.unknown("how often it is run to be traced is not known")
+    module = machine.state.find(value, ModuleObject)
+    run = value if module is None else machine.get_attribute(value, "forward")
+    machine.may_be_called([run], why, ("__call__",))
     if machine.state.find(value, ModuleObject) is None:
         return value
     return _converted(machine, value, TOP_TRACED, TRACED, arguments)

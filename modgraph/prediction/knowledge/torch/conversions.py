@@ -8,7 +8,6 @@ Source: torch/nn/modules/module.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
@@ -22,7 +21,6 @@ from modgraph.prediction.domain.values import (
     TRUE,
     Address,
     Choice,
-    ClassValue,
     Constant,
     Device,
     Dtype,
@@ -36,9 +34,9 @@ from modgraph.prediction.knowledge.torch.walks import (
     WALKED_BY,
     asked_children,
     module_of,
+    overriding,
     tensors,
     tensors_that_may_be,
-    walk,
 )
 
 _FLOATING = ("float32", "float64", "float16", "bfloat16")
@@ -68,29 +66,11 @@ class _Conversion:
         return PartialValue(KnownFunction(_CONVERTED), (self.dtype, self.device, Constant(self.floating)))
 
 
-def overriding(machine: Machine, root: Address, method: str) -> bool:
-    """A module below, or the module itself, has a method of the user's in place of torch's, or in place of those that
-    say what its children are."""
-    methods = (method, *WALKED_BY)
-    seen: set[Value] = set()
-    for _, value in walk(machine, root):
-        module = machine.state.find(value, ModuleObject)
-        if module is None:
-            continue
-        if any(each in module.attributes for each in methods):
-            return True
-        if module.cls in seen:
-            continue
-        seen.add(module.cls)
-        for base in machine.mro(module.cls):
-            is_own = isinstance(base, ClassValue) and not base.name.startswith("torch.")
-            if is_own and any(machine.own_attribute(cast(ClassValue, base), each) is not None for each in methods):
-                return True
-    return False
+_APPLIED = ("_apply", *WALKED_BY)
 
 
 def _convert(machine: Machine, address: Address, conversion: _Conversion) -> None:
-    if overriding(machine, address, "_apply"):
+    if overriding(machine, address, _APPLIED):
         machine.call(machine.get_attribute(address, "_apply"), (conversion.function(),))
         return
     for store in ("parameters", "buffers"):
@@ -203,7 +183,7 @@ def to(arguments: Arguments, machine: Machine) -> Value:
 def moved(arguments: Arguments, machine: Machine) -> Value:
     """The devices of a machine are not followed; an `_apply` of the user's is called all the same."""
     address, _ = module_of(machine, arguments)
-    if overriding(machine, address, "_apply"):
+    if overriding(machine, address, _APPLIED):
         machine.call(machine.get_attribute(address, "_apply"), (_Conversion().function(),))
     return address
 

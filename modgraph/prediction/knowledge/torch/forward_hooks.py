@@ -16,7 +16,6 @@ from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
     Choice,
-    ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
@@ -81,24 +80,7 @@ def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     """`module(...)`: what `forward` gives, or what the hooks make of it."""
     if not machine.is_recording:
         return _call(machine, address, arguments)
-    module = machine.state.find(address, ModuleObject)
-    assert module is not None
-    is_layer = isinstance(module.cls, (ClassValue, KnownClass)) and module.cls.name.startswith("torch.")
-    names = _parameters(machine, address)
-    return recording.module_call(
-        machine, address, is_layer, names, arguments, lambda: _call(machine, address, arguments)
-    )
-
-
-def _parameters(machine: Machine, address: Address) -> tuple[str, ...]:
-    """The parameters of `forward`, in order; that which takes further ones in a row begins with "*"."""
-    run = machine.find_attribute(address, "forward")
-    function = run.function if isinstance(run, BoundMethod) else run
-    if not isinstance(function, FunctionValue):
-        return ("input",)
-    taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
-    names = tuple(f"*{each.name}" if each.kind == "varargs" else each.name for each in taken)
-    return names[1:] if isinstance(run, BoundMethod) else names
+    return recording.module_call(machine, address, arguments, lambda: _call(machine, address, arguments))
 
 
 def _call(machine: Machine, address: Address, arguments: Arguments) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.limits import MAX_SUBMODULES
+from modgraph.prediction.domain.limits import MAX_SUBMODULES, LimitError
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
@@ -26,12 +26,16 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.torch import forward_hooks
-from modgraph.prediction.knowledge.torch.conversions import overriding
+from modgraph.prediction.knowledge.torch.registering import HOOKED
 from modgraph.prediction.knowledge.torch.walks import (
+    WALKED_BY,
     asked_children,
+    asks_its_own_way,
     children_in,
     descendants,
+    is_own,
     module_of,
+    overriding,
     tensors,
     tensors_that_may_be,
 )
@@ -46,7 +50,7 @@ def apply(arguments: Arguments, machine: Machine) -> Value:
     """Calls the function with every descendant, children before parents, and with the module itself last."""
     address, _ = module_of(machine, arguments)
     function = arguments.get(1, "fn", NONE)
-    if overriding(machine, address, "apply"):
+    if overriding(machine, address, ("apply", *WALKED_BY)):
         for child in asked_children(machine, address):
             machine.call(machine.get_attribute(child, "apply"), (function,))
         machine.call(function, (address,))
@@ -83,6 +87,16 @@ def _reach(arguments: Arguments, machine: Machine) -> tuple[Value, str] | Unknow
     return _descend(machine, arguments.positional[0], path), name
 
 
+def _asked(machine: Machine, arguments: Arguments) -> tuple[Value, str] | Unknown:
+    """The same by `get_submodule`, where the class has one of its own."""
+    address, module = module_of(machine, arguments)
+    target = arguments.get(1, "target", NONE)
+    if not is_own(machine, module, "get_submodule") or not isinstance(target, Constant):
+        return _reach(arguments, machine)
+    path, _, name = str(target.value).rpartition(".")
+    return machine.call(machine.get_attribute(address, "get_submodule"), (Constant(path),)), name
+
+
 def _descend(machine: Machine, value: Value, path: str) -> Value:
     for name in path.split(".") if path else ():
         value = machine.get_attribute(value, name)
@@ -114,13 +128,13 @@ def _one_of_all(machine: Machine, root: Address, path: Value) -> Value:
 
 @models(f"{MODULE}.get_parameter", f"{MODULE}.get_buffer")
 def get_tensor(arguments: Arguments, machine: Machine) -> Value:
-    reached = _reach(arguments, machine)
+    reached = _asked(machine, arguments)
     return reached if isinstance(reached, Unknown) else machine.get_attribute(*reached)
 
 
 @models(f"{MODULE}.set_submodule")
 def set_submodule(arguments: Arguments, machine: Machine) -> Value:
-    reached = _reach(arguments, machine)
+    reached = _asked(machine, arguments)
     if isinstance(reached, Unknown):
         machine.expose((arguments.positional[0],), reached)
     else:
@@ -138,9 +152,20 @@ def extra_repr(arguments: Arguments, machine: Machine) -> Value:
     return Constant("")
 
 
+_SHOWN = ("__repr__", "extra_repr", "_get_name")
+"""Methods by which a class says how it is shown."""
+
+
 @models(f"{MODULE}.__repr__", f"{MODULE}.__str__")
 def text(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
+    address, _ = module_of(machine, arguments)
+    for module in _children_first(machine, address):
+        held = machine.state.find(module, ModuleObject)
+        for each in _SHOWN if held is not None else ():
+            if held is not None and is_own(machine, held, each) and (module, each) != (address, name):
+                why = machine.unknown("how often a text is asked for is not known")
+                machine.may_be_called([machine.get_attribute(module, each)], why, ("__call__",))
     return Unknown(f"Module.{name} is not interpreted", machine.where, inert=True)
 
 
@@ -195,7 +220,15 @@ def evaluation(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{MODULE}.requires_grad_")
 def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
-    flag = machine.truth(arguments.get(1, "requires_grad", TRUE))
+    given = arguments.get(1, "requires_grad", TRUE)
+    flag = machine.truth(given)
+    if asks_its_own_way(machine, address, "parameters"):
+        found = machine.iterate(machine.call(machine.get_attribute(address, "parameters")))
+        if isinstance(found, Unknown):
+            machine.expose([address, found], found)
+        for each in found if isinstance(found, list) else ():
+            machine.call(machine.get_attribute(each, "requires_grad_"), (given,))
+        return address
     for each in tensors_that_may_be(machine, address, "parameters"):
         doubted = machine.state.change(each, TensorObject)
         doubted.requires_grad = flag if doubted.requires_grad is flag else None
@@ -208,8 +241,16 @@ def requires_grad(arguments: Arguments, machine: Machine) -> Value:
     return address
 
 
+@models(f"{MODULE}.zero_grad")
+def zero_grad(arguments: Arguments, machine: Machine) -> Value:
+    """Asks for the parameters, which a class may do for itself."""
+    address, _ = module_of(machine, arguments)
+    if asks_its_own_way(machine, address, "parameters"):
+        machine.iterate(machine.call(machine.get_attribute(address, "parameters")))
+    return NONE
+
+
 @models(
-    f"{MODULE}.zero_grad",
     f"{MODULE}.compile",
     f"{MODULE}.set_extra_state",
     *(
@@ -229,13 +270,27 @@ def no_effect(arguments: Arguments, machine: Machine) -> Value:
 
 REGISTRATION_HOOKS = tuple(f"register_module_{kind}_registration_hook" for kind in ("module", "parameter", "buffer"))
 """torch's functions that set a hook for all modules."""
-HOOKED = "a hook on all registrations may have replaced what is registered"
 
 
 @models(*(f"{MODULE.rpartition('.')[0]}.{name}" for name in REGISTRATION_HOOKS))
 def hook_on_all(arguments: Arguments, machine: Machine) -> Value:
+    """What is registered from here on is what the hook makes of it, and the hook may do anything else.
+
+    Raises:
+        LimitError: a constructor sets it; one that begins after a module has set it ends in `Module.__init__`.
+    """
+    if not machine.module_depth:
+        raise LimitError(HOOKED)
     machine.problem(HOOKED)
+    set_hook_on_all(machine)
     return Unknown("the handle of a hook", machine.where, inert=True)
+
+
+def set_hook_on_all(machine: Machine) -> None:
+    """Notes that a module of what is predicted sets one."""
+    machine.modules.hooked.update(machine.modules.roots[-1:])
+    machine.caches.fragments.clear()
+    machine.caches.fragments_here.clear()
 
 
 @models(f"{MODULE}.@_non_persistent_buffers_set")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.limits import LimitError
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import models
@@ -29,10 +30,18 @@ from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import attribute_changes, registration, weak_updates
 from modgraph.prediction.python.enum_texts import text_given
 
+HOOKED = "a hook on all registrations may have replaced what is registered"
+
 
 @models(f"{MODULE}.__init__")
 def initialise(arguments: Arguments, machine: Machine) -> Value:
-    """`Module.__init__`: empties the stores, also when it runs a second time; plain attributes stay."""
+    """`Module.__init__`: empties the stores, also when it runs a second time; plain attributes stay.
+
+    Raises:
+        LimitError: a hook on all registrations is set.
+    """
+    if machine.modules.hooked and machine.modules.roots[-1] in machine.modules.hooked:
+        raise LimitError(HOOKED)
     address = arguments.positional[0]
     module = machine.state.find(address, ModuleObject)
     if module is None or not isinstance(address, Address):

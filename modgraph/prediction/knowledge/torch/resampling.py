@@ -14,7 +14,7 @@ from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import padded, places, unfolded
-from modgraph.prediction.knowledge.shapes.fitting import fitted
+from modgraph.prediction.knowledge.shapes.fitting import fitted, number
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 
@@ -173,10 +173,5 @@ def pad(arguments: Arguments, machine: Machine) -> Value:
     source, padding = _source(arguments, machine, 1), machine.find_attribute(arguments.positional[0], "padding")
     if source.shape is None or not isinstance(padding, TupleValue):
         return _result(machine, source, None)
-    shape, numbers = source.shape, [_signed(item) for item in padding.items]
+    shape, numbers = source.shape, [number(item) for item in padding.items]
     return _result(machine, source, fitted(machine, lambda: padded(shape, numbers)))
-
-
-def _signed(value: Value) -> Size:
-    """Padding may be negative: then it is cut off."""
-    return value.value if isinstance(value, Constant) and type(value.value) is int else None

@@ -53,6 +53,7 @@ def state_dict(arguments: Arguments, machine: Machine) -> Value:
     for module, hook, is_before in hooks:
         if is_before:
             machine.call(hook, (module, prefix, arguments.keywords.get("keep_vars", FALSE)))
+    _run_own(machine, address, why)
     if keeps is None or not isinstance(start, str) or not _collect(machine, address, start, keeps, entries, set()):
         found = machine.allocate(DictObject(entries, why, KnownClass("collections.OrderedDict")))
         for module, hook, is_before in hooks:
@@ -60,6 +61,17 @@ def state_dict(arguments: Arguments, machine: Machine) -> Value:
                 machine.call(hook, (module, found, why, why))
         return found
     return machine.allocate(DictObject(entries, None, KnownClass("collections.OrderedDict")))
+
+
+def _run_own(machine: Machine, root: Address, why: Unknown) -> None:
+    """What says for itself what is saved may do anything else, too."""
+    for _, value in walk(machine, root):
+        module = machine.state.find(value, ModuleObject)
+        names = (*_OWN, "get_extra_state") if module is not None else ()
+        for name in names:
+            is_own = module is not None and (name in module.attributes or overrides(machine, module, name) is not None)
+            if is_own and (value, name) != (root, "state_dict"):  # that is what has called this
+                machine.may_be_called([machine.get_attribute(value, name)], why, ("__call__",))
 
 
 def _hooks_below(machine: Machine, address: Address) -> list[tuple[Value, Value, bool]]:

@@ -194,12 +194,25 @@ def documented(arguments: Arguments, machine: Machine) -> Value:
 
 
 @models(
-    *("torch._C._log_api_usage_once", "torch._assert", "torch.set_num_threads"),
+    *("torch._C._log_api_usage_once", "torch.set_num_threads"),
     *("torch.use_deterministic_algorithms", "torch.cuda.empty_cache", "torch.cuda.manual_seed_all"),
     *("torch.set_float32_matmul_precision", "torch.cuda.synchronize"),
     *("torch.cuda.manual_seed", "torch.random.manual_seed", "torch.set_printoptions", "torch.cuda.set_device"),
 )
 def without_effect(arguments: Arguments, machine: Machine) -> Value:
+    return NONE
+
+
+@models("torch._assert")
+def asserted(arguments: Arguments, machine: Machine) -> Value:
+    """As the statement."""
+    holds = machine.truth(arguments.get(0, "condition", NONE))
+    if holds is False:
+        message = arguments.get(1, "message", NONE)
+        said = message.value if isinstance(message, Constant) and isinstance(message.value, str) else "torch._assert"
+        raise machine.raises("AssertionError", said, (message,))
+    if holds is None:
+        machine.may_fail("AssertionError")
     return NONE
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import cast
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import dict_views, points_to
@@ -25,16 +26,18 @@ from modgraph.prediction.domain.values import (
     TRUE,
     Address,
     Choice,
+    ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
     KnownFunction,
+    PartialValue,
     TupleValue,
     Unknown,
     Value,
     is_optional,
 )
-from modgraph.prediction.knowledge.torch import live_walks
+from modgraph.prediction.knowledge.torch import live_walks, own_walks
 from modgraph.prediction.paths import havoc
 from modgraph.prediction.paths.partial_texts import held_in
 from modgraph.prediction.python import may_items, producing
@@ -206,6 +209,9 @@ def _flag(machine: Machine, arguments: Arguments, position: int, name: str, defa
 def named_modules(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     prefix, unique = _text(arguments, 2, "prefix"), _flag(machine, arguments, 3, "remove_duplicate")
+    memo = arguments.get(1, "memo", NONE)
+    if memo != NONE or overriding(machine, address, (_MODULES,)):
+        return own_walks.modules(machine, address, memo, prefix, Constant(unique))
     live = live_walks.modules(machine, address, prefix, unique)
     return _iterator(machine, walk(machine, address, prefix, unique), True, live)
 
@@ -213,6 +219,8 @@ def named_modules(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{MODULE}.modules")
 def modules(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
+    if overriding(machine, address, (_MODULES,)):
+        return own_walks.seconds(machine, address, _MODULES, {})
     return _iterator(machine, walk(machine, address), False, live_walks.modules(machine, address, "", True))
 
 
@@ -224,7 +232,7 @@ def named_children(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{MODULE}.children")
 def children(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
-    if _is_own(machine, module, "named_children"):
+    if is_own(machine, module, "named_children"):
         pairs = machine.iterate(machine.call(machine.get_attribute(address, "named_children")))
         if isinstance(pairs, Unknown):
             return pairs
@@ -252,7 +260,7 @@ def asked_children(machine: Machine, address: Address) -> list[Value]:
     """What `module.children()` gives, where a class says that for itself; else those that are registered."""
     module = machine.state.read(address)
     assert isinstance(module, ModuleObject)
-    if not any(_is_own(machine, module, name) for name in WALKED_BY):
+    if not any(is_own(machine, module, name) for name in WALKED_BY):
         return [child for _, child in children_in(module)]
     found = machine.iterate(machine.call(machine.get_attribute(address, "children")))
     if isinstance(found, Unknown):
@@ -261,7 +269,62 @@ def asked_children(machine: Machine, address: Address) -> list[Value]:
     return found
 
 
-def _is_own(machine: Machine, module: ModuleObject, name: str) -> bool:
+_MODULES = "named_modules"
+"""Method by which `modules`, `parameters` and kin find the modules below one."""
+
+
+def _has_members_of_its_own(machine: Machine, address: Address) -> bool:
+    module = machine.state.read(address)
+    assert isinstance(module, ModuleObject)
+    return is_own(machine, module, "_named_members") or overriding(machine, address, (_MODULES,))
+
+
+def asks_its_own_way(machine: Machine, address: Address, store: str) -> bool:
+    """`parameters()` or `buffers()` of a module is not what is registered there and below it, or may be not."""
+    module = machine.state.read(address)
+    assert isinstance(module, ModuleObject)
+    own = any(is_own(machine, module, name) for name in (store, f"named_{store}"))
+    return own or _has_members_of_its_own(machine, address)
+
+
+_ITEMS = "torch._items_of_module"
+
+
+@models(_ITEMS)
+def items_of(arguments: Arguments, machine: Machine) -> Value:
+    store, owner = arguments.positional
+    assert isinstance(store, Constant)
+    return contents(machine, owner, str(store.value), "items") if isinstance(owner, Address) else owner
+
+
+@models(f"{MODULE}._named_members")
+def named_members(arguments: Arguments, machine: Machine) -> Value:
+    address, _ = module_of(machine, arguments)
+    recurse = _flag(machine, arguments, 3, "recurse")
+    held_by, prefix = arguments.get(1, "get_members_fn", NONE), arguments.get(2, "prefix", Constant(""))
+    return own_walks.members(machine, address, held_by, prefix, recurse, arguments.get(4, "remove_duplicate", TRUE))
+
+
+def overriding(machine: Machine, root: Address, methods: tuple[str, ...]) -> bool:
+    """A module below, or the module itself, has a method of the user's in place of one of torch's."""
+    seen: set[Value] = set()
+    for _, value in walk(machine, root):
+        module = machine.state.find(value, ModuleObject)
+        if module is None:
+            continue
+        if any(each in module.attributes for each in methods):
+            return True
+        if module.cls in seen:
+            continue
+        seen.add(module.cls)
+        for base in machine.mro(module.cls):
+            of_user = isinstance(base, ClassValue) and not base.name.startswith("torch.")
+            if of_user and any(machine.own_attribute(cast(ClassValue, base), each) is not None for each in methods):
+                return True
+    return False
+
+
+def is_own(machine: Machine, module: ModuleObject, name: str) -> bool:
     """A method is not torch's."""
     if name in module.attributes:
         return True
@@ -276,6 +339,11 @@ def named_tensors(arguments: Arguments, machine: Machine) -> Value:
     store = "buffers" if arguments.function.endswith("buffers") else "parameters"
     prefix, recurse = _text(arguments, 1, "prefix"), _flag(machine, arguments, 2, "recurse")
     unique = _flag(machine, arguments, 3, "remove_duplicate")
+    if _has_members_of_its_own(machine, address):
+        held_by = PartialValue(KnownFunction(_ITEMS), (Constant(store),))
+        named = {"prefix": prefix, "recurse": recurse, "remove_duplicate": unique}
+        of = machine.get_attribute(address, "_named_members")
+        return machine.call(of, (held_by,), {key: Constant(value) for key, value in named.items()})
     live = live_walks.tensors(machine, address, store, prefix, recurse, unique)
     return _iterator(machine, tensors(machine, address, store, prefix, recurse, unique), True, live)
 
@@ -293,6 +361,8 @@ def buffers(arguments: Arguments, machine: Machine) -> Value:
 def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Value:
     address, _ = module_of(machine, arguments)
     recurse = _flag(machine, arguments, 1, "recurse")
+    if asks_its_own_way(machine, address, store):
+        return own_walks.seconds(machine, address, f"named_{store}", {"recurse": Constant(recurse)})
     live = live_walks.tensors(machine, address, store, "", recurse, True)
     return _iterator(machine, tensors(machine, address, store, recurse=recurse), False, live)
 

@@ -1,0 +1,230 @@
+"""Conditions on sizes, as a reader wants them: few, and as plain as they can be said.
+
+What is said is what is needed, no less: a condition is left out only where the others imply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from modgraph.prediction.domain import forms
+from modgraph.prediction.domain.forms import Floor, Form, Monomial, Symbol
+from modgraph.prediction.domain.sizes import Needed, Relation
+
+
+def reduced(needed: Iterable[Needed]) -> list[tuple[Form, Relation]]:
+    """The conditions, each on the smallest form, without those that follow from others."""
+    return _without_implied(list(dict.fromkeys(_simple(each.form, each.relation) for each in needed)))
+
+
+def is_of_equals(form: Form) -> bool:
+    """The form is zero wherever all its sizes are equal."""
+    first, *others = sorted(form.symbols(), key=lambda symbol: symbol.name)
+    for other in others:
+        form = substituted(form, other, forms.of(first))
+    return form.number == 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Divisible:
+    """value % by == 0"""
+
+    value: Form
+    by: int
+
+
+def constraints(needed: Iterable[Needed]) -> tuple[str, ...]:
+    """The conditions in Python's notation, without those that follow from others."""
+    simple = reduced(needed)
+    divisible = [found for form, relation in simple if (found := _divisible(form, relation)) is not None]
+    rest = [each for each in simple if _divisible(*each) is None]
+    told = [f"{_operand(each.value)} % {each.by} == 0" for each in _merged(divisible)]
+    return tuple(dict.fromkeys((*(_written(*each) for each in rest), *told)))
+
+
+def _simple(form: Form, relation: Relation) -> tuple[Form, Relation]:
+    """The same condition on the smallest form."""
+    common = forms.content(form)
+    if relation != ">=":
+        if common > 1 and form.constant % common == 0:
+            form = Form({monomial: count // common for monomial, count in form.terms.items()})
+        first = next((count for monomial, count in form.terms.items() if monomial), 1)
+        return (forms.scale(form, -1) if first < 0 else form), relation
+    if common > 1:
+        form = Form({monomial: count // common for monomial, count in form.terms.items()})
+    alone = _alone(form)
+    if alone is not None:
+        atom, sign = alone
+        by = atom.denominator.number
+        assert by is not None
+        # n // d >= k is n >= k*d; n // d <= k is n <= k*d + d - 1
+        more = form.constant * by if sign > 0 else form.constant * by + by - 1
+        return _simple(forms.add(forms.scale(atom.numerator, sign), forms.number(more)), relation)
+    return form, relation
+
+
+def _alone(form: Form) -> tuple[Floor, int] | None:
+    """The floor division by a number that is all the form has besides a number, and its sign."""
+    parts: list[tuple[Monomial, int]] = [(m, c) for m, c in form.terms.items() if m]
+    if len(parts) != 1 or abs(parts[0][1]) != 1 or len(parts[0][0]) != 1 or parts[0][0][0][1] != 1:
+        return None
+    atom = parts[0][0][0][0]
+    if isinstance(atom, Floor) and atom.denominator.number is not None:
+        return atom, parts[0][1]
+    return None
+
+
+def substituted(form: Form, symbol: Symbol, value: Form) -> Form:
+    """The form with another in the place of a symbol."""
+    total = forms.number(0)
+    for monomial, count in form.terms.items():
+        product = forms.number(count)
+        for atom, power in monomial:
+            if isinstance(atom, Symbol):
+                part = value if atom is symbol else forms.of(atom)
+            else:
+                above, below = (substituted(each, symbol, value) for each in (atom.numerator, atom.denominator))
+                part = forms.floor_divide(above, below)
+            for _ in range(power):
+                product = forms.multiply(product, part)
+        total = forms.add(total, product)
+    return total
+
+
+def pinned(form: Form, relation: Relation) -> tuple[Symbol, Form] | None:
+    """The symbol that a condition sets equal to a number or another symbol, and that."""
+    if relation != "==":
+        return None
+    parts = [(m, c) for m, c in form.terms.items() if m]
+    plain = all(len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Symbol) and abs(c) == 1 for m, c in parts)
+    if not plain or not 1 <= len(parts) <= 2:
+        return None
+    symbol = parts[-1][0][0][0]
+    assert isinstance(symbol, Symbol)
+    rest = forms.subtract(form, Form({parts[-1][0]: parts[-1][1]}))
+    return symbol, forms.scale(rest, -parts[-1][1])
+
+
+def _without_implied(found: list[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
+    kept: list[tuple[Form, Relation]] = []
+    pins = [(each, pin) for each in found if (pin := pinned(*each)) is not None]
+    # Numbers first: "h == 224" says more than "h == w".
+    pins.sort(key=lambda each: each[1][1].number is None)
+    rest = [each for each in found if pinned(*each) is None]
+    values: list[tuple[Symbol, Form]] = []
+    for each, _ in pins:
+        form = _with_values(each[0], values)
+        if form is None or not _is_settled(form, "=="):
+            kept.append(each)
+            pin = None if form is None else pinned(form, "==")
+            values += [pin] if pin is not None else []
+    for form, relation in rest:
+        put = _with_values(form, values)
+        if put is None or not _is_settled(put, relation):
+            kept.append((form, relation))
+    return [each for each in kept if not any(_implies(other, each) for other in kept if other != each)]
+
+
+def _with_values(form: Form, values: list[tuple[Symbol, Form]]) -> Form | None:
+    try:
+        for symbol, value in values:
+            form = substituted(form, symbol, value)
+    except (ZeroDivisionError, forms.TooLargeError):
+        return None
+    return form
+
+
+def _is_settled(form: Form, relation: Relation) -> bool:
+    """It holds whatever the sizes are."""
+    if relation == ">=":
+        low = forms.lower(form)
+        return low is not None and low >= 0
+    if relation == "==":
+        return form.number == 0
+    low, high = forms.lower(form), forms.upper(form)
+    return (low is not None and low > 0) or (high is not None and high < 0)
+
+
+def _implies(one: tuple[Form, Relation], other: tuple[Form, Relation]) -> bool:
+    """What is at least five is at least three."""
+    if one[1] != ">=":
+        return False
+    return _is_settled(forms.subtract(other[0], one[0]), ">=") if other[1] == ">=" else False
+
+
+def divides(form: Form) -> bool:
+    """The form is zero where one size is a multiple of another number."""
+    return _divisible(_simple(form, "==")[0], "==") is not None
+
+
+def _divisible(form: Form, relation: Relation) -> _Divisible | None:
+    """The form is that of x % d == 0."""
+    if relation != "==":
+        return None
+    for monomial, count in form.terms.items():
+        if len(monomial) != 1 or monomial[0][1] != 1 or not isinstance(monomial[0][0], Floor):
+            continue
+        atom, by = monomial[0][0], abs(count)
+        whole = atom.denominator.number
+        if whole is None or by < 2 or whole % by:
+            continue
+        # of x = n // (d / by), what x // by leaves
+        value = forms.floor_divide(atom.numerator, forms.number(whole // by))
+        remainder = forms.subtract(value, forms.scale(forms.of(atom), by))
+        if form in (remainder, forms.scale(remainder, -1)):
+            return _Divisible(value, by)
+    return None
+
+
+def _merged(found: list[_Divisible]) -> list[_Divisible]:
+    """x % a == 0 and (x // a) % b == 0 is x % (a*b) == 0."""
+    merged = list(dict.fromkeys(found))
+    while True:
+        pairs = ((one, other) for one in merged for other in merged if one is not other)
+        pair = next((each for each in pairs if _quotient(each[0]) == each[1].value), None)
+        if pair is None:
+            break
+        one, other = pair
+        merged = [each for each in merged if each is not one and each is not other]
+        merged.append(_Divisible(one.value, one.by * other.by))
+        merged = list(dict.fromkeys(merged))
+    return [each for each in merged if not any(o is not each and _follows(each, o) for o in merged)]
+
+
+def _follows(found: _Divisible, other: _Divisible) -> bool:
+    """x % (a*b) == 0 has (x // a) % b == 0 follow."""
+    more, rest = divmod(other.by, found.by)
+    return rest == 0 and any(
+        forms.floor_divide(other.value, forms.number(factor)) == found.value
+        for factor in range(1, more + 1)
+        if more % factor == 0
+    )
+
+
+def _quotient(found: _Divisible) -> Form:
+    return forms.floor_divide(found.value, forms.number(found.by))
+
+
+def _written(form: Form, relation: Relation) -> str:
+    divided = [each for each in form.terms if each]
+    if relation == "!=" and (found := _divisible(form, "==")) is not None:
+        return f"{_operand(found.value)} % {found.by} != 0"
+    left = Form({m: c for m, c in form.terms.items() if m and c > 0})
+    right = Form({m: -c for m, c in form.terms.items() if m and c < 0})
+    if not divided or not left.terms:
+        return f"{forms.written(forms.add(right, forms.number(0)))} {_TURNED[relation]} {form.constant}"
+    if not right.terms:
+        return f"{forms.written(left)} {relation} {-form.constant}"
+    constant = form.constant
+    more = forms.number(abs(constant))
+    left, right = (forms.add(left, more), right) if constant > 0 else (left, forms.add(right, more))
+    return f"{forms.written(left)} {relation} {forms.written(right)}"
+
+
+_TURNED = {"==": "==", "!=": "!=", ">=": "<="}
+
+
+def _operand(form: Form) -> str:
+    text = forms.written(form)
+    return text if text.isidentifier() else f"({text})"

@@ -1,0 +1,211 @@
+"""What the first layer that an input comes to wants of it: how many dimensions, and which sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
+from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.domain.values import NONE, Address, ClassValue, Constant, KnownClass, TupleValue, Value
+from modgraph.prediction.forward.running import Followed
+from modgraph.prediction.interpreter import Interpreter
+
+Place = int | str | None
+"""A size that a layer wants, the name of one that it leaves open, or None of one that is nothing in particular."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a layer wants of a tensor."""
+
+    places: tuple[Place, ...]
+    dtype: str | None = None
+    seen: tuple[int | None, ...] | None = None
+    """The shape that it was given."""
+    from_behind: bool = False
+    """Further dimensions may stand before these, after the first."""
+    is_direct: bool = True
+    """It was given the input itself, and nothing that is made of it."""
+
+
+_PRODUCTS = frozenset({"matmul", "mm", "Tensor.matmul", "Tensor.mm", "Tensor.__matmul__"})
+_SPATIAL = {1: ("length",), 2: ("h", "w"), 3: ("d", "h", "w")}
+
+
+def first_wishes(machine: Interpreter, followed: Followed) -> Mapping[str, Wish]:
+    """By the name of each input that comes to a layer: what the first one wants."""
+    reader = _Reader(machine, followed)
+    reader.read(followed.events)
+    return reader.wishes
+
+
+def wish_of_first_layer(machine: Interpreter, followed: Followed, root: Value) -> Wish | None:
+    """What the first of the layers that a model is made of wants, in the order in which they are registered."""
+    held = followed.state.find(root, ModuleObject)
+    if held is None or not isinstance(root, Address):
+        return None
+    reader = _Reader(machine, followed)
+    reader.names[0] = ""
+    reader.enter(root, (Seen("", (0,)),))
+    if "" in reader.wishes:
+        return replace(reader.wishes[""], is_direct=False)
+    wishes = (wish_of_first_layer(machine, followed, child) for child in held.modules.values())
+    return next((wish for wish in wishes if wish is not None), None)
+
+
+class _Reader:
+    """Follows what is made of each input."""
+
+    def __init__(self, machine: Interpreter, followed: Followed) -> None:
+        self.machine = machine
+        self.state = followed.state
+        self.given = followed.given
+        self.names = dict(followed.given)
+        """By address: the input that a tensor is, or is made of alone."""
+        self.wishes: dict[str, Wish] = {}
+        self.open: list[Sequence[Seen]] = []
+
+    def read(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Enter):
+                self.enter(event.module, event.inputs)
+                self.open.append(event.inputs)
+            elif isinstance(event, Leave):
+                self._made(self.open.pop() if self.open else (), event.outputs)
+            elif isinstance(event, Operate):
+                self._operate(event)
+                self._made(event.inputs, event.outputs)
+            elif isinstance(event, Either):
+                self.read(event.first)
+                self.read(event.second)
+            elif isinstance(event, Repeat):
+                self.read(event.events)
+
+    def _made(self, inputs: Sequence[Seen], outputs: Sequence[Seen]) -> None:
+        names = {name for seen in inputs if (name := self._name(seen)) is not None}
+        for seen in outputs if len(names) == 1 else ():
+            for index in seen.indices:
+                self.names.setdefault(index, next(iter(names)))
+
+    def _name(self, seen: Seen) -> str | None:
+        return next((self.names[index] for index in seen.indices if index in self.names), None)
+
+    def wish(self, seen: Seen, places: tuple[Place, ...], dtype: str | None = None, from_behind: bool = False) -> None:
+        name = self._name(seen)
+        if name is not None:
+            is_direct = any(self.given.get(index) == name for index in seen.indices)
+            self.wishes.setdefault(name, Wish(places, dtype, seen.shape, from_behind, is_direct))
+
+    def enter(self, module: Address, inputs: Sequence[Seen]) -> None:
+        held = self.state.find(module, ModuleObject)
+        if held is None or not inputs:
+            return
+        for cls in self.machine.mro(held.cls):
+            name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else ""
+            kind = name.removeprefix("torch.nn.modules.")
+            wanted = _LAYERS.get(kind) if kind != name else None
+            if wanted is not None:
+                wanted(self, module, inputs)
+                return
+
+    def _operate(self, event: Operate) -> None:
+        short = event.name.removeprefix("torch.nn.functional.").removeprefix("torch.")
+        seen = {each.name: each for each in event.inputs}
+        given, weight = seen.get("args[0]"), seen.get("args[1]") or seen.get("weight")
+        if given is None or weight is None or weight.shape is None or self._name(weight) is not None:
+            return
+        if short in ("conv1d", "conv2d", "conv3d") and len(weight.shape) == int(short[4]) + 2:
+            self.wish(given, ("batch", weight.shape[1], *_SPATIAL[int(short[4])]))
+        elif short == "linear" and len(weight.shape) == 2:
+            self.wish(given, ("batch", weight.shape[1]), from_behind=True)
+        elif short == "embedding":
+            self.wish(given, ("batch", "length"), "int64")
+        elif short in _PRODUCTS and len(weight.shape) == 2:
+            self.wish(given, ("batch", weight.shape[0]), from_behind=True)
+
+    # ---- layers ------------------------------------------------------------------------------------------------------
+
+    def number(self, module: Address, name: str) -> int | None:
+        """An attribute of a layer."""
+        value = self.attribute(module, name)
+        return value.value if isinstance(value, Constant) and isinstance(value.value, int) else None
+
+    def attribute(self, module: Address, name: str) -> Value:
+        held = self.state.find(module, ModuleObject)
+        return NONE if held is None else held.attributes.get(name, NONE)
+
+
+_Layer = Callable[[_Reader, Address, Sequence[Seen]], None]
+
+
+def _channels(attribute: str | None, spatial: int | None) -> _Layer:
+    """The channels stand at the second place."""
+
+    def wish(reader: _Reader, module: Address, inputs: Sequence[Seen]) -> None:
+        channels = None if attribute is None else reader.number(module, attribute)
+        if spatial is not None:
+            reader.wish(inputs[0], ("batch", channels, *_SPATIAL[spatial]))
+        else:
+            reader.wish(inputs[0], ("batch", channels))
+
+    return wish
+
+
+def _features(attribute: str) -> _Layer:
+    """The last dimension is so large."""
+
+    def wish(reader: _Reader, module: Address, inputs: Sequence[Seen]) -> None:
+        reader.wish(inputs[0], ("batch", reader.number(module, attribute)), from_behind=True)
+
+    return wish
+
+
+def _normalized(reader: _Reader, module: Address, inputs: Sequence[Seen]) -> None:
+    shape = reader.attribute(module, "normalized_shape")
+    if isinstance(shape, TupleValue):
+        sizes = [each.value if isinstance(each, Constant) else None for each in shape.items]
+        reader.wish(inputs[0], ("batch", *sizes), from_behind=True)
+
+
+def _indices(reader: _Reader, _module: Address, inputs: Sequence[Seen]) -> None:
+    reader.wish(inputs[0], ("batch", "length"), "int64")
+
+
+def _sequence(attribute: str, every: bool) -> _Layer:
+    """A sequence of vectors, or for `every` argument one."""
+
+    def wish(reader: _Reader, module: Address, inputs: Sequence[Seen]) -> None:
+        first = reader.attribute(module, "batch_first")
+        size = reader.number(module, attribute)
+        names = ("batch", "length") if first == Constant(True) else ("length", "batch")
+        for seen in inputs[: 3 if every else 1]:
+            reader.wish(seen, (*names, size))
+
+    return wish
+
+
+def _layers() -> Iterator[tuple[str, _Layer]]:
+    for rank in (1, 2, 3):
+        for kind in ("Conv", "ConvTranspose", "LazyConv"):
+            yield f"conv.{kind}{rank}d", _channels("in_channels", rank)
+        for kind in ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "LPPool"):
+            yield f"pooling.{kind}{rank}d", _channels(None, rank)
+        yield f"instancenorm.InstanceNorm{rank}d", _channels("num_features", rank)
+    yield "batchnorm.BatchNorm1d", _channels("num_features", None)
+    yield "batchnorm.BatchNorm2d", _channels("num_features", 2)
+    yield "batchnorm.BatchNorm3d", _channels("num_features", 3)
+    yield "normalization.GroupNorm", _channels("num_channels", None)
+    yield "linear.Linear", _features("in_features")
+    yield "linear.Bilinear", _features("in1_features")
+    yield "normalization.LayerNorm", _normalized
+    yield "normalization.RMSNorm", _normalized
+    yield "sparse.Embedding", _indices
+    yield "sparse.EmbeddingBag", _indices
+    for kind in ("LSTM", "GRU", "RNN"):
+        yield f"rnn.{kind}", _sequence("input_size", False)
+        yield f"rnn.{kind}Cell", _features("input_size")
+    yield "activation.MultiheadAttention", _sequence("embed_dim", True)
+
+
+_LAYERS: dict[str, _Layer] = dict(_layers())

@@ -1,0 +1,369 @@
+"""Runs `forward` on inputs of which sizes, or all, are left open: what is not said is found by what the model refuses.
+
+Every try is a run; they are counted, and few. Where a run is refused, one of the last tests before that is made to come
+out otherwise by other sizes to reckon with (`solving.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
+from modgraph.prediction.domain.definitions import Parameter
+from modgraph.prediction.domain.events import Leave
+from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
+from modgraph.prediction.domain.values import Address
+from modgraph.prediction.entry import Prediction
+from modgraph.prediction.forward.annotated_shapes import annotated_input
+from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
+from modgraph.prediction.forward.running import (
+    AnyTensor,
+    AnyValue,
+    Followed,
+    Given,
+    follow,
+    parameters_of_forward,
+    witness_for,
+)
+from modgraph.prediction.forward.solving import batch_of, other_witnesses
+from modgraph.source.inputs import InputSpec
+
+MOST_RUNS = 24
+_MOST_RANKS = 4
+_HIGHEST_RANK = 6
+
+
+@dataclass
+class _Tries:
+    """The runs of one model."""
+
+    prediction: Prediction
+    training: bool | None = False
+    every_way: bool = False
+    left: int = MOST_RUNS
+
+    def run(self, given: Sequence[Given], witnesses: Mapping[str, int]) -> Followed | None:
+        self.left -= 1
+        return follow(self.prediction, given, self.training, every_way=self.every_way, witnesses=witnesses)
+
+
+@dataclass
+class _Shape:
+    """What is thought of the shape of an input so far."""
+
+    name: str
+    places: list[Place] = field(default_factory=list)
+    dtype: str | None = None
+    is_known: bool = False
+    """Some layer said it."""
+    is_direct: bool = True
+
+    def named(self, place: int) -> str:
+        return f"{self.name}_{place}"
+
+    def given(self, positional: bool, generic: bool) -> Given:
+        if not self.is_known:
+            return AnyTensor(None if positional else self.name, self.dtype)
+        sizes = [self.named(i) if generic or each is None else each for i, each in enumerate(self.places)]
+        return InputSpec(text="", name=None if positional else self.name, shape=tuple(sizes), dtype=self.dtype)
+
+
+def follow_open(
+    prediction: Prediction, inputs: Sequence[Given] = (), training: bool | None = False, every_way: bool = False
+) -> Followed | None:
+    """What `follow` gives, with sizes that the model takes where some are left open; without inputs, of tensors for
+    the parameters of `forward` that have no default."""
+    tries = _Tries(prediction, training, every_way)
+    if inputs:
+        return _accepted(tries, inputs, {})
+    wanted = _wanted(prediction)
+    if wanted is None:
+        return None
+    return _found(tries, wanted)
+
+
+# ---- other witnesses -------------------------------------------------------------------------------------------------
+
+
+def _accepted(tries: _Tries, given: Sequence[Given], witnesses: Mapping[str, int]) -> Followed | None:
+    """A run that was not refused, or the one that came furthest."""
+    best = tries.run(given, witnesses)
+    seen = {_key(witnesses)}
+    while best is not None and best.is_refused and best.conditions is not None and tries.left > 0:
+        better = None
+        for changed in other_witnesses(best.conditions):
+            if tries.left <= 0:
+                break
+            if _key(changed) in seen:
+                continue
+            seen.add(_key(changed))
+            found = tries.run(given, changed)
+            if (
+                found is not None
+                and not _is_degenerate(found)
+                and (not found.is_refused or _reached(found) > _reached(best))
+            ):
+                better = found
+                break
+        if better is None:
+            break
+        best = better
+    return best
+
+
+def _is_degenerate(found: Followed) -> bool:
+    """Something has no elements with the sizes that are reckoned with: a window that is larger than its picture."""
+    shapes = [seen.shape for event in found.events if isinstance(event, Leave) for seen in event.outputs]
+    return any(witness_of(size) <= 0 for shape in shapes if shape is not None for size in shape if size is not None)
+
+
+def _reached(found: Followed) -> tuple[int, int]:
+    """How far it came before it was refused: what it did, and what it asked of sizes."""
+    return len(found.events), 0 if found.conditions is None else len(found.conditions.decided)
+
+
+def _key(witnesses: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(witnesses.items()))
+
+
+# ---- inputs that are not said ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A parameter of `forward` that has to be given."""
+
+    name: str
+    is_positional: bool
+    given: Given | None
+    """What its annotation says; None where that is any tensor."""
+
+
+def _wanted(prediction: Prediction) -> list[_Wanted] | None:
+    machine, root = prediction.machine, prediction.root
+    if not isinstance(root, Address):
+        return None
+    parameters = parameters_of_forward(machine, root)
+    if parameters is None:
+        return [_Wanted("input", True, None)]
+    named = [each for each in parameters if each.kind not in ("varargs", "varkw")]
+    wanted = [_wish_of(each) for each in named if each.default is None]
+    if not wanted and named and not isinstance((first := _wish_of(named[0])).given, AnyValue):
+        return [first]  # a model that takes all by name has its main input first
+    return wanted
+
+
+def _wish_of(parameter: Parameter) -> _Wanted:
+    is_positional = parameter.kind != "keyword"
+    name = None if is_positional else parameter.name
+    given = annotated_input(name, parameter.annotation)
+    return _Wanted(parameter.name, is_positional, given)
+
+
+def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
+    shapes = {each.name: _Shape(each.name) for each in wanted if each.given is None}
+    for each in wanted:
+        if isinstance(each.given, AnyTensor):
+            shapes[each.name] = _Shape(each.name, dtype=each.given.dtype)
+    if not shapes:
+        return _accepted(tries, [each.given for each in wanted if each.given is not None], {})
+    unshaped = tries.run(_inputs(wanted, shapes, False), {})
+    if unshaped is None:
+        return None
+    wishes = first_wishes(tries.prediction.machine, unshaped) or _guess(tries.prediction, unshaped, shapes)
+    for name, wish in wishes.items():
+        if name in shapes:
+            _take(shapes[name], wish)
+    if not any(shape.is_known for shape in shapes.values()):
+        return unshaped
+    _place(tries, wanted, shapes)
+    found = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes))
+    found = _with_rank(tries, wanted, shapes, found)
+    if found is None or found.is_refused:
+        return unshaped
+    return _named(tries, wanted, shapes, found)
+
+
+def _inputs(wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], generic: bool) -> list[Given]:
+    return [
+        shapes[each.name].given(each.is_positional, generic)
+        if each.name in shapes
+        else (each.given or AnyValue(None if each.is_positional else each.name))
+        for each in wanted
+    ]
+
+
+def _guess(prediction: Prediction, unshaped: Followed, shapes: Mapping[str, _Shape]) -> Mapping[str, Wish]:
+    """Of one input that comes to no layer while nothing is known of it: what the first layer of the model wants."""
+    wish = wish_of_first_layer(prediction.machine, unshaped, prediction.root) if len(shapes) == 1 else None
+    return {} if wish is None else dict.fromkeys(shapes, wish)
+
+
+def _take(shape: _Shape, wish: Wish) -> None:
+    shape.places = list(wish.places)
+    shape.dtype = shape.dtype or wish.dtype
+    shape.is_known = True
+    shape.is_direct = wish.is_direct
+
+
+def _witnesses(shapes: Mapping[str, _Shape]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for shape in shapes.values():
+        for i, place in enumerate(shape.places):
+            name = place if isinstance(place, str) else shape.named(i)
+            found[name] = witness_for(place, i) if isinstance(place, str) else _UNNAMED[i % len(_UNNAMED)]
+    return found
+
+
+_UNNAMED = (11, 22, 34, 46, 58, 62)
+
+
+def _place(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> None:
+    """Puts each size where it comes to stand when the layer is reached: what lies between may turn or join them."""
+    for _ in range(_MOST_RANKS):
+        witnesses = {
+            shape.named(i): place if isinstance(place, int) else witness_for(place or "", i)
+            for shape in shapes.values()
+            for i, place in enumerate(shape.places)
+        }
+        found = tries.run(_inputs(wanted, shapes, True), witnesses)
+        if found is None:
+            return
+        is_settled = True
+        wishes = first_wishes(tries.prediction.machine, found)
+        for name, wish in wishes.items():
+            if name in shapes and shapes[name].is_known and wish.seen is not None:
+                is_settled = _settle(shapes[name], wish) and is_settled
+        if found.is_refused:
+            is_settled = not (_unpacked(shapes, found) or _doubted(shapes, wishes)) and is_settled
+        if is_settled:
+            return
+
+
+def _doubted(shapes: Mapping[str, _Shape], wishes: Mapping[str, Wish]) -> bool:
+    """Whether one of the inputs was changed of which a layer takes only what is made of it, and did not get it."""
+    for name, shape in shapes.items():
+        if shape.is_known and not shape.is_direct and name not in wishes:
+            shape.is_known = len(shape.places) > 1
+            shape.places = ["batch"]
+            return True
+    return False
+
+
+def _settle(shape: _Shape, wish: Wish) -> bool:
+    """Whether the layer got as many dimensions as it wants; if so, its sizes have their places."""
+    assert wish.seen is not None
+    more = len(wish.seen) - len(wish.places)
+    if more < 0 or (more > 0 and not wish.from_behind):
+        rank = min(max(1, len(shape.places) - more), _HIGHEST_RANK)
+        shape.places = (shape.places[:1] + [None] * rank)[:rank]
+        return False
+    between: list[Place] = [("length",), ("h", "w")][more - 1] if 1 <= more <= 2 else [None] * more  # type: ignore[assignment]
+    roles: list[Place] = [*wish.places[:1], *between, *wish.places[1:]]
+    places: list[Place] = [None] * len(shape.places)
+    for role, size in zip(roles, wish.seen, strict=True):
+        held = as_size(size)
+        symbols = [] if held is None else [each.name for each in held.form.symbols()]
+        if held is not None and len(symbols) == 1 and str(held) == symbols[0]:
+            place = next((i for i in range(len(places)) if shape.named(i) == symbols[0]), None)
+            if place is not None:
+                places[place] = role
+    if places[0] is None and "batch" not in places:
+        places[0] = "batch"
+    shape.places = places
+    return True
+
+
+_UNPACKED = re.compile(r"values to unpack \(expected (\d+), got (\d+)\)")
+_TOO_FEW = re.compile(r"Dimension out of range|too many indices|index out of range")
+
+
+def _unpacked(shapes: Mapping[str, _Shape], found: Followed) -> bool:
+    """Changes the rank of an input that was refused for it."""
+    reason = found.failure.reason if found.failure is not None and found.is_refused else ""
+    known = [shape for shape in shapes.values() if shape.is_known]
+    match = _UNPACKED.search(reason)
+    if match is not None:
+        for shape in known:
+            if len(shape.places) == int(match[2]):
+                _grow(shape, min(int(match[1]), _HIGHEST_RANK))
+                return True
+        return False
+    if _TOO_FEW.search(reason) and known and len(known[0].places) < _HIGHEST_RANK:
+        _grow(known[0], len(known[0].places) + 1)
+        return True
+    return False
+
+
+def _grow(shape: _Shape, rank: int) -> None:
+    """To so many dimensions, between the first and the last."""
+    first, last = shape.places[:1], shape.places[1:][-max(0, rank - 1) :]
+    between: list[Place] = [None] * max(0, rank - len(first) - len(last))
+    if len(between) == 1:
+        between = ["length"]
+    elif len(between) == 2:
+        between = ["h", "w"]
+    shape.places = [*first, *(each if each not in last else None for each in between), *last]
+
+
+def _with_rank(
+    tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed | None
+) -> Followed | None:
+    for _ in range(_MOST_RANKS):
+        if found is None or not found.is_refused or tries.left <= 0 or not _unpacked(shapes, found):
+            break
+        found = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes))
+    return found
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def _named(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed) -> Followed | None:
+    """The same once more, with sizes that cannot be others as numbers, and names for all that can."""
+    conditions = found.conditions
+    assert conditions is not None
+    fixed = _fixed(conditions)
+    used: set[str] = set()
+    witnesses: dict[str, int] = {}
+    is_changed = bool(fixed)
+    for shape in shapes.values():
+        for i, place in enumerate(shape.places):
+            old = place if isinstance(place, str) else shape.named(i)
+            if isinstance(place, int):
+                continue
+            symbol = conditions.symbols.get(old)
+            if old in fixed:
+                shape.places[i] = fixed[old]
+                continue
+            new = _name(shape, i, place, used)
+            is_changed = is_changed or new != old
+            shape.places[i] = new
+            used.add(new)
+            if symbol is not None:
+                witnesses[new] = symbol.witness
+    if not is_changed:
+        return found
+    again = _accepted(tries, _inputs(wanted, shapes, False), witnesses)
+    return found if again is None or again.is_refused else again
+
+
+def _name(shape: _Shape, place: int, held: Place, used: set[str]) -> str:
+    if held == "batch":
+        return "batch"
+    name = held if isinstance(held, str) else f"d{place}"
+    return name if name not in used else f"{shape.name}_{name}"
+
+
+def _fixed(conditions: Conditions) -> dict[str, int]:
+    """Sizes that an equation leaves no choice for, as far as it is known."""
+    fixed: dict[str, int] = {}
+    batch = batch_of(conditions)
+    for form, relation in reduced(conditions.needed.values()):
+        if relation == "==" and not divides(form) and not is_of_equals(form):
+            symbols = form.symbols()
+            others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
+            fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
+    return fixed

@@ -1,0 +1,103 @@
+"""Adds what `forward` will do to the graph of a prediction: as a rule, and in another mode or with other flags.
+
+Where a run cannot be followed whole, as the source asks for the surroundings (an environment variable, a GPU), it is
+followed once more with what is usual there taken for granted. The tree that is claimed stays that of all surroundings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Graph, ModuleNode
+from modgraph.graph.paths import parameter_path
+from modgraph.graph.untaken import add_other_ways
+from modgraph.prediction.answer.tree import build_graph
+from modgraph.prediction.domain.assumed import Assumed
+from modgraph.prediction.domain.values import Address
+from modgraph.prediction.entry import Prediction
+from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.graph_parts import add_forward
+from modgraph.prediction.forward.open_inputs import follow_open
+from modgraph.prediction.forward.running import Followed
+from modgraph.source.inputs import InputSpec
+from modgraph.source.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be known of `forward`."""
+
+    inputs: Sequence[InputSpec]
+    """What it is given; none for inputs of which only is known what it takes."""
+    training: bool | None = False
+    """None for either mode."""
+    every_way: bool = False
+    """Flags of `forward` that are not among the inputs may be on or off."""
+
+
+def graph_with_forward(
+    prediction: Prediction, target: Target, wanted: Wanted, again: Callable[[Assumed], Prediction]
+) -> Graph:
+    """The graph of a prediction, with its calls; without them where nobody gave inputs and they cannot all be followed.
+
+    Args:
+        again: predicts the target once more, with something taken for granted.
+    """
+    followed = _followed(prediction, wanted)
+    if followed is not None and followed.is_whole:
+        return _graph(prediction, target, wanted, followed)
+    graph = build_graph(prediction, target)
+    if followed is None or followed.is_refused:
+        return _graph(prediction, target, wanted, followed) if wanted.inputs and followed is not None else graph
+    second = again(USUAL.assumed)
+    usual = _followed(second, wanted)
+    if usual is not None and (usual.is_whole or (wanted.inputs and not usual.is_refused)):
+        joined = _with_calls_of(graph, _graph(second, target, wanted, usual))
+        if joined is not None:
+            return joined
+    return _graph(prediction, target, wanted, followed) if wanted.inputs else graph
+
+
+def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
+    return follow_open(prediction, wanted.inputs, wanted.training, wanted.every_way)
+
+
+def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Followed) -> Graph:
+    others = None
+    if not wanted.every_way and followed.failure is None:
+        others = follow_open(prediction, wanted.inputs, None, True)
+
+    def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
+        beside = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
+        add_forward(builder, followed, paths, tensors)
+        if beside is not None and others is not None:
+            add_forward(beside, others, paths, tensors)
+            add_other_ways(builder, beside.build())
+
+    return build_graph(prediction, target, extend)
+
+
+def _with_calls_of(graph: Graph, usual: Graph) -> Graph | None:
+    """The tree of the first, with the calls of the second; None where these are of other modules."""
+    builder = GraphBuilder.of(graph)
+    known = {node.path for node in graph.modules}
+    builder.modules += [node for node in usual.modules if node.made_in_forward and node.path not in known]
+    known.update(node.path for node in builder.modules)
+    if not known.issuperset(call.module for call in usual.calls):
+        return None
+    tensors = {parameter_path(node.path, name) for node in builder.modules for name in _names(node)}
+    used = {edge.producer.removeprefix("param:") for edge in usual.edges if edge.producer.startswith("param:")}
+    if not tensors.issuperset(used):
+        return None
+    calls = {node.path: node.calls for node in usual.modules}
+    builder.modules = [replace(node, calls=calls.get(node.path, ())) for node in builder.modules]
+    builder.calls, builder.operations, builder.edges = list(usual.calls), list(usual.operations), list(usual.edges)
+    builder.problems += [each for each in usual.problems if each.stage == "forward"]
+    builder.model = replace(builder.model, inputs=usual.model.inputs)
+    return builder.build()
+
+
+def _names(node: ModuleNode) -> list[str]:
+    return [each.name for each in node.parameters] + [each.name for each in node.buffers]

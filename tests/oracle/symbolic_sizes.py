@@ -1,0 +1,368 @@
+"""Shapes predicted with sizes left open, evaluated at random sizes and held against torch on its meta device.
+
+    python tests/oracle/symbolic_sizes.py [TARGET ...] [--sizes 10] [--seed 0] [--input SPEC] [--path DIR] [--json F]
+
+Of each model, the inputs are found (or given by --input), `forward` is predicted once, and the constraints that come with
+it are read. Then, for sizes that meet all of them, torch has to call the same modules, give each predicted shape, and
+refuse none. Without targets: 15 small models beside this file, and 20 of torchvision where it can be imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import random
+import re
+import runpy
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from modgraph.graph.model import Call, Graph, ModelInput
+from modgraph.prediction import predict_graph
+from modgraph.source.inputs import parse_input
+from modgraph.source.targets import parse_target
+
+HERE = Path(__file__).parent
+TORCHVISION = (
+    "alexnet:alexnet", "convnext:convnext_tiny", "densenet:densenet121", "efficientnet:efficientnet_b0",
+    "googlenet:googlenet", "inception:inception_v3", "mnasnet:mnasnet0_5", "mobilenetv2:mobilenet_v2",
+    "mobilenetv3:mobilenet_v3_small", "regnet:regnet_y_400mf", "resnet:resnet18", "resnet:resnext50_32x4d",
+    "shufflenetv2:shufflenet_v2_x0_5", "squeezenet:squeezenet1_1", "swin_transformer:swin_t",
+    "swin_transformer:swin_v2_t", "vgg:vgg11_bn", "vision_transformer:vit_b_16", "segmentation.fcn:fcn_resnet50",
+    "video.resnet:r3d_18",
+)  # fmt: skip
+MOST_DRAWS = 20_000
+
+
+@dataclass
+class Row:
+    """What came of one model."""
+
+    target: str
+    inputs: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    verdict: str = ""
+    """ "" where all was judged; else why nothing, or not all, was."""
+    n_sizes: int = 0
+    """At how many sizes it was judged."""
+    right: int = 0
+    unknown: int = 0
+    wrong: int = 0
+    refused: int = 0
+    """Sizes that meet the constraints, and torch refuses."""
+    other_calls: int = 0
+    """Sizes at which torch calls other modules, or in another order."""
+    outside_refused: int = 0
+    outside_differs: int = 0
+    outside_same: int = 0
+    """Sizes that break a constraint: torch refuses them, gives other shapes, or gives what was predicted."""
+    example: str = ""
+    """The first fault."""
+
+    @property
+    def is_faulty(self) -> bool:
+        return bool(self.wrong or self.refused or self.other_calls)
+
+
+# ---- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def symbols_of(inputs: Sequence[ModelInput]) -> list[str]:
+    sizes = (size for each in inputs for tensor in each.tensors for size in tensor.shape or ())
+    return list(dict.fromkeys(size for size in sizes if isinstance(size, str)))
+
+
+def meets(constraints: Sequence[str], sizes: Mapping[str, int]) -> bool:
+    try:
+        return all(eval(each, {"__builtins__": {}}, dict(sizes)) for each in constraints)
+    except ZeroDivisionError:
+        return False
+
+
+def draws(symbols: Sequence[str], constraints: Sequence[str], rng: random.Random) -> Iterator[dict[str, int]]:
+    """Sizes of all kinds: small, large, multiples, those that stand in a constraint, and equal ones."""
+    written = [int(each) for each in re.findall(r"(?<![\w.])\d+", " ".join(constraints))] or [1]
+
+    def draw(name: str) -> int:
+        if name == "batch":
+            return rng.randint(1, 9)
+        kind = rng.random()
+        if kind < 0.25:
+            return rng.randint(1, 64)
+        if kind < 0.5:
+            return rng.randint(1, 400)
+        if kind < 0.8:
+            return rng.choice((2, 4, 8, 16, 32, 64)) * rng.randint(1, 12)
+        return max(1, rng.choice(written) + rng.randint(-1, 2))
+
+    for _ in range(MOST_DRAWS):
+        found = {name: draw(name) for name in symbols}
+        if rng.random() < 0.4:
+            others = [name for name in symbols if name != "batch"]
+            found.update(dict.fromkeys(others, draw("")))
+        yield found
+
+
+# ---- truth -----------------------------------------------------------------------------------------------------------
+
+Calls = list[tuple[str, list[tuple[int, ...]] | None]]
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from tensors_in(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from tensors_in(each)
+
+
+def true_calls(model: torch.nn.Module, kwargs: Mapping[str, Any]) -> Calls:
+    """The calls of a run with the shapes that they give, in the order in which they begin."""
+    names = {id(module): name for name, module in model.named_modules()}
+    calls: Calls = []
+    open_: list[int] = []
+
+    def before(module: torch.nn.Module, _: Any) -> None:
+        open_.append(len(calls))
+        calls.append((names.get(id(module), "?"), None))
+
+    def after(_: Any, __: Any, output: Any) -> None:
+        place = open_.pop()
+        calls[place] = (calls[place][0], [tuple(each.shape) for each in tensors_in(output)])
+
+    hooks = torch.nn.modules.module
+    handles = [hooks.register_module_forward_pre_hook(before), hooks.register_module_forward_hook(after)]
+    try:
+        with torch.no_grad():
+            model(**kwargs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return calls
+
+
+def make(inputs: Sequence[ModelInput], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """The arguments of `forward`, by name.
+
+    Raises:
+        LookupError: the shape of one is not known.
+    """
+    made: dict[str, Any] = {}
+    for each in inputs:
+        if len(each.tensors) != 1 or each.tensors[0].shape is None:
+            raise LookupError(each.name)
+        tensor = each.tensors[0]
+        shape = [value_of(size, sizes) for size in tensor.shape or ()]
+        dtype = getattr(torch, tensor.dtype or "float32")
+        made[each.name] = torch.zeros([size or 0 for size in shape], dtype=dtype, device="meta")
+    return made
+
+
+def value_of(size: int | str | None, sizes: Mapping[str, int]) -> int | None:
+    return int(eval(size, {"__builtins__": {}}, dict(sizes))) if isinstance(size, str) else size
+
+
+# ---- judging ---------------------------------------------------------------------------------------------------------
+
+
+def compare(row: Row, calls: Sequence[Call], truth: Calls, sizes: Mapping[str, int]) -> bool:
+    """Whether the calls are the same, and no shape is wrong; counted in the row."""
+    if [call.module for call in calls] != [name for name, _ in truth]:
+        return False
+    is_right = True
+    for call, (_, wanted) in zip(calls, truth, strict=True):
+        shapes = [tensor.shape for tensor in call.outputs]
+        if wanted is None or len(shapes) != len(wanted):
+            row.unknown += 1
+            continue
+        for shape, true in zip(shapes, wanted, strict=True):
+            found = None if shape is None else [value_of(size, sizes) for size in shape]
+            if found is None or (None in found and len(found) == len(true)):
+                is_same = found is None or all(a in (None, b) for a, b in zip(found, true, strict=True))
+                row.unknown += is_same
+            else:
+                is_same = tuple(found) == true
+                row.right += is_same
+            if not is_same:
+                row.wrong += 1
+                is_right = False
+                row.example = row.example or f"{call.module or 'the model'} at {dict(sizes)}: {shape}, torch {true}"
+    return is_right
+
+
+def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed: int) -> Row:
+    """Evaluates what was predicted at so many sizes, and at as many that break a constraint."""
+    inputs = graph.model.inputs
+    row = Row(target)
+    row.inputs = [
+        f"{each.name}={[list(t.shape) if t.shape is not None else None for t in each.tensors]}" for each in inputs
+    ]
+    row.constraints = [text for each in inputs for text in each.constraints]
+    problems = [problem for problem in graph.problems if problem.stage == "forward"]
+    if problems or not inputs:
+        row.verdict = problems[0].message if problems else "forward was not followed"
+        return row
+    calls = [call for call in graph.calls if call.predicted]
+    if not all(call.certain for call in calls):
+        row.verdict = "some calls depend on what is not known"
+        return row
+    symbols, rng = symbols_of(inputs), random.Random(seed)
+    n_outside = 0
+    for sizes in draws(symbols, row.constraints, rng):
+        is_met = meets(row.constraints, sizes)
+        if row.n_sizes >= n_sizes and (n_outside >= n_sizes or not row.constraints):
+            break
+        if row.n_sizes >= n_sizes if is_met else n_outside >= n_sizes:
+            continue
+        try:
+            given = make(inputs, sizes)
+        except LookupError as error:
+            row.verdict = f"the shape of {error} is not known"
+            return row
+        if is_met:
+            row.n_sizes += 1
+            _at(row, model, calls, given, sizes)
+        else:
+            n_outside += 1
+            _outside(row, model, calls, given, sizes)
+    if row.n_sizes < (n_sizes if symbols else 1):
+        row.verdict = f"met the constraints at {row.n_sizes} sizes only"
+    return row
+
+
+def _at(
+    row: Row, model: torch.nn.Module, calls: Sequence[Call], given: Mapping[str, Any], sizes: Mapping[str, int]
+) -> None:
+    try:
+        truth = true_calls(model, given)
+    except Exception as error:
+        row.refused += 1
+        row.example = row.example or f"torch refuses {dict(sizes)}: {str(error).splitlines()[0]}"
+        return
+    if [call.module for call in calls] != [name for name, _ in truth]:
+        row.other_calls += 1
+        row.example = row.example or f"{len(truth)} calls at {dict(sizes)}, {len(calls)} predicted"
+        return
+    compare(row, calls, truth, sizes)
+
+
+def _outside(
+    row: Row, model: torch.nn.Module, calls: Sequence[Call], given: Mapping[str, Any], sizes: Mapping[str, int]
+) -> None:
+    try:
+        truth = true_calls(model, given)
+    except Exception:
+        row.outside_refused += 1
+        return
+    try:
+        is_same = compare(Row(row.target), calls, truth, sizes)
+    except ZeroDivisionError:
+        is_same = False
+    row.outside_same += is_same
+    row.outside_differs += not is_same
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def build(target: str) -> torch.nn.Module:
+    """What "package.module:call(...)" or "file.py:call(...)" gives, on the meta device."""
+    place, _, call = target.partition(":")
+    if place.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(place)
+    call = call if call.endswith(")") else f"{call}()"
+    try:
+        with torch.device("meta"):
+            model = eval(call, vars(module))
+    except Exception:
+        model = eval(call, vars(module)).to("meta")
+    return model.eval()  # type: ignore[no-any-return]
+
+
+def row_of(target: str, given: Sequence[str] = (), n_sizes: int = 10, seed: int = 0) -> Row:
+    try:
+        model = build(target)
+    except Exception as error:
+        return Row(target, verdict=f"torch cannot build it: {str(error).splitlines()[0]}")
+    graph = predict_graph(parse_target(target), inputs=tuple(map(parse_input, given)))
+    return judge(target, model, graph, n_sizes, seed)
+
+
+_KEPT: list[Any] = []
+"""What declares operators, for as long as they are called."""
+
+
+def default_targets() -> list[str]:
+    models = runpy.run_path(str(HERE / "symbolic_models.py"))["MODELS"]
+    found = [f"{HERE / 'symbolic_models.py'}:{name}" for name in models]
+    try:
+        _KEPT.append(runpy.run_path(str(HERE / "torchvision_shim" / "sitecustomize.py")))
+        importlib.import_module("torchvision")
+    except ImportError:
+        print("torchvision cannot be imported: its models are left out", file=sys.stderr)
+        return found
+    for name in TORCHVISION:
+        more = {
+            "googlenet": "init_weights=False",
+            "inception_v3": "init_weights=False",
+            "fcn_resnet50": "weights_backbone=None",
+        }
+        place, _, call = name.partition(":")
+        found.append(f"torchvision.models.{place}:{call}({more.get(call, '')})")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*")
+    parser.add_argument("--sizes", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--input", action="append", default=[])
+    parser.add_argument("--path", action="append", default=[])
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    sys.path += arguments.path
+    totals: Counter[str] = Counter()
+    rows: list[dict[str, Any]] = []
+    for target in arguments.targets or default_targets():
+        row = row_of(target, arguments.input, arguments.sizes, arguments.seed)
+        rows.append(asdict(row))
+        name = target.rpartition(":")[2]
+        print(
+            f"{name:28} {row.n_sizes:3} sizes  {row.right:5} right {row.unknown:4} unknown {row.wrong:3} wrong", end=""
+        )
+        print(f" {row.refused:2} refused {row.other_calls:2} other calls  {'; '.join(row.constraints)}", flush=True)
+        for text in (row.verdict, row.example):
+            if text:
+                print(f"{'':28} {text}", flush=True)
+        for key in ("n_sizes", "right", "unknown", "wrong", "refused", "other_calls"):
+            totals[key] += getattr(row, key)
+        for key in ("outside_refused", "outside_differs", "outside_same"):
+            totals[key] += getattr(row, key)
+        totals["judged"] += not row.verdict
+        totals["models"] += 1
+    print(dict(totals))
+    if arguments.json:
+        arguments.json.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return 1 if totals["wrong"] or totals["refused"] or totals["other_calls"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

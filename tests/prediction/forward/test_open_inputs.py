@@ -1,0 +1,284 @@
+"""Inputs of `forward` with sizes left open, or not given at all: what is found of them, and what is said of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph.errors import InputError
+from modgraph.graph.model import Graph
+from modgraph.prediction import predict_graph
+from modgraph.source.inputs import parse_input
+from modgraph.source.targets import parse_target
+
+PRELUDE = """
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn, Tensor
+from jaxtyping import Float, Int
+
+class Net(nn.Module):
+"""
+
+
+def predict(folder: Path, body: str, *inputs: str) -> Graph:
+    lines = [f"    {line}" if line.strip() else line for line in body.strip("\n").splitlines()]
+    (folder / "net.py").write_text(PRELUDE + "\n".join(lines) + "\n", encoding="utf-8")
+    return predict_graph(parse_target(f"{folder / 'net.py'}:Net"), inputs=tuple(map(parse_input, inputs)))
+
+
+def given(graph: Graph) -> dict[str, tuple[Any, str | None]]:
+    return {each.name: (tensor.shape, tensor.dtype) for each in graph.model.inputs for tensor in each.tensors}
+
+
+def constraints(graph: Graph) -> set[str]:
+    return {text for each in graph.model.inputs for text in each.constraints}
+
+
+def outputs(graph: Graph) -> list[Any]:
+    return [tensor.shape for tensor in graph.calls[0].outputs]
+
+
+def init(*layers: str) -> str:
+    """A constructor with these layers, as a, b, c."""
+    made = "\n".join(f"    self.{name} = {layer}" for name, layer in zip("abc", layers, strict=False))
+    return f"def __init__(self):\n    super().__init__()\n{made}\n"
+
+
+CONV = init("nn.Conv2d(3, 8, 3, padding=1)")
+FOUND = {
+    "a convolution": (CONV + "def forward(self, x):\n    return self.a(x)", ("batch", 3, "h", "w")),
+    "turned before": (
+        CONV + "def forward(self, x):\n    return self.a(x.permute(0, 3, 1, 2))", ("batch", "h", "w", 3),
+    ),
+    "unpacked before": (
+        CONV + "def forward(self, x):\n    b, c, h, w = x.shape\n    return self.a(x.view(b, c, h, w))",
+        ("batch", 3, "h", "w"),
+    ),
+    "joined before": (
+        CONV + "def forward(self, x):\n    b, t, c, h, w = x.shape\n    return self.a(x.view(b * t, c, h, w))",
+        ("batch", "d1", 3, "h", "w"),
+    ),
+    "a dimension put in": (
+        init("nn.Conv2d(1, 8, 3)") + "def forward(self, x):\n    return self.a(x.unsqueeze(1))", ("batch", "h", "w"),
+    ),
+    "a linear layer": (init("nn.Linear(7, 3)") + "def forward(self, x):\n    return self.a(x)", ("batch", 7)),
+    "vectors in a row": (
+        init("nn.Linear(7, 3)") + "def forward(self, x):\n    b, n, d = x.shape\n    return self.a(x)",
+        ("batch", "length", 7),
+    ),
+    "a flat picture": (
+        init("nn.Linear(784, 3)") + "def forward(self, x):\n    return self.a(x.flatten(1))", ("batch", 784),
+    ),
+    "channels in half": (
+        init("nn.Conv2d(4, 8, 1)") + "def forward(self, x):\n    y, z = x.chunk(2, 1)\n    return self.a(y) + self.a(z)",
+        ("batch", 8, "h", "w"),
+    ),
+    "sound": (init("nn.Conv1d(2, 4, 3)") + "def forward(self, x):\n    return self.a(x)", ("batch", 2, "length")),
+    "a volume": (
+        init("nn.Conv3d(2, 4, 3)") + "def forward(self, x):\n    return self.a(x)", ("batch", 2, "d", "h", "w"),
+    ),
+    "a recurrent layer": (
+        init("nn.GRU(5, 4, batch_first=True)") + "def forward(self, x):\n    return self.a(x)[0]", ("batch", "length", 5),
+    ),
+    "a recurrent layer, time first": (
+        init("nn.LSTM(5, 4)") + "def forward(self, x):\n    return self.a(x)[0]", ("length", "batch", 5),
+    ),
+    "functions": (
+        "def __init__(self):\n    super().__init__()\n    self.w = nn.Parameter(torch.zeros(4, 6))\n"
+        "def forward(self, x):\n    return F.linear(x, self.w)",
+        ("batch", 6),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_the_shape_of_an_input_is_found(tmp_path: Path, case: str) -> None:
+    body, expected = FOUND[case]
+    graph = predict(tmp_path, body)
+    ((shape, dtype),) = given(graph).values()
+    assert dtype == "float32"
+    assert shape == expected
+    assert not graph.problems
+    assert graph.model.inputs[0].origin == "symbols"
+
+
+def test_the_shape_that_was_found_is_one_that_torch_takes(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    sizes = {"batch": 2, "h": 9, "w": 8, "d": 7, "length": 11, "d1": 3}
+    n_compared = 0
+    for body, _ in FOUND.values():
+        graph = predict(tmp_path, body)
+        ((shape, _),) = given(graph).values()
+        scope: dict[str, Any] = {}
+        exec(PRELUDE.replace("from jaxtyping import Float, Int", "") + _indented(body), scope)
+        result = scope["Net"]()(torch.zeros(_evaluated(shape, sizes)))
+        (told,) = outputs(graph)
+        if told is not None:
+            assert _evaluated(told, sizes) == list(result.shape)
+            n_compared += 1
+    assert n_compared >= len(FOUND) - 1
+
+
+def _evaluated(shape: Any, sizes: dict[str, int]) -> list[int]:
+    return [eval(size, {}, sizes) if isinstance(size, str) else size for size in shape]
+
+
+def _indented(body: str) -> str:
+    return "\n".join(f"    {line}" for line in body.splitlines())
+
+
+def test_an_embedding_takes_whole_numbers(tmp_path: Path) -> None:
+    body = init("nn.Embedding(10, 4)") + "def forward(self, ids):\n    return self.a(ids).mean(1)"
+    graph = predict(tmp_path, body)
+    assert given(graph) == {"ids": (("batch", "length"), "int64")}
+    assert outputs(graph) == [("batch", 4)]
+
+
+def test_a_size_that_the_code_asks_for_is_a_number(tmp_path: Path) -> None:
+    body = CONV + "def forward(self, x):\n    assert x.shape[-1] == 224 and x.shape[-2] == 192\n    return self.a(x)"
+    assert given(predict(tmp_path, body))["x"][0] == ("batch", 3, 192, 224)
+
+
+def test_a_name_that_was_given_stays_and_has_a_constraint(tmp_path: Path) -> None:
+    body = CONV + "def forward(self, x):\n    assert x.shape[-1] == 224\n    return self.a(x)"
+    graph = predict(tmp_path, body, "x=batch x 3 x rows x columns")
+    assert given(graph)["x"][0] == ("batch", 3, "rows", "columns")
+    assert constraints(graph) == {"columns == 224"}
+    assert outputs(graph) == [("batch", 8, "rows", "columns")]
+
+
+def test_what_halves_and_doubles_says_what_divides(tmp_path: Path) -> None:
+    body = CONV + (
+        "def forward(self, x):\n    y = self.a(x)\n    z = F.max_pool2d(F.max_pool2d(y, 2), 2)\n"
+        "    return y + F.interpolate(z, scale_factor=4)"
+    )
+    graph = predict(tmp_path, body)
+    assert {"h % 4 == 0", "w % 4 == 0"} <= constraints(graph)
+    assert outputs(graph) == [("batch", 8, "h", "w")]
+
+
+LOST = {
+    "range": "for _ in range(x.shape[2]):\n        y = y + 1",
+    "list": "parts = [y] * x.shape[2]",
+    "index": "y = [y + i for i in range(400)][x.shape[2]]",
+    "split": "y = torch.cat(list(y.unbind(2)), -1)",
+    "root": "y = y * int(math.sqrt(x.shape[2]))",
+    "dictionary": "sizes = {352: 1}\n    y = y * sizes.get(x.shape[2], 2)",
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_where_a_size_is_made_a_number_that_is_a_constraint(tmp_path: Path, case: str) -> None:
+    body = CONV + f"def forward(self, x):\n    y = self.a(x)\n    {LOST[case]}\n    return y"
+    graph = predict(tmp_path, body, "batch x 3 x h x w")
+    assert "h == 352" in constraints(graph), constraints(graph)
+    assert not any("w" in text for text in constraints(graph))
+
+
+KEPT = {
+    "text": "f'{x.shape[2]} {x.shape}'",
+    "message": "torch._assert(x.shape[0] > 0, f'of {x.shape[2]} rows')",
+    "product": "math.prod(x.shape[2:])",
+    "half": "int(x.shape[2] / 2)",
+    "floor": "math.floor(x.shape[2] * 0.5)",
+    "ceil": "math.ceil(x.shape[2] / 7)",
+    "slice": "y[:, :, :, ::2]",
+    "last": "y[:, :, -1]",
+    "arange": "torch.arange(x.shape[2])",
+    "isinstance": "isinstance(x.shape[2], int)",
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_keeps_a_size_needs_no_constraint(tmp_path: Path, case: str) -> None:
+    body = CONV + f"def forward(self, x):\n    y = self.a(x)\n    z = {KEPT[case]}\n    return y"
+    graph = predict(tmp_path, body, "batch x 3 x h x w")
+    assert constraints(graph) == set()
+
+
+def test_a_slice_is_as_long_as_python_has_it(tmp_path: Path) -> None:
+    body = CONV + "def forward(self, x):\n    return self.a(x)[:, :, 3:, ::2]"
+    graph = predict(tmp_path, body, "batch x 3 x h x w")
+    assert outputs(graph) == [("batch", 8, "h - 3", "(w + 1) // 2")]
+    assert constraints(graph) == {"h >= 4"}
+
+
+def test_annotations_say_shapes(tmp_path: Path) -> None:
+    body = init("nn.Linear(6, 3)") + (
+        'def forward(self, x: Float[Tensor, "people places 6"], n: Int[Tensor, "people"], deep: int = 2):\n'
+        "    return self.a(x) + n[:, None, None]"
+    )
+    graph = predict(tmp_path, body)
+    assert given(graph) == {"x": (("people", "places", 6), "float32"), "n": (("people",), "int64")}
+    assert outputs(graph) == [("people", "places", 3)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        ("torch.LongTensor | None = None", (("batch", "length"), "int64")),
+        ("Optional[Tensor] = None", (("batch", "length"), "int64")),
+        ("'Tensor'", (("batch", "length"), "int64")),
+        ('Int[Tensor, "*all n=5"]', (("all", 5), "int64")),
+        ('None | Int[torch.Tensor, "b 4"] = None', (("b", 4), "int64")),
+    ],
+)
+def test_the_first_of_all_optional_parameters_is_given(tmp_path: Path, annotation: str, expected: Any) -> None:
+    body = init("nn.Embedding(10, 4)") + (
+        f"def forward(self, ids: {annotation}, more=None):\n"
+        "    if ids is None:\n        raise ValueError\n    return self.a(ids)"
+    )
+    assert given(predict(tmp_path, body)) == {"ids": expected}
+
+
+def test_a_decorator_that_wraps_hides_no_parameters(tmp_path: Path) -> None:
+    (tmp_path / "wrapping.py").write_text(
+        "import functools\n\ndef wrapping(function):\n    @functools.wraps(function)\n"
+        "    def run(self, *args, **kwargs):\n        return function(self, *args, **kwargs)\n    return run\n",
+        encoding="utf-8",
+    )
+    body = "from wrapping import wrapping\n" + init("nn.Linear(5, 2)") + (
+        "@wrapping\ndef forward(self, x, deep=False):\n    return self.a(x)"
+    )  # fmt: skip
+    graph = predict(tmp_path, body)
+    assert given(graph) == {"x": (("batch", 5), "float32")}
+    assert outputs(graph) == [("batch", 2)]
+
+
+def test_a_parameter_that_is_no_tensor_is_not_known(tmp_path: Path) -> None:
+    body = CONV + "def forward(self, x, deep: bool):\n    return self.a(x) if deep else x"
+    graph = predict(tmp_path, body)
+    assert given(graph) == {"x": (("batch", 3, "h", "w"), "float32")}
+    assert [call.certain for call in graph.calls] == [True, False]
+
+
+def test_two_inputs_have_one_batch_and_lengths_of_their_own(tmp_path: Path) -> None:
+    body = init("nn.Embedding(10, 4)") + (
+        "def forward(self, source, target):\n    return self.a(source).sum(1) + self.a(target).sum(1)"
+    )
+    assert given(predict(tmp_path, body)) == {
+        "source": (("batch", "length"), "int64"),
+        "target": (("batch", "target_length"), "int64"),
+    }
+
+
+def test_a_model_that_always_raises_is_not_tried_for_ever(tmp_path: Path) -> None:
+    body = CONV + "def forward(self, x):\n    x = self.a(x)\n    raise ValueError(f'no {x.shape}')"
+    assert predict(tmp_path, body).calls == ()
+    graph = predict(tmp_path, body, "2x3x8x8")
+    assert [call.module for call in graph.calls] == ["", "a"]
+    assert graph.calls[0].error is not None
+
+
+def test_a_run_needs_sizes(tmp_path: Path) -> None:
+    import modgraph
+
+    pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text("from torch import nn\nclass Net(nn.Linear):\n    def __init__(self):\n"
+                                     "        super().__init__(3, 4)\n", encoding="utf-8")  # fmt: skip
+    with pytest.raises(InputError, match="leaves batch open, and a run needs sizes"):
+        modgraph.analyze(f"{tmp_path / 'net.py'}:Net", inputs=["batch x 3"])

@@ -1,0 +1,119 @@
+"""Branches and loops of `forward` that cannot be decided go both ways, each with its condition; torch runs either."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modgraph
+from modgraph.graph.model import Graph
+
+PRELUDE = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(3, 3) for _ in range(3))
+
+    def forward(self, x):
+"""
+
+
+def predict(folder: Path, body: str, inputs: Sequence[str] = ("2x3",)) -> Graph:
+    file = folder / "net.py"
+    file.write_text(PRELUDE + NET + textwrap.indent(textwrap.dedent(body), " " * 8), encoding="utf-8")
+    return modgraph.predict(f"{file}:Net", inputs=list(inputs))
+
+
+def conditions(graph: Graph) -> list[tuple[str, str | None]]:
+    return [(call.module, call.condition.text if call.condition else None) for call in graph.calls[1:]]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if x.sum() > 0:\n    x = self.a(x)\nreturn self.b(x)", [("a", "x.sum() > 0"), ("b", None)]),
+        (
+            "if x.sum() > 0:\n    return self.a(x)\nreturn self.b(x)",
+            [("a", "x.sum() > 0"), ("b", "not (x.sum() > 0)")],
+        ),
+        (
+            "return self.a(x) if x.any() else self.b(x)",
+            [("a", "x.any()"), ("b", "not (x.any())")],
+        ),
+        (
+            "if x.max() > 1:\n    x = self.a(x)\nelif x.min() < 0:\n    x = self.b(x)\nelse:\n    x = self.c(x)\nreturn x",
+            [
+                ("a", "x.max() > 1"),
+                ("b", "not (x.max() > 1) and x.min() < 0"),
+                ("c", "not (x.max() > 1) and not (x.min() < 0)"),
+            ],
+        ),
+        ("x = self.a(x)\nwhile x.norm() > 1:\n    x = self.b(x) / 2\nreturn self.c(x)",
+         [("a", None), ("b", "x.norm() > 1"), ("c", None)]),
+        ("if x.sum() > 0:\n    y = self.a(x)\nelse:\n    y = self.a(x)\nreturn self.b(y)",
+         [("a", "x.sum() > 0"), ("a", "not (x.sum() > 0)"), ("b", None)]),
+        ("if x.sum() > 0:\n    raise ValueError\nreturn self.a(x)", [("a", None)]),
+        ("assert x.sum() > 0\nreturn self.a(x)", [("a", None)]),
+        ("try:\n    x = self.a(x)\nexcept ValueError:\n    x = self.b(x)\nreturn x", [("a", None)]),
+    ],
+)  # fmt: skip
+def test_each_way_has_its_condition(body: str, expected: list[tuple[str, str | None]], tmp_path: Path):
+    graph = predict(tmp_path, body)
+
+    assert conditions(graph) == expected
+    assert [call.certain for call in graph.calls[1:]] == [text is None for _, text in expected]
+    assert all(call.outputs[0].shape == (2, 3) for call in graph.calls)
+
+
+def test_edges_say_on_what_they_depend(tmp_path: Path):
+    graph = predict(tmp_path, "if x.sum() > 0:\n    x = self.a(x)\nreturn self.b(x)")
+
+    found = {(e.producer, e.consumer): e.condition.text if e.condition else None for e in graph.edges}
+    assert found["input:x", "call:1"] == "x.sum() > 0"
+    assert found["call:1", "call:2"] == "x.sum() > 0"
+    assert found["input:x", "call:2"] == "not (x.sum() > 0)"
+    assert found["call:2", "output:0"] is None
+
+
+def test_what_is_not_known_ends_the_claim(tmp_path: Path):
+    graph = predict(tmp_path, "import elsewhere\nx = self.a(x)\nx = elsewhere.run(self, x)\nreturn self.b(x)")
+
+    assert [problem.stage for problem in graph.problems] == ["forward"]
+    assert graph.problems[0].module == ""
+    assert "elsewhere" in graph.problems[0].message
+    lines = (tmp_path / "net.py").read_text("utf-8").splitlines()
+    assert graph.problems[0].line is not None
+    assert "elsewhere" in lines[graph.problems[0].line - 1]
+    assert not graph.complete
+
+
+@pytest.mark.needs_torch
+def test_a_run_takes_one_of_the_ways(tmp_path: Path):
+    body = "if x.sum() > 0:\n    return self.a(x)\nif x.max() > -9:\n    x = self.b(x)\nreturn self.c(x)"
+    ways = {(m, text) for m, text in conditions(predict(tmp_path, body))}
+    import torch
+
+    namespace: dict[str, type[torch.nn.Module]] = {}
+    exec((tmp_path / "net.py").read_text("utf-8"), namespace)
+    for fill in (1.0, -1.0, -10.0):
+        taken = {
+            "x.sum() > 0": fill > 0,
+            "not (x.sum() > 0)": fill <= 0,
+            "not (x.sum() > 0) and x.max() > -9": -9 < fill <= 0,
+        }
+        assert called(namespace["Net"](), torch.full((2, 3), fill)) == [
+            module for module, text in sorted(ways) if text is None or taken[text]
+        ]
+
+
+def called(net: Any, x: Any) -> list[str]:
+    seen: list[str] = []
+    for name, module in net.named_children():
+        module.register_forward_hook(lambda *_, name=name: seen.append(name))
+    net(x)
+    return seen
