@@ -19,7 +19,7 @@ from modgraph.errors import (
     TraceError,
 )
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, Problem
+from modgraph.graph.model import NOT_BUILT, Graph, Problem
 from modgraph.graph.wrappers import seen_through
 from modgraph.options import Device, Mode, TraceOptions
 from modgraph.refusing import refuse, refuse_for_a_live_model, require_literals, require_module, target_text
@@ -314,7 +314,8 @@ def analyze_target(
         cwd: where it runs; by default the working directory.
         runs: a class that needs arguments which nothing says is an error, and not a prediction alone.
         seek: what such a class is given: "none" but what the target says; "found", what its project gives it;
-            "assumed", as a last resort also values that the names of its parameters suggest.
+            "called", also values that the names of its parameters suggest, where a call of it says the others;
+            "assumed", as a last resort these alone.
         exporting: an ONNX file that is to be made of the live model.
         forward: what `forward` does is predicted too, for the inputs that are given, or that the run was given.
         together: what it shares with the other models of a command.
@@ -496,6 +497,7 @@ def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
     if isinstance(error, MissingArgumentsError) and any(NOT_GIVEN in each.message for each in predicted.problems):
         return predicted  # the prediction says which are missing
     builder = GraphBuilder.of(predicted)
+    builder.problems[:] = [each for each in builder.problems if not _is_foretold(each, error)]
     paths = {node.path for node in predicted.modules}
     where = getattr(error, "module", None)
     module = where if where in paths else None
@@ -503,6 +505,12 @@ def _without_trace(predicted: Graph, error: ModgraphError) -> Graph:
         Problem(stage="trace", message=error.message, module=module, file=error.file, line=error.line)
     )
     return builder.build()
+
+
+def _is_foretold(problem: Problem, error: ModgraphError) -> bool:
+    """What ended the run is what the constructor was predicted to raise: one cause, told once."""
+    raised = problem.message.removeprefix(f"{NOT_BUILT} raises ").partition(" (in ")[0]
+    return raised != problem.message and error.message.endswith(f" raised {raised}")
 
 
 def _with_findings(graph: Graph, target: Target) -> Graph:

@@ -208,3 +208,21 @@ def test_a_live_model_whose_class_takes_too_long_to_reach_is_traced_all_the_same
     assert problem.message == "Sequential is not reached: more than 30 seconds"
     graph = modgraph.analyze(model, torch.ones(1, 2))
     assert [node.path for node in graph.modules if node.observed] == ["", "0"]
+
+
+@pytest.mark.parametrize(
+    ("line", "raised"),
+    [
+        ("nn.Conv2d(3, 31, 1, groups=4)", "ValueError"),  # torch refuses it
+        ("nn.Linear(2, 2, bais=True)", "TypeError"),  # Python does
+    ],
+)
+def test_what_a_constructor_raises_is_told_once(tmp_path: Path, line: str, raised: str):
+    head = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text = f"{head}        self.layer = {line}\n"
+    (tmp_path / "net.py").write_text(text)
+    predicted = modgraph.analyze(str(tmp_path / "net.py"), static=True)
+    assert [raised in each.message for each in predicted.problems] == [True]
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    assert [each.stage for each in graph.problems] == ["trace"]
+    assert raised in graph.problems[0].message

@@ -48,6 +48,28 @@ def config_classes(constructor: Constructor) -> dict[str, ConfigClass]:
     return found
 
 
+def classes_with_fields(constructor: Constructor) -> dict[str, tuple[ConfigClass, tuple[ast.arg, ...]]]:
+    """By parameter that needs a value: the class with which it is annotated, where its fields are declared and some of
+    them need values; these as parameters."""
+    found: dict[str, tuple[ConfigClass, tuple[ast.arg, ...]]] = {}
+    known = _Classes(constructor)
+    for parameter in constructor.required:
+        each = _named(parameter, known)
+        if each is not None and _is_data(each.node) and not _has_constructor(each.node):
+            fields = tuple(
+                ast.arg(field.target.id, field.annotation)
+                for field in each.node.body
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is None
+            )
+            if fields:
+                found[parameter.arg] = each, fields
+    return found
+
+
+def _has_constructor(node: ast.ClassDef) -> bool:
+    return any(isinstance(each, FunctionNode) and each.name == "__init__" for each in node.body)
+
+
 class _Classes:
     """The classes that the names of a file stand for, its own and those of the project that it imports."""
 
@@ -91,13 +113,17 @@ def _class_in(source: SourceModule, name: str) -> ast.ClassDef | None:
 
 
 def _annotated(parameter: ast.arg, known: _Classes) -> ConfigClass | None:
+    found = _named(parameter, known)
+    return found if found is not None and _builds_bare(found.node) else None
+
+
+def _named(parameter: ast.arg, known: _Classes) -> ConfigClass | None:
+    """The class with which a parameter is annotated."""
     node = parameter.annotation
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        found = known.named(node.value.strip())
-    else:
-        name = None if node is None else dotted(node)
-        found = None if name is None else known.named(name)
-    return found if found is not None and _builds_bare(found.node) else None
+        return known.named(node.value.strip())
+    name = None if node is None else dotted(node)
+    return None if name is None else known.named(name)
 
 
 def _beside(constructor: Constructor, parameter: str, known: _Classes) -> ConfigClass | None:

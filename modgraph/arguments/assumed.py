@@ -19,26 +19,37 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
          " num_outputs out_features output_dim output_size out_dim dim_out d_out n_out n_outputs n_output"),
     (64, "hidden_size hidden_dim hidden_dims hid_dim hidden hidden_channels n_hidden d_hid hidden_units d_model dim"
          " model_dim embed_dim embedding_dim embed_size emb_dim emb_size embedding_size n_embd d_embed width features"
-         " num_features n_features channels_base base_channels ngf ndf latent_dim z_dim nz input_size input_dim"
-         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp"),
+         " num_features n_features channels_base base_channels size ngf latent_dim z_dim nz input_size input_dim"
+         " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp nfeat nfeats n_feat n_feats"
+         " num_feat num_feats in_feats hidden_feats in_nf hidden_nf node_dim num_node_features num_filters"
+         " n_filters nf ndf n_state state"),
     (1000, "vocab_size n_vocab vocab_len vocab ntoken ntokens num_tokens n_tokens num_embeddings src_vocab_size"
-           " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab dict_size"),
-    (4, "num_heads n_heads heads n_head nhead nheads num_head num_attention_heads attention_heads state_dim state_size"
+           " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab trg_vocab n_src_vocab n_tgt_vocab n_trg_vocab dict_size"
+           " n_users num_users user_num usernum n_items num_items item_num itemnum num_nodes n_nodes"),
+    (4, "head num_heads n_heads heads n_head nhead nheads num_head num_attention_heads"
+        " attention_heads state_dim state_size action_space"
         " obs_dim action_dim action_size n_actions num_actions"),
-    (2, "num_layers n_layers n_layer nlayers layers num_layer depth num_blocks n_blocks num_hidden_layers"
+    (2, "num_frames n_frames frames n_mlp layer num_layers n_layers n_layer nlayers layers num_layer depth"
+        " num_blocks n_blocks num_hidden_layers"
         " num_encoder_layers num_decoder_layers"),
     (128, "d_ff ff_dim dim_ff mlp_dim dim_feedforward d_inner ffn_dim intermediate_size hidden_ff max_len max_length"
-          " max_seq_len max_seq_length seq_len seq_length sequence_length block_size context_length context_size"
+          " max_seq_len max_seq_length seq_len seq_length sequence_length block_size context_length"
+        " context_size n_ctx ctx"
           " context_len max_position_embeddings"),
+    (80, "n_mels n_mel num_mels n_mel_channels mel_channels"),
     (16, "head_dim dim_head d_k d_v patch_size reduction growth_rate"),
-    (224, "image_size img_size input_resolution"),
+    (224, "image_resolution image_size img_size input_resolution"),
     (0.1, "dropout drop_rate dropout_rate dropout_prob p_drop drop_prob drop dropout_p attn_drop"),
+    (0.2, "alpha negative_slope"),
     (3, "kernel_size ksize"),
-    (1, "stride padding dilation groups"),
+    (1, "stride padding dilation groups max_action action_bound act_limit"),
     (0, "pad_idx padding_idx src_pad_idx trg_pad_idx tgt_pad_idx pad_token_id"),
 )  # fmt: skip
 ASSUMED: dict[str, Any] = {name: value for value, names in _BY_VALUE for name in names.split()}
 """By the name of a parameter: sizes that fit each other where they meet, and are small."""
+
+_ALONE = frozenset(["size", "alpha", "features", "classes", "drop", "groups", "padding", "hidden", "planes"])
+"""Names that mean something else at the end of a longer one."""
 
 
 def assumed_values(constructor: Constructor, known: frozenset[str] = frozenset()) -> dict[str, Any] | None:
@@ -51,7 +62,7 @@ def assumed_values(constructor: Constructor, known: frozenset[str] = frozenset()
     for parameter in constructor.required:
         if parameter.arg in known:
             continue
-        value = _suggested(parameter)
+        value = suggested(parameter)
         if value is None:
             return None
         found[parameter.arg] = value
@@ -68,7 +79,7 @@ def example_call(target: Target) -> str | None:
     constructor = constructor_of(target)
     found: dict[str, Any] = {}
     for parameter in constructor.required if constructor is not None else ():
-        value = _suggested(parameter)
+        value = suggested(parameter)
         if value is None:
             value = None if parameter.annotation is None else _SAMPLES.get(ast.unparse(parameter.annotation))
         if value is None:
@@ -77,9 +88,15 @@ def example_call(target: Target) -> str | None:
     return written(target.name, (), found.items(), called=True) if found else None
 
 
-def _suggested(parameter: ast.arg) -> Any:
-    """The value that the name suggests, and the annotation takes; None where there is none."""
-    value = ASSUMED.get(parameter.arg.lower())
+def suggested(parameter: ast.arg) -> Any:
+    """The value that the name suggests, and the annotation takes; None where there is none.
+
+    What a name begins with says whose it is: `vision_patch_size`, `n_text_layer`.
+    """
+    words = parameter.arg.lower().split("_")
+    ends = ["_".join(words[start:]) for start in range(len(words))]
+    known = [end for number, end in enumerate(ends) if end in ASSUMED and (number == 0 or end not in _ALONE)]
+    value = ASSUMED[known[0]] if known else None
     return None if value is None or not _fits(parameter.annotation, value) else value
 
 

@@ -24,6 +24,8 @@ class CallSites:
     in_script: bool
     """The file has a part for the script."""
     lines: tuple[int, ...]
+    names: tuple[str, ...] = ()
+    """Names of the module whose assignment has a call, outside of functions."""
 
 
 def call_sites(tree: ast.Module, name: str) -> CallSites | None:
@@ -51,7 +53,10 @@ def call_sites(tree: ast.Module, name: str) -> CallSites | None:
     ]
     in_script = any(main_test(statement) for statement in tree.body)
     ordered = [*callers, *sorted(scopes, key=lambda scope: not callable_bare(bodies[scope], bound="." in scope))]
-    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(sorted({*lines, *outside})))
+    bound = dict.fromkeys(name for name, called in _bound_outside(tree) if last_name(called) in names)
+    return CallSites(
+        tuple(ordered[:MAX_SCOPES]), in_script, tuple(sorted({*lines, *outside})), tuple(bound)[:MAX_SCOPES]
+    )
 
 
 def _names_of(tree: ast.Module, name: str) -> set[str]:
@@ -78,15 +83,32 @@ def _called(node: ast.AST) -> list[tuple[str, int]]:
     return [(name, call.lineno) for name, call in named if name is not None]
 
 
+def _bound_outside(tree: ast.Module) -> Iterable[tuple[str, str]]:
+    """Names that are assigned outside of functions and classes, each with what is called in what they are given."""
+    for node in _outside(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            called = _called(node.value)
+            yield from (
+                (inner.id, name)
+                for target in targets
+                for inner in ast.walk(target)
+                if isinstance(inner, ast.Name)
+                for name, _ in called
+            )
+
+
 def _called_outside(tree: ast.Module) -> list[tuple[str, int]]:
     """Calls outside of functions and classes."""
-    found: list[tuple[str, int]] = []
+    calls = ((dotted(node.func), node) for node in _outside(tree) if isinstance(node, ast.Call))
+    return [(name, call.lineno) for name, call in calls if name is not None]
+
+
+def _outside(tree: ast.Module) -> Iterable[ast.AST]:
+    """All nodes but those of functions and classes."""
     pending: list[ast.AST] = [*tree.body]
     while pending:
         node = pending.pop()
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            continue
-        if isinstance(node, ast.Call) and (name := dotted(node.func)) is not None:
-            found.append((name, node.lineno))
-        pending.extend(ast.iter_child_nodes(node))
-    return found
+        if not isinstance(node, FunctionNode | ast.ClassDef):
+            yield node
+            pending.extend(ast.iter_child_nodes(node))

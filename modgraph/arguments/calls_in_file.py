@@ -30,5 +30,5 @@ def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
         most=MAX_CALLS,
         data_of=data_beside(str(target.file)),
     )
-    looked.look(sites.scopes, in_script=sites.in_script)
-    yield from looked.found
+    looked.look(sites.scopes, sites.names, in_script=sites.in_script)
+    yield from looked.found or looked.partly[:1]

@@ -43,7 +43,8 @@ _TRAINING = re.compile(r"train|main|run|fit|demo|example|test", re.IGNORECASE)
 
 
 def calls_in_project(constructor: Constructor) -> Iterator[ReachedCall]:
-    """The calls whose arguments are known, in the order of the files; each file's first alone."""
+    """The calls, in the order of the files: each file's first of which all arguments are known; where it has none, the
+    first of which some are, the others `Unsaid`."""
     target = constructor.target
     if target.file is None:
         return
@@ -57,8 +58,8 @@ def calls_in_project(constructor: Constructor) -> Iterator[ReachedCall]:
         looked = CallsElsewhere(
             script, (target.file, target.name), importable.named_in(finder), 1, data_beside(str(path))
         )
-        looked.look(sites.scopes, in_script=sites.in_script)
-        for call in looked.found:
+        looked.look(sites.scopes, sites.names, in_script=sites.in_script)
+        for call in looked.found or looked.partly[:1]:
             yield replace(call, file=_shown(path, call.file, script, target))
         work += looked.work
         n_found += len(looked.found)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from modgraph.arguments.annotated import config_classes
-from modgraph.arguments.assumed import assumed_values
+from modgraph.arguments.annotated import classes_with_fields, config_classes
+from modgraph.arguments.assumed import assumed_values, suggested
 from modgraph.arguments.calls_in_file import calls_in_file
 from modgraph.arguments.calls_in_project import calls_in_project
+from modgraph.arguments.config_files import config_files
 from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.targets import Built, Target
+from modgraph.source.targets import Built, Target, Unsaid
 
 MAX_SHOWN = 160
 """Characters of arguments that are shown."""
@@ -41,48 +42,72 @@ class Candidate:
         return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
 
 
-def candidates(target: Target, *, assume: bool = True) -> tuple[Candidate, ...]:
+def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> tuple[Candidate, ...]:
     """The ways to build the class of a target that needs arguments and gives none; () of any other target.
 
     Args:
         assume: values that the names of parameters suggest count too, as the last.
+        needed: a class that needs none is any other; else the calls count that give it some.
     """
     if target.called and target.line is None:  # the user says them
         return ()
     constructor = constructor_of(target)
-    if constructor is None or not constructor.required:
+    if constructor is None or not constructor.parameters or (needed and not constructor.required):
         return ()
-    found: list[Candidate] = []
-    seen: set[str] = set()
-    for each in _found(constructor):
-        key = repr(sorted(each.arguments.items()))
-        if key not in seen:
-            seen.add(key)
-            found.append(each)
-    if assume and (last := _assumed(constructor)) is not None:
-        found.append(last)
+    partly: list[tuple[ReachedCall, tuple[str, ...]]] = []
+    found = list(_without_the_same(_found(constructor, partly, assume=assume)))
+    if assume:
+        last = (_of_partly(constructor, call, names) for call, names in partly)
+        found += _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
     return tuple(found)
 
 
-def _found(constructor: Constructor) -> Iterator[Candidate]:
+def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:
+    seen: set[str] = set()
+    for each in found:
+        key = repr(sorted(each.arguments.items()))
+        if key not in seen:
+            seen.add(key)
+            yield each
+
+
+def _found(
+    constructor: Constructor, partly: list[tuple[ReachedCall, tuple[str, ...]]], *, assume: bool
+) -> Iterator[Candidate]:
+    """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them."""
     if (config := _of_config(constructor)) is not None:
         yield config
     for calls in (calls_in_file, calls_in_project):
         for call in calls(constructor):
+            filled = _with_fields(constructor, call) if assume else None
+            if filled is not None or any(isinstance(value, Unsaid) for value in call.values):
+                partly.append(filled or (call, ()))
+                continue
             candidate = _of_call(constructor, call)
             if candidate is not None:
                 yield candidate
+    yield from _of_files(constructor)
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:
     """With the defaults of configuration classes for all that it needs."""
     classes = config_classes(constructor)
-    if set(classes) != {each.arg for each in constructor.required}:
+    if not classes or set(classes) != {each.arg for each in constructor.required}:
         return None
     first = next(iter(classes.values()))
     given = {name: Built(each.path) for name, each in classes.items()}
     origin = ArgumentsFrom(kind="config", text=shown_arguments(given), file=first.source.file, line=first.node.lineno)
     return Candidate(_with(constructor.target, (), given), origin, given)
+
+
+def _of_files(constructor: Constructor) -> Iterator[Candidate]:
+    """With what the project's configuration files hold, and the defaults of configuration classes."""
+    known = {name: Built(each.path) for name, each in config_classes(constructor).items()}
+    for each in config_files(constructor, known):
+        text = ", ".join(f"{name}={each.arguments[name]!r}" for name in known)
+        text = _cut(text and f"{text}, ") + ", ".join(name for name in each.arguments if name not in known)
+        origin = ArgumentsFrom(kind="config", text=text, file=each.file)
+        yield Candidate(_with(constructor.target, (), each.arguments), origin, each.arguments)
 
 
 def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:
@@ -94,14 +119,75 @@ def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:
     return Candidate(target, origin, bound)
 
 
+def _with_fields(constructor: Constructor, call: ReachedCall) -> tuple[ReachedCall, tuple[str, ...]] | None:
+    """The call, its objects made anew with values for the fields that it does not say, and the names of these; None
+    where it says all, or nothing suggests one."""
+    bound = constructor.bound(call.positional, call.keywords)
+    if bound is None or any(name.startswith("*") for name in bound):
+        return None
+    given, names = dict(bound), list[str]()
+    for parameter, (each, fields) in classes_with_fields(constructor).items():
+        value = given.get(parameter)
+        held = dict(value.attributes or ()) if isinstance(value, Built) else {}
+        values = {field.arg: held.get(field.arg, Unsaid("")) for field in fields}
+        lacking = [field for field in fields if isinstance(values[field.arg], Unsaid)]
+        values.update({field.arg: suggested(field) for field in lacking})
+        if None in [values[field.arg] for field in lacking]:
+            return None
+        if held and lacking:
+            given[parameter] = Built(each.path, keywords=tuple(values.items()))
+            names += [f"{parameter}.{field.arg}" for field in lacking]
+    return (replace(call, positional=(), keywords=tuple(given.items())), tuple(names)) if names else None
+
+
+def _of_partly(constructor: Constructor, call: ReachedCall, names: tuple[str, ...]) -> Candidate | None:
+    """What the call says, and for what it does not say the default, or what the name suggests."""
+    bound = constructor.bound(call.positional, call.keywords)
+    if bound is None or any(name.startswith("*") for name in bound):
+        return None
+    said = {name: value for name, value in bound.items() if not isinstance(value, Unsaid)}
+    values = assumed_values(constructor, frozenset(said))
+    if values is None or not said:
+        return None
+    given = {name: said[name] if name in said else values[name] for name in bound if name in said or name in values}
+    assumed = (
+        *names,
+        *(name for name in bound if name not in said),
+    )  # where there is a default, it stands for what is given
+    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), file=call.file, line=call.line, assumed=assumed)
+    return Candidate(_with(constructor.target, (), given), origin, given)
+
+
 def _assumed(constructor: Constructor) -> Candidate | None:
     configs = {name: Built(each.path) for name, each in config_classes(constructor).items()}
-    values = assumed_values(constructor, frozenset(configs))
+    wanted = [each for each in constructor.required if each.arg not in configs]
+    values = {each.arg: value for each in wanted if (value := suggested(each)) is not None}
+    fields = _of_fields(constructor)
+    values.update({name: built for name, (built, _) in fields.items()})
     if not values:
         return None
-    given = {each.arg: {**configs, **values}[each.arg] for each in constructor.required}
-    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), assumed=tuple(values))
+    given: Mapping[str, Any] = {**configs, **values}
+    names = [each for name in values for each in (fields[name][1] if name in fields else [name])]
+    file = None
+    if len(values) < len(wanted):  # the others may be read from a file
+        found = next(config_files(constructor, given), None)
+        if found is None:
+            return None
+        given, file = found.arguments, found.file
+    given = {each.arg: given[each.arg] for each in constructor.required}
+    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), file=file, assumed=tuple(names))
     return Candidate(_with(constructor.target, (), given), origin, given)
+
+
+def _of_fields(constructor: Constructor) -> dict[str, tuple[Built, list[str]]]:
+    """By parameter: an object of the class with which it is annotated, whose fields need values that their names all
+    suggest, and these fields."""
+    found: dict[str, tuple[Built, list[str]]] = {}
+    for name, (each, fields) in classes_with_fields(constructor).items():
+        values = [(field.arg, suggested(field)) for field in fields]
+        if all(value is not None for _, value in values):
+            found[name] = Built(each.path, keywords=tuple(values)), [f"{name}.{field}" for field, _ in values]
+    return found
 
 
 def _with(target: Target, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Target:

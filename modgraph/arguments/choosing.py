@@ -11,7 +11,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import NOT_BUILT, ArgumentsFrom, Graph, Problem
 from modgraph.source.targets import Target
 
-Seek = Literal["none", "found", "assumed"]
+Seek = Literal["none", "found", "called", "assumed"]
 
 MAX_PREDICTED = 6
 """Ways that are predicted, until one is predicted to build."""
@@ -28,38 +28,46 @@ class Way:
 
 
 def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek) -> Iterator[Way]:
-    """At least one: the target itself, or where it needs arguments those that were found and are predicted to build it.
+    """At least one: the target itself, or where it needs arguments, or is built into nothing without, those that were
+    found and are predicted to build it.
 
     Args:
         seek: what counts: nothing but the target's own arguments, those found in source, or these and where there are
-            none those that the names of parameters suggest.
+            none those that the names of parameters suggest: "called" where a call says the others, "assumed" always.
 
     Raises:
         TargetError: as the prediction.
     """
-    found = candidates(target, assume=seek == "assumed") if seek != "none" else ()
+    found = candidates(target, assume=seek in ("called", "assumed")) if seek != "none" else ()
+    if seek == "called":
+        found = tuple(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
+    bare: Graph | None = None
+    if not found and seek != "none" and _is_not_built(bare := predict(target)):
+        found = candidates(target, assume=False, needed=False)
     n_built = 0
     for candidate in found[:MAX_PREDICTED]:
         if candidate.origin.kind == "assumed" and n_built:
             break
         graph = predict(candidate.target)
-        if _is_built(graph):
+        if not _is_not_built(graph):
             n_built += 1
             yield _way(candidate, found, graph)
     if not n_built:
-        yield Way(target, predict(target))
+        yield Way(target, bare or predict(target))
 
 
 def _way(candidate: Candidate, found: tuple[Candidate, ...], graph: Graph) -> Way:
     return Way(candidate.target, graph, candidate.beside(found))
 
 
-def _is_built(graph: Graph) -> bool:
-    """The constructor is predicted to come to its end."""
-    return not any(
+def _is_not_built(graph: Graph) -> bool:
+    """The constructor is predicted to raise, or to come to its end and make nothing."""
+    raises = any(
         problem.stage == "predict" and not problem.module and problem.message.startswith(NOT_BUILT)
         for problem in graph.problems
     )
+    root = graph.modules[0]
+    return raises or (len(graph.modules) == 1 and not graph.problems and not root.parameters and not root.buffers)
 
 
 def with_origin(graph: Graph, way: Way) -> Graph:
@@ -72,5 +80,9 @@ def with_origin(graph: Graph, way: Way) -> Graph:
         names = ", ".join(way.origin.assumed)
         are = "is" if len(way.origin.assumed) == 1 else "are"
         message = f"nothing says what the constructor is given: {names} {are} assumed, so no size is the model's own"
+        if way.origin.file is not None:
+            message = (
+                f"nothing says all that the constructor is given: {names} {are} assumed, and sizes follow from that"
+            )
         builder.problems.insert(0, Problem(stage="predict", message=message, module=""))
     return builder.build()

@@ -50,6 +50,25 @@ class Constructor:
             and isinstance(inner.ctx, ast.Load)
         }
 
+    def paths(self, parameter: str) -> dict[tuple[str, ...], bool]:
+        """What `__init__` reads from a parameter, through what it reads: `config.model.width` is ("model", "width").
+        Whether by attributes, else by keys."""
+        found: dict[tuple[str, ...], bool] = {}
+        for node in ast.walk(self.node):
+            names: list[str] = []
+            by_attribute: set[bool] = set()
+            inner: ast.expr | None = node if isinstance(node, ast.Attribute | ast.Subscript) else None
+            while isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Load):
+                key = inner.slice if isinstance(inner, ast.Subscript) else ast.Constant(inner.attr)
+                if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                    break
+                names.insert(0, key.value)
+                by_attribute.add(isinstance(inner, ast.Attribute))
+                inner = inner.value
+            if isinstance(inner, ast.Name) and inner.id == parameter and len(by_attribute) == 1:
+                found[tuple(names)] = by_attribute.pop()
+        return found
+
     def bound(self, positional: Sequence[Any], keywords: Iterable[tuple[str, Any]]) -> Mapping[str, Any] | None:
         """Arguments by parameter; None where Python would not take them for this class."""
         given = self.node.args

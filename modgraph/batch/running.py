@@ -187,10 +187,13 @@ def analyze_tree(
     }
     folder, place = Path(path), Path(output)
     analysing(str(folder))
-    found = find_tree_roots(folder, exclude=(*_excluded(folder), *_inside(folder, place)), static=static)
+    arguments = _Arguments()
+    left_out = (*_excluded(folder), *_inside(folder, place))
+    found = find_tree_roots(folder, exclude=left_out, static=static, are_known=lambda root: bool(arguments.of(root)))
     make_default(place)
     keys = Keys(Path(os.path.realpath(folder)))
-    tasks = list(_tasks(folder, found.targets, keys, encode_fields(options), writing, cwd=os.getcwd(), static=static))
+    given = encode_fields(options)
+    tasks = list(_tasks(folder, found.targets, keys, arguments, given, writing, cwd=os.getcwd(), static=static))
     problems = (*found.problems, *(_unusable(error, folder) for error in keys.problems.values()))
     manifest = Manifest(place)
     done = {task.name: each for task in tasks if (each := manifest.finished(task.name, task.key, retry=retry))}
@@ -209,6 +212,30 @@ def analyze_tree(
         batch = Batch(records, found.left_out, n_done, place, found.n_files, problems, found.distrusted)
         _write_index(batch, n_open=len(tasks) - len(batch.records))
     return batch
+
+
+class _Arguments:
+    """What is found for classes that need arguments, and where; looked for once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Path | None, str], list[str]] = {}
+
+    def of(self, target: Target) -> list[str]:
+        """As text; [] where nothing is looked for, or found."""
+        from modgraph.arguments.candidates import candidates
+
+        key = target.file, target.text
+        if key not in self._found:
+            self._found[key] = [
+                f"{each.origin.file}:{each.origin.line} {each.target.arguments!r} {each.target.keywords!r}"
+                for each in candidates(target, assume=False)
+            ]
+        return self._found[key]
+
+    def fields(self, target: Target) -> dict[str, list[str]]:
+        """Of its key: the result depends on them."""
+        found = self.of(target)
+        return {"arguments": found} if found else {}
 
 
 def _excluded(folder: Path) -> tuple[str, ...]:
@@ -241,6 +268,7 @@ def _tasks(
     folder: Path,
     targets: Sequence[Target],
     keys: Keys,
+    arguments: _Arguments,
     options: Mapping[str, Any],
     writing: Mapping[str, Any],
     *,
@@ -262,7 +290,9 @@ def _tasks(
             yield Task(
                 name=f"{shown}:{target.model}",
                 file=shown,
-                key=keys.of(target, {"options": options, "static": static, "stem": stem, **writing}),
+                key=keys.of(
+                    target, {"options": options, "static": static, "stem": stem, **arguments.fields(target), **writing}
+                ),
                 target=encode_fields(target),
                 options=options,
                 static=static,

@@ -52,7 +52,6 @@ _EPILOG = f"""\
 examples:
   modgraph analyze model.py    # its root models; or {SHORT}
   modgraph analyze model.py:Net --input 1x3x224x224 --format svg,onnx -o build/
-  modgraph analyze "pkg.net:Net(depth=4)" --static --against net.pt    # nothing runs
   modgraph analyze --all src/ --static --jobs 4 -o build/models/
 
 exit status:
@@ -253,7 +252,7 @@ class _Work:
                 exporting=exporting,
                 together=self.together,
                 runs=not alone,
-                seek="assumed" if arguments.assume and alone else "found",
+                seek=("assumed" if alone else "called") if arguments.assume else "found",
                 forward=arguments.forward,
             )
             graph = with_checkpoint(graph, self.checkpoint)
@@ -325,7 +324,8 @@ def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *
     if not is_assumed and (graph.traced or not is_lacking):
         return False
     alone = " --static" if static else ""
-    example = example_call(target)
+    built = (graph.model.target or "").partition(":")[2]
+    example = built if is_assumed and built.endswith(")") else example_call(target)
     giving = "" if example is None else f"give the arguments, modgraph analyze {target.typed(example)}{alone}, or "
     console.note(
         f"help: {giving}write a function without arguments that returns it, def build(): return {name}(...), and name"

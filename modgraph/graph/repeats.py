@@ -13,9 +13,11 @@ import dataclasses
 import json
 from collections.abc import Hashable, Mapping
 from functools import cached_property
+from typing import Any
 
 from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
+from modgraph.graph.index import parents_of
 from modgraph.graph.model import Graph, ModuleNode, Repeat, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
@@ -25,6 +27,8 @@ from modgraph.graph.paths import relative_path
 def mark_repeats(graph: Graph) -> Graph:
     """`graph` with `ModuleNode.repeat` filled: the group (path of its first member) and its size, None where unlike."""
     repeats = find_repeats(graph)
+    if not repeats and all(node.repeat is None for node in graph.modules):
+        return graph
     modules = tuple(
         node if node.repeat == repeats.get(node.path) else dataclasses.replace(node, repeat=repeats.get(node.path))
         for node in graph.modules
@@ -37,6 +41,8 @@ def find_repeats(graph: Graph) -> dict[str, Repeat]:
 
     A module that occurs several times (it is called repeatedly) counts where every occurrence says the same.
     """
+    if not _has_siblings(graph):
+        return {}
     run = Run(graph)
     likeness = Likeness(run)
     found: dict[str, Repeat | None] = {}
@@ -52,6 +58,18 @@ def find_repeats(graph: Graph) -> dict[str, Repeat]:
                     agreed = found.get(member.path, repeat) == repeat
                     found[member.path] = repeat if agreed else None
     return {path: repeat for path, repeat in found.items() if repeat is not None}
+
+
+def _has_siblings(graph: Graph) -> bool:
+    """Whether two modules of one class stand side by side: else no group can be found."""
+    parents = parents_of({node.path: node for node in graph.modules})
+    met: set[tuple[str | None, str | None]] = set()
+    for node in graph.modules:
+        place = (parents[node.path], node.class_name)
+        if place in met:
+            return True
+        met.add(place)
+    return False
 
 
 class Likeness:
@@ -278,12 +296,22 @@ def node_facts(node: ModuleNode, numbered: Mapping[str, tuple[int, int]] | None 
         node.own_state_dict,
         node.extra_state,
         node.alias_of and relative_path(node.alias_of, node.path),
-        json.dumps(encode(arguments), sort_keys=True, default=str),
+        _told_apart(arguments),
         tuple(sorted((numbered or {}).items())),
         parameters,
         buffers,
         tuple((hook.kind, hook.name) for hook in node.hooks),
     )
+
+
+def _told_apart(arguments: Mapping[str, Any]) -> Hashable:
+    """What is equal for equal arguments alone: 1 is neither True nor 1.0. As text, where they are not all plain."""
+    if all(type(value) in _PLAIN for value in arguments.values()):
+        return tuple(sorted((name, type(value).__name__, value) for name, value in arguments.items()))
+    return json.dumps(encode(arguments), sort_keys=True, default=str)
+
+
+_PLAIN = frozenset({bool, int, str})
 
 
 def remarks_by_module(graph: Graph) -> dict[str, tuple[tuple[str, str], ...]]:

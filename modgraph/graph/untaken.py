@@ -41,7 +41,7 @@ def as_run(graph: Graph) -> Graph:
 
 def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
     """Marks what ran as predicted or not, and adds what was predicted and did not run. `builder` holds what ran."""
-    if not predicted.calls or not builder.calls:
+    if not builder.calls or not any(call.predicted for call in predicted.calls):
         return
     joined = _Joined(builder, predicted, False)
     joined.match()
@@ -122,9 +122,10 @@ class _Joined:
         """What was predicted and did not run."""
         builder = self.builder
         ran = {(edge.producer, edge.consumer) for edge in builder.edges}
+        ends = {end for pair in ran for end in pair}  # a call at which data ends has made no other
         for call in self.predicted.calls:
             parent = None if call.parent is None else self.calls.get(call.parent)
-            is_lost = call.parent is not None and parent is None
+            is_lost = (call.parent is not None and parent is None) or f"call:{parent}" in ends
             if call.index in self.calls or call.module not in self.paths or is_lost:
                 continue
             self.calls[call.index] = index = len(builder.calls)

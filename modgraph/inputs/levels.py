@@ -62,7 +62,7 @@ def _levels(guesser: Guesser) -> Iterator[_Levels]:
     for path, module in registered_modules(guesser.model):
         if not isinstance(module, nn.ModuleList) or not 2 <= len(module) <= _MOST:
             continue
-        first = [next(layers_of(child), None) for child in module]
+        first = [next(layers_of(child), None) for child in module if child is not None]
         paths = tuple(f"{path}.{number}" if path else str(number) for number in range(len(module)))
         specs = tuple(guesser.for_layer(layer) for layer in first if layer is not None)
         if len(specs) == len(paths):

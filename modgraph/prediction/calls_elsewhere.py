@@ -19,15 +19,15 @@ from modgraph.prediction.code import functions
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
-from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
+from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, MAX_FOREIGN_WORK, LimitError
 from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject
-from modgraph.prediction.domain.values import ClassValue, Unknown, Value
+from modgraph.prediction.domain.values import ClassValue, ModuleReference, Unknown, Value
 from modgraph.prediction.entry import interpreter, load_target
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.own_calls import run_script_part
 from modgraph.source import nodes
 from modgraph.source.modules import SourceModule, finder_for
-from modgraph.source.targets import Target
+from modgraph.source.targets import Target, Unsaid
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class ReachedCall:
     file: str
     """Relative to the directory from which its module is imported."""
     line: int
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What is given, by place and by name."""
+        return (*self.positional, *(value for _, value in self.keywords))
 
 
 _ENDINGS = (ModgraphError, Raised, LimitError, RecursionError, MemoryError)
@@ -70,33 +75,42 @@ class CallsElsewhere:
         self._name_of = name_of
         self._most = most
         self.found: list[ReachedCall] = []
+        self.partly: list[ReachedCall] = []
+        """Calls with an argument that is not known: `Unsaid`."""
         self.work = 0
         """Units that it took."""
 
-    def look(self, scopes: Sequence[str], *, in_script: bool) -> None:
+    def look(self, scopes: Sequence[str], names: Sequence[str] = (), *, in_script: bool) -> None:
         """Fills `found`, with as many calls as asked for at most.
 
         Args:
             scopes: qualified names of functions in which calls stand.
+            names: those of the module that are given what a call gives; they are asked for where the module is too much
+                to be executed.
             in_script: what runs where the file is the script may lead to a call.
         """
         machine = interpreter(self._script.search_path, self._script.home)
         if self._script.root is not None:
             machine.use(finder_for([str(self._script.root), *self._script.search_path], self._script.home))
         machine.data_of = self._data_of
+        machine.foreign_work = MAX_FOREIGN_WORK
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:
-            with_deep_stack(lambda: self._look(machine, scopes, in_script))
+            with_deep_stack(lambda: self._look(machine, scopes, names, in_script))
         finally:
             self.work = machine.work
             machine.forget()
 
-    def _look(self, machine: Interpreter, scopes: Sequence[str], in_script: bool) -> None:
+    def _look(self, machine: Interpreter, scopes: Sequence[str], names: Sequence[str], in_script: bool) -> None:
         sources: list[SourceModule] = []
         with machine.at_most(MAX_ELSEWHERE_WORK):
             self._tried(machine, lambda: sources.append(load_target(machine, self._script)))
             if not sources:
                 return
+            for name in names if machine.modules.is_lazy else ():
+                if len(self.found) < self._most:
+                    module = ModuleReference(sources[0].name)
+                    self._tried(machine, lambda name=name, module=module: machine.find_attribute(module, name))  # type: ignore[misc]
             if in_script and len(self.found) < self._most:
                 self._tried(machine, lambda: run_script_part(machine, sources[0]))
             for scope in scopes:
@@ -113,13 +127,13 @@ class CallsElsewhere:
         if not self._is_wanted(machine, cls) or arguments.open is not None or arguments.where is None:
             return
         porter = Porter(machine, self._name_of)
-        try:
-            positional = tuple(porter.value(each) for each in arguments.positional)
-            keywords = tuple((name, porter.value(each)) for name, each in arguments.keywords.items())
-        except (NotPortableError, TypeError):  # no hash, of what is found in a set
-            return
-        if positional or keywords:
-            self.found.append(ReachedCall(positional, keywords, arguments.where.file, arguments.where.line))
+        positional = tuple(_ported(porter, each) for each in arguments.positional)
+        keywords = tuple((name, _ported(porter, each)) for name, each in arguments.keywords.items())
+        call = ReachedCall(positional, keywords, arguments.where.file, arguments.where.line)
+        if any(isinstance(each, Unsaid) for each in call.values):
+            self.partly.append(call)
+        elif call.values:
+            self.found.append(call)
             raise ClassCalledError(arguments, machine.state)
 
     def _is_wanted(self, machine: Interpreter, cls: ClassValue) -> bool:
@@ -132,6 +146,15 @@ class CallsElsewhere:
             return False
         source = machine.finder.source(definition.module)
         return source is not None and source.path.resolve() == file
+
+
+def _ported(porter: Porter, value: Value) -> Any:
+    try:
+        return porter.value(value)
+    except NotPortableError as error:
+        return Unsaid(str(error))
+    except TypeError:  # no hash, of what is found in a set
+        return Unsaid("it cannot be made anew")
 
 
 def _run_function(machine: Interpreter, source: SourceModule, name: str) -> None:

@@ -38,6 +38,7 @@ from modgraph.prediction.project import import_effects, module_effects, namespac
 from modgraph.prediction.python import metaclasses, node_text, producing, text
 from modgraph.prediction.target_arguments import require_fitting
 from modgraph.source import kept_trees
+from modgraph.source.files import NOTEBOOK
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.reached import telling
 from modgraph.source.target_modules import module_of
@@ -143,7 +144,8 @@ def _begin(machine: Interpreter, source: SourceModule) -> None:
         whole_modules.begin(machine, source)
     except NotWholeError as error:
         machine.start_lazily()
-        if error.failure is not None:
+        # Of a notebook only the statements are run that the model needs: what another cell raises is nothing to it.
+        if error.failure is not None and not source.file.endswith(NOTEBOOK):
             reason = error.failure.reason
             told = telling(f"importing {source.name} may not come to its end: {reason}", reason)
             machine.problem(told, None, error.failure.where)

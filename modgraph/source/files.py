@@ -121,7 +121,9 @@ def is_python(file: str) -> bool:
     return first.startswith(b"#!") and b"py" in first
 
 
-def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
+def python_files(
+    folder: str, skipped: Skipped | None = None, wanted: tuple[str, ...] = (*SUFFIXES, NOTEBOOK)
+) -> Iterator[str]:
     """Files of Python below a folder, and notebooks, in the order of their paths; what git ignores is left out where
     there is git.
 
@@ -131,8 +133,8 @@ def python_files(folder: str, skipped: Skipped | None = None) -> Iterator[str]:
 
     Args:
         skipped: is told what was met on the way.
+        wanted: how the names of other files end that are looked for instead.
     """
-    wanted = (*SUFFIXES, NOTEBOOK)
     skipped = Skipped() if skipped is None else skipped
     top = repository_of(os.path.abspath(folder))
     ignored, unknown = (frozenset[str](), None) if top is None else ignored_by_git(folder, top, NEVER)

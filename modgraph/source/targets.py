@@ -12,16 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from modgraph.doors.borders import PYTHON_FILES, Border
+from modgraph.doors.borders import PYTHON_FILES, Border, project_folders
 from modgraph.doors.printing import control_in
-from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular
+from modgraph.doors.reading import INSTEAD_OF_A_PIPE, irregular, lies_in, read
 from modgraph.errors import MissingFileError, TargetError
 from modgraph.names import last_name, nearest
 from modgraph.source.dotted_names import dotted
+from modgraph.source.files import decode
 from modgraph.source.kinds import CONFIG_FILE, FORMS, kind_of
 from modgraph.source.model_folders import MODULE, config_in, read_folder
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import with_source_roots
+
+_IMPORTED_ALONE = re.compile(rb"^(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+"""Not those that are tried: they are indented."""
+_IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]*(\w*)\.", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,27 +347,108 @@ def file_target(name: str, search: tuple[str, ...], cwd: Path, border: Border | 
     if not is_file:
         raise MissingFileError(f"{name} does not exist", file=name, hint=_near_files(cwd / name, name))
     root, module = import_name(file)
+    folders = _script_folders(file, root, module.partition(".")[0])
+    around = [str(folder) for folder in folders if folder != file.parent]
+    beside = [str(folder) for folder in folders if folder == file.parent]
     return Target(
         text=file.relative_to(root).as_posix(),
         module=module,
         name="",
         file=file,
         root=root,
-        search_path=(str(root), *(entry for entry in search if entry != str(root))),
+        search_path=tuple(dict.fromkeys((str(root), *around, *search, *beside))),
     )
 
 
 def import_name(file: Path) -> tuple[Path, str]:
     """The directory from which `file` is imported, and its import name.
 
-    A directory with an `__init__.py` is part of a package; the root is the first directory above that is none.
+    A directory with an `__init__.py` is part of a package, and so is one without of which the file's own imports say
+    that: relative ones (`from . import parts`), and those that name it (`from nets.parts import Part` in `nets/`). The
+    root is the first directory above that is none.
     """
     parts = [] if file.stem == "__init__" else [file.stem]
     root = file.parent
     while os.path.isfile(root / "__init__.py") and root.name.isidentifier() and root.parent != root:
         parts.insert(0, root.name)
         root = root.parent
+    for _ in range(_n_packages(file, root) - len(file.parent.relative_to(root).parts)):
+        parts.insert(0, root.name)
+        root = root.parent
     return root, ".".join(parts) or file.stem
+
+
+def _script_folders(file: Path, root: Path, package: str) -> list[Path]:
+    """Folders of the project, around a file, from which it imports by name what its root does not have: whoever runs it
+    starts a script there. A module that is called as the file's package would be found instead of it."""
+    try:
+        names = {name.decode() for name in _IMPORTED_ALONE.findall(read(file))}
+    except OSError:
+        return []
+    lacking = [name for name in names if not _is_there(root / name)]
+    tops = project_folders(str(file.parent)) if lacking else []
+    found: list[Path] = []
+    for folder in file.parents:
+        if not any(lies_in(str(folder), top) for top in tops):
+            break
+        if folder != root and not _is_module(folder / package) and any(_is_there(folder / name) for name in lacking):
+            found.append(folder)
+    return found
+
+
+def _is_there(place: Path) -> bool:
+    return _is_module(place) or place.is_dir()
+
+
+def _is_module(place: Path) -> bool:
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+
+def _n_packages(file: Path, root: Path) -> int:
+    """How many folders around a file are packages, as its own imports say; those that are tried, for which there is
+    another way, say nothing."""
+    try:
+        data = read(file)
+    except OSError:
+        return 0
+    outer = [name.encode() for name in root.parts if name.isidentifier()]
+    if not any(name in outer or name == b"" for name in _IMPORTED.findall(data)):
+        return 0
+    try:
+        pending: list[ast.AST] = [python_tree(decode(data))]
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
+        return 0
+    around = _packages_around(file.parent)
+    most = 0
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ImportFrom) and node.level:
+            most = max(most, node.level if node.level <= len(around) else 0)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            most = max(most, *(_named_around(name.split("."), around) for name in names if name), 0)
+        tried = isinstance(node, ast.Try) and node.handlers
+        pending.extend(each for each in ast.iter_child_nodes(node) if not tried or isinstance(each, ast.ExceptHandler))
+    return most
+
+
+def _packages_around(folder: Path) -> list[Path]:
+    """Folders that may be packages, the innermost first: within the project, with folders of it above them."""
+    tops = project_folders(str(folder))
+    found: list[Path] = []
+    while folder.name.isidentifier() and any(lies_in(str(folder.parent), top) for top in tops):
+        found.append(folder)
+        folder = folder.parent
+    return found
+
+
+def _named_around(parts: list[str], around: list[Path]) -> int:
+    """How many of the folders are packages, where an import of that name means what lies in the outermost of these."""
+    for number, folder in enumerate(around, 1):
+        place = folder.parent.joinpath(*parts)
+        if len(parts) > 1 and folder.name == parts[0] and (place.is_dir() or place.with_suffix(".py").is_file()):
+            return number
+    return 0
 
 
 def _files_in(directory: Path, name: str) -> str:

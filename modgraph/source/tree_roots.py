@@ -9,7 +9,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -63,12 +63,19 @@ class TreeRoots:
     """Why it is not known what git ignores."""
 
 
-def find_tree_roots(folder: Path, *, exclude: Sequence[str] = (), static: bool = False) -> TreeRoots:
+def find_tree_roots(
+    folder: Path,
+    *,
+    exclude: Sequence[str] = (),
+    static: bool = False,
+    are_known: Callable[[Target], bool] = lambda _: False,
+) -> TreeRoots:
     """The root models below a folder.
 
     Args:
         exclude: patterns of paths, as in [tool.modgraph].
         static: nothing will be run: a class counts as buildable where the arguments are known to a prediction alone.
+        are_known: whether arguments are found elsewhere for a class that needs some which no text of the tree says.
 
     Raises:
         TargetError: there is no such folder.
@@ -78,7 +85,7 @@ def find_tree_roots(folder: Path, *, exclude: Sequence[str] = (), static: bool =
             f"{folder} is no folder", hint="name the folder that holds the models: modgraph analyze --all ."
         )
     folder = Path(os.path.realpath(folder))
-    return _Tree(folder, exclude).roots(static=static)
+    return _Tree(folder, exclude).roots(static=static, are_known=are_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +173,7 @@ class _Tree:
             return
         self.files[file.module.path] = _Read(target, finder, resolver, file)
 
-    def roots(self, *, static: bool) -> TreeRoots:
+    def roots(self, *, static: bool, are_known: Callable[[Target], bool]) -> TreeRoots:
         candidates = [(one, root) for one in self.files.values() for root in self._roots_of(one)]
         built: set[_Place] = set()
         found: list[Target] = []
@@ -174,7 +181,7 @@ class _Tree:
             if root.name not in one.file.classes:
                 continue
             ready = self._with_arguments(one, root)
-            if self._needs_arguments(one, ready, static=static):
+            if self._needs_arguments(one, ready, static=static) and not are_known(ready):
                 continue
             built.add((one.path, root.name))
             found.append(ready)

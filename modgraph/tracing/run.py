@@ -283,7 +283,9 @@ def _model_info(
     kind = user_class(type(model))
     rank, world = place_in_world() or (None, None)
     with quietly():
-        inputs = tuple(model_input(name, value) for name, value in _named_arguments(model, args, kwargs))
+        inputs = info.inputs if info is not None else ()
+        if not inputs:
+            inputs = tuple(model_input(name, value) for name, value in _named_arguments(model, args, kwargs))
         totals = tree.totals()
     if info is None:
         info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None)
@@ -293,7 +295,7 @@ def _model_info(
         parameters=totals.parameters,
         trainable_parameters=totals.trainable,
         buffers=totals.buffers,
-        inputs=info.inputs or inputs,
+        inputs=inputs,
         hooks=global_hooks(),
         mode=options.mode,
         device=options.device,

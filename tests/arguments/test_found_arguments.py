@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 import modgraph
 from modgraph.arguments import calls_in_project, candidates
+from modgraph.arguments.assumed import suggested
 from modgraph.export import render
 from modgraph.export.text.summary import summary
 from modgraph.graph.model import ArgumentsFrom
@@ -255,7 +257,8 @@ def test_an_attribute_that_is_not_known_is_refused_where_the_model_reads_it(tmp_
     projects.write(tmp_path, {"net.py": model.format("3 if hasattr(args, 'where') else 5"), "train.py": train})
     graph = modgraph.analyze(str(tmp_path / "net.py"))
     assert not graph.traced
-    assert "the value of 'where' is not known where the arguments were found" in graph.problems[-1].message
+    assert "UnsaidError: the value of 'where' is not known where the arguments were found" in graph.problems[-1].message
+    assert "modgraph." not in graph.problems[-1].message
 
 
 def test_a_module_that_is_an_argument_is_built_as_the_call_builds_it(tmp_path):
@@ -443,3 +446,327 @@ def test_what_is_written_is_read_again(tmp_path):
     jsonschema.Draft202012Validator(schema()).validate(json.loads(text))
     (tmp_path / "graph.json").write_text(text)
     assert modgraph.load(tmp_path / "graph.json").model == graph.model
+
+
+GRAPHS = """
+    from torch import nn
+
+    class Narrow(nn.Module):
+        def __init__(self, nfeat, width, nclass, slope):
+            super().__init__()
+            self.inner = nn.Linear(nfeat, width)
+            self.act = nn.LeakyReLU(slope)
+            self.outer = nn.Linear(width, nclass)
+
+        def forward(self, x):
+            return self.outer(self.act(self.inner(x)))
+
+    class Wide(Narrow):
+        def forward(self, x):
+            return self.inner(x)
+    """
+PARTLY = {
+    "net.py": GRAPHS,
+    "train.py": """
+        import argparse
+        import numpy as np
+        from net import Narrow
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--width", type=int, default=24)
+        args = parser.parse_args()
+        features = np.load("features.npy")
+        model = Narrow(nfeat=features.shape[1], width=args.width, nclass=int(features.max()), slope=0.3)
+        """,
+}
+
+
+def test_of_a_call_that_says_only_some_the_others_are_assumed(tmp_path):
+    graph = of(tmp_path, PARTLY, "net.py:Narrow")
+    found = graph.model.arguments_from
+    assert (found.kind, found.file, found.assumed) == ("assumed", "train.py", ("nfeat", "nclass"))
+    assert [shape[0] for shape in weights(graph)] == [24, 10]
+    assert not graph.complete
+    assert "nfeat, nclass are assumed" in graph.problems[0].message
+    assert "found in train.py:" in summary(graph)
+    assert "assumed from the names: nfeat, nclass" in " ".join(summary(graph).split())
+    assert of(tmp_path, PARTLY, "net.py:Narrow", assume=False).model.arguments_from is None
+
+
+def test_of_several_models_those_are_assumed_that_are_called_somewhere(tmp_path):
+    projects.write(tmp_path, {**PARTLY, "net.py": GRAPHS.replace("Wide(Narrow)", "Wide(nn.Module)")})
+    command = [sys.executable, "-m", "modgraph", "analyze", str(tmp_path / "net.py"), "--static", "--format", "json"]
+    run = subprocess.run([*command, "-o", str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    document = json.loads((tmp_path / "out" / "Narrow.json").read_text())
+    assert document["model"]["arguments_from"]["assumed"] == ["nfeat", "nclass"]
+    assert "net.py:Narrow(nfeat=64, width=24, nclass=10, slope=0.3)" in run.stderr  # the example has what was found
+
+
+@pytest.mark.parametrize(
+    ("defaults", "call"),
+    [
+        ("sizes=None, groups=1", "sizes=[4, 6]"),  # nothing is built without
+        ("sizes=(3, 5), groups=2", "sizes=[4, 6], groups=2"),  # torch refuses the defaults
+    ],
+)
+def test_a_class_whose_defaults_build_nothing_is_built_as_it_is_called(tmp_path, defaults, call):
+    files = {
+        "net.py": f"""
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, {defaults}):
+                super().__init__()
+                for number, size in enumerate(sizes or ()):
+                    setattr(self, f"conv{{number}}", nn.Conv2d(size, size, 1, groups=groups))
+
+            def forward(self, x):
+                return self.conv0(x)
+        """,
+        "run.py": f"""
+        from net import Net
+        if __name__ == "__main__":
+            Net({call})
+        """,
+    }
+    graph = of(tmp_path, files)
+    assert graph.model.arguments_from.file == "run.py"
+    assert [shape[0] for shape in weights(graph)] == [4, 6]
+    del files["run.py"]
+    (tmp_path / "run.py").unlink()
+    assert of(tmp_path, files).model.arguments_from is None
+
+
+def test_a_package_that_reads_data_does_not_keep_a_script_from_its_call(tmp_path):
+    """Its source is long to follow; what it gives is unknown then, and the call is reached."""
+    steps = "".join(f"def step{n}(x):\n    return [step{n - 1}(each) for each in ([x] * 9)]\n" for n in range(1, 9))
+    heavy = f"def step0(x):\n    return object()\n{steps}def load():\n    return step8({{}})\n"
+    site = tmp_path / "env" / "site-packages"
+    site.mkdir(parents=True)
+    (site / "heavydata.py").write_text(heavy)
+    files = {
+        "net.py": NET,
+        "train.py": """
+        import heavydata
+        from net import Net
+
+        model = Net(depth=2, width=len(heavydata.load()))
+        other = Net(3, 5)
+        """,
+    }
+    projects.write(tmp_path / "project", files)
+    target = parse_target(str(tmp_path / "project" / "net.py:Net"), path=[str(site)])
+    found = candidates(target, assume=False)
+    assert [each.origin.text for each in found] == ["depth=3, width=5"]
+
+
+READS = """
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, config):
+            super().__init__()
+            first = config{0}
+            self.layers = nn.ModuleList([nn.Linear(first, width) for width in config{1}])
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+    """
+
+
+@pytest.mark.parametrize("by", [(".data.size", ".model.widths"), ('["data"]["size"]', '["model"]["widths"]')])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("small.yml", "data: {size: 5}\nmodel:\n  widths: [7]\n"),
+        ("small.json", '{"data": {"size": 5}, "model": {"widths": [7]}}'),
+        ("small.toml", "data.size = 5\nmodel.widths = [7]\n"),
+    ],
+)
+def test_a_configuration_file_that_has_all_that_is_read_is_taken(tmp_path, by, name, text):
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "a_base.json").write_text('{"data": {"size": 5}, "model": {"depth": 1}}')  # no widths
+    (tmp_path / "configs" / name).write_text(text)
+    target = projects.write(tmp_path, {"nets/net.py": READS.format(*by)}) / "nets" / "net.py"
+    graph = modgraph.analyze(str(target))
+    found = graph.model.arguments_from
+    assert (found.kind, found.file, found.line) == ("config", f"../configs/{name}", None)
+    assert weights(graph) == [(7, 5)]
+    assert graph.complete
+    assert f"config read from ../configs/{name}" in summary(graph)
+
+
+def test_a_call_comes_before_a_configuration_file(tmp_path):
+    files = {
+        "net.py": READS.format(".size", ".widths"),
+        "train.py": """
+        from types import SimpleNamespace
+        from net import Net
+
+        model = Net(SimpleNamespace(size=2, widths=[3]))
+        """,
+    }
+    (tmp_path / "net.yaml").write_text("size: 5\nwidths: [7]\n")
+    assert weights(of(tmp_path, files)) == [(3, 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "size: 5\n",  # not all of it
+        "- size\n- widths\n",
+        "size: !!python/name:os.system\nwidths: [7]\n",
+        "a: &a [7]\nsize: 5\nwidths: *a\n",  # may grow beyond all measure
+        "size: 5\nwidths: [7\n",
+        "size: 5\nwidths: [2020-01-01]\n",
+        "size: five\nwidths: [7]\n",  # the constructor is predicted to raise
+    ],
+)
+def test_a_file_that_does_not_fit_is_no_configuration(tmp_path, text):
+    (tmp_path / "net.yaml").write_text(text)
+    files = {"net.py": READS.format(".size", ".widths")}
+    assert of(tmp_path, files, assume=False).model.arguments_from is None
+
+
+def test_each_parameter_has_the_file_that_fits_it(tmp_path):
+    files = {
+        "net.py": """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, data, model):
+                super().__init__()
+                self.layer = nn.Linear(data["size"], model["net"]["width"])
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    }
+    (tmp_path / "data.yaml").write_text("size: 5\n")
+    (tmp_path / "net.yaml").write_text("net: {width: 7}\n")
+    graph = of(tmp_path, files)
+    assert graph.model.arguments_from.file == "data.yaml, net.yaml"
+    assert weights(graph) == [(7, 5)]
+
+
+OPTIONS = """
+    import argparse
+    from torch import nn
+
+    def main():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--data", required=True)
+        parser.add_argument("--n-in", "-n", type=int, required=True, default=5)
+        parser.add_argument("-w", "--width", dest="width", type=int, default="7")
+        parser.add_argument("--bias", action="store_true")
+        parser.add_argument("--depth", type=int, default=len("abc"))
+        parser.add_argument("--name")
+        args = parser.parse_args()
+        registry = load(args.data)
+        registry[args.name](args)
+    """
+
+
+@pytest.mark.parametrize(
+    ("reads", "expected"),
+    [
+        ("args.n_in, args.width, bias=args.bias", [(7, 5)]),
+        ("args.n_in, args.width, bias=args.extra if args.name else args.bias", [(7, 5)]),  # nothing has `extra`
+        ("args.n_in, args.depth", None),  # its default is no literal
+        ("args.n_in, len(args.data)", None),  # it has to be given
+    ],
+)
+def test_the_defaults_of_a_command_line_that_has_all_that_is_read_are_taken(tmp_path, reads, expected):
+    net = f"""
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, args):
+            super().__init__()
+            self.layer = nn.Linear({reads})
+
+        def forward(self, x):
+            return self.layer(x)
+    """
+    graph = of(tmp_path, {"net.py": net, "run.py": OPTIONS}, assume=False)
+    found = graph.model.arguments_from
+    assert (found and weights(graph)) == expected
+    assert found is None or (found.kind, found.file) == ("config", "run.py")
+
+
+def test_of_parameters_those_that_no_file_has_are_assumed(tmp_path):
+    net = """
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, num_users, args):
+            super().__init__()
+            self.users = nn.Embedding(num_users, args.width)
+
+        def forward(self, ids):
+            return self.users(ids)
+    """
+    graph = of(tmp_path, {"net.py": net, "run.py": OPTIONS})
+    found = graph.model.arguments_from
+    assert (found.kind, found.file, found.assumed) == ("assumed", "run.py", ("num_users",))
+    assert weights(graph) == [(1000, 7)]
+    assert not graph.complete
+
+
+SIZES = """
+    from dataclasses import dataclass
+    from torch import nn
+
+    @dataclass
+    class Sizes:
+        n_text_vocab: int
+        text_width: int
+        n_layer: int = 3
+
+        def __post_init__(self):
+            self.inner = 2 * self.text_width
+
+    class Net(nn.Module):
+        def __init__(self, sizes: Sizes):
+            super().__init__()
+            self.sizes = sizes
+            self.embed = nn.Embedding(sizes.n_text_vocab, sizes.text_width)
+            self.layer = nn.Linear(sizes.text_width, sizes.inner)
+
+        def forward(self, ids):
+            return self.layer(self.embed(ids))
+    """
+
+
+@pytest.mark.parametrize(
+    ("script", "assumed", "shapes"),
+    [
+        (None, ("sizes.n_text_vocab", "sizes.text_width"), [(1000, 64), (128, 64)]),
+        ("Sizes(**json.load(open('there/is/none.bin')))", ("sizes.n_text_vocab", "sizes.text_width"), None),
+        ("Sizes(load(), 6)", ("sizes.n_text_vocab",), [(1000, 6), (12, 6)]),
+        ("Sizes(50, 6)", (), [(50, 6), (12, 6)]),
+    ],
+)
+def test_fields_of_a_configuration_class_that_nobody_says_are_assumed(tmp_path, script, assumed, shapes):
+    files = {"net.py": SIZES}
+    if script is not None:
+        files["run.py"] = f"import json\nfrom net import Net, Sizes\nfrom loading import load\nmodel = Net({script})\n"
+    projects.write(tmp_path, files)
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    found = graph.model.arguments_from
+    assert found.assumed == assumed
+    assert weights(graph) == (shapes or [(1000, 64), (128, 64)])
+    assert graph.traced
+    assert graph.complete == (not assumed)
+    assert modgraph.analyze(str(tmp_path / "net.py"), assume=False, static=True).complete == (not assumed)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("vision_patch_size", 16), ("transformer_heads", 4), ("n_text_ctx", 128), ("batch_size", None), ("spec", None)],
+)
+def test_the_end_of_a_name_suggests_a_value(name, value):
+    assert suggested(ast.arg(name)) == value

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import subprocess
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -338,3 +339,42 @@ def test_dask_runs_the_tasks(tree: Path, request: pytest.FixtureRequest):
     assert [one.state for one in batch.records] == ["complete"] * 2
     request.getfixturevalue("in_this_process")
     assert files_of(batch.output) == files_of(analyze(tree, output=tree.parent / "here").output)
+
+
+def test_a_class_that_its_project_gives_arguments_is_a_model_of_the_tree(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "net.py": """
+            from dataclasses import dataclass
+            from torch import nn
+
+            @dataclass
+            class Config:
+                width: int = 5
+
+            class Net(nn.Module):
+                def __init__(self, config):
+                    super().__init__()
+                    self.layer = nn.Linear(config.width, config.width)
+
+                def forward(self, x):
+                    return self.layer(x)
+            """,
+        "train.py": """
+            from net import Config, Net
+
+            raise SystemExit("no data")
+            model = Net(Config())
+            """,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    batch = modgraph.analyze_all(".", static=True, formats=["json"], output="out")
+    assert [record.name for record in batch.records] == ["net.py:Net"]  # and not what a script makes of it
+    assert batch.records[0].state == "complete"
+    assert batch.records[0].facts["parameters"] == 30
+    again = modgraph.analyze_all(".", static=True, formats=["json"], output="out")
+    assert again.executed == 0
+    (tmp_path / "net.py").unlink()
+    (tmp_path / "net.py").write_text(textwrap.dedent(texts["net.py"]).replace("= 5", "= 2"))
+    assert modgraph.analyze_all(".", static=True, formats=["json"], output="out").records[0].facts["parameters"] == 6

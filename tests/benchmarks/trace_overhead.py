@@ -1,12 +1,12 @@
 """What a trace costs: CPU time as a ratio to the bare forward.
 
-One process, one thread, no gradients, batch 1. In each round the bare forward, the forward under the recorder, a whole
-trace and the other tools run one after the other; each is divided by the bare forward of its own round, and the median
-of these ratios is printed.
+One process, one thread, no gradients, batch 1. In each round the forward under the recorder, a whole trace and the other
+tools run one after the other, a bare forward just before each; each is divided by that bare forward, and the median of
+these ratios is printed. torchlens leaves torch's functions wrapped, and runs when all else is measured.
 
 - *recorded*: the forward, with all that the recorder does while it runs: putting the patches on and taking them off,
   registering parameters, calls and operations with their tensors and call sites, letting go of the tensors.
-- *whole trace*: `modgraph.tracing.trace_graph`: besides that reading the tree of modules with parameters, hooks and
+- *whole trace*: `modgraph.trace(model, x)`: besides that reading the tree of modules with parameters, hooks and
   constructor arguments, keeping and restoring the model's state, and the finished graph.
 - *torchinfo*, *torchview*, *torchlens*: one call of `summary`, `draw_graph` and `trace`.
 
@@ -16,6 +16,7 @@ Run as `python tests/benchmarks/trace_overhead.py [NAME ...] [--path DIR]`: the 
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import statistics
 import sys
@@ -26,8 +27,7 @@ from importlib import import_module
 import torch
 from torch import nn
 
-from modgraph.options import TraceOptions
-from modgraph.tracing import trace_graph
+import modgraph
 from modgraph.tracing.basics.tensors import quietly
 from modgraph.tracing.recording.calls import recorded_calls
 from modgraph.tracing.recording.recorder import Recorder
@@ -122,15 +122,58 @@ def mlp1000() -> tuple[nn.Module, torch.Tensor]:
     return Mlp(), torch.randn(1, 16)
 
 
+class VitLayer(nn.Module):
+    """A layer of a vision transformer as torchvision writes it: norm first, attention by `nn.MultiheadAttention`."""
+
+    def __init__(self, hidden: int, heads: int) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(hidden)
+        self.attention = nn.MultiheadAttention(hidden, heads, batch_first=True)
+        self.dropout = nn.Dropout(0.0)
+        self.norm2 = nn.LayerNorm(hidden)
+        self.mlp = nn.Sequential(
+            nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Dropout(0.0), nn.Linear(4 * hidden, hidden), nn.Dropout(0.0)
+        )
+
+    def forward(self, x):
+        y = self.norm1(x)
+        attended, _ = self.attention(y, y, y, need_weights=False)
+        x = x + self.dropout(attended)
+        return x + self.mlp(self.norm2(x))
+
+
+class Vit(nn.Module):
+    """ViT-B/16."""
+
+    def __init__(self, hidden: int = 768, layers: int = 12, heads: int = 12) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, hidden, 16, 16)
+        self.token = nn.Parameter(torch.zeros(1, 1, hidden))
+        self.positions = nn.Parameter(torch.zeros(1, 197, hidden))
+        self.layers = nn.Sequential(*[VitLayer(hidden, heads) for _ in range(layers)])
+        self.norm = nn.LayerNorm(hidden)
+        self.head = nn.Linear(hidden, 1000)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], dim=1) + self.positions
+        return self.head(self.norm(self.layers(x))[:, 0])
+
+
+def vit_b_16() -> tuple[nn.Module, torch.Tensor]:
+    return Vit(), torch.randn(1, 3, 224, 224)
+
+
 def lstm() -> tuple[nn.Module, torch.Tensor]:
     return nn.LSTM(16, 32), torch.randn(8, 1, 16)
 
 
 MODELS: dict[str, tuple[Callable[[], tuple[nn.Module, torch.Tensor]], int, float | None]] = {
-    "mlp1000": (mlp1000, 25, 3.0),
-    "bert12": (bert12, 25, 1.7),
-    "resnet50": (resnet50, 9, 1.2),
     "lstm": (lstm, 40, None),
+    "resnet50": (resnet50, 9, 1.2),
+    "vit_b_16": (vit_b_16, 5, 1.2),
+    "bert12": (bert12, 15, 1.7),
+    "mlp1000": (mlp1000, 9, 3.0),
 }
 
 
@@ -161,7 +204,7 @@ Tool = Callable[[nn.Module, torch.Tensor], object]
 
 
 def whole_trace(model: nn.Module, x: torch.Tensor) -> object:
-    return trace_graph(model, (x,), {}, TraceOptions())
+    return modgraph.trace(model, x)
 
 
 def torchinfo(model: nn.Module, x: torch.Tensor) -> object:
@@ -177,54 +220,67 @@ def torchlens(model: nn.Module, x: torch.Tensor) -> object:
 
 
 OTHERS: dict[str, Tool] = {"torchinfo": torchinfo, "torchview": torchview, "torchlens": torchlens}
-SLOW_ROUNDS = 3
-"""Rounds of what takes many times the forward."""
+LASTING = {"torchlens": 3}
+"""Rounds of what leaves torch's functions wrapped, which costs whoever comes after it: it comes last of all."""
 
 
-def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Tool]) -> dict[str, float | None]:
-    """Median seconds of the bare forward, and the median ratio to it of each of the others."""
-    found: dict[str, list[float]] = {"bare": [], "recorded": []}
+def ratios(model: nn.Module, x: torch.Tensor, rounds: int, others: dict[str, Tool]) -> dict[str, float]:
+    """Median seconds of the bare forward, and the median ratio of each of the others to the bare one just before it."""
+    found: dict[str, list[float]] = {}
+    alternating = {"whole trace": whole_trace, **{name: others[name] for name in others if name not in LASTING}}
     with torch.no_grad():
-        for number in range(rounds + 2):
-            gc.collect()
-            bare, under_recorder = timed(lambda: model(x)), timed(recorded(model, x))
-            if number >= 2:
-                found["bare"].append(bare)
-                found["recorded"].append(under_recorder / bare)
-        for name, tool in {"whole trace": whole_trace, **others}.items():
-            tool(model, x)
-            for _ in range(SLOW_ROUNDS):
+        for number in range(-WARM, rounds):
+            runs = {name: functools.partial(tool, model, x) for name, tool in alternating.items()}
+            for name, run in {"recorded": recorded(model, x), **runs}.items():
                 gc.collect()
-                found.setdefault(name, []).append(
-                    timed(lambda tool=tool: tool(model, x)) / statistics.median(found["bare"])
-                )
+                bare = min(timed(lambda: model(x)) for _ in range(2))  # the first one finds cold caches
+                seconds = timed(run)
+                if number >= 0:
+                    found.setdefault("bare", []).append(bare)
+                    found.setdefault(name, []).append(seconds / bare)
     return {name: statistics.median(values) for name, values in found.items()}
 
 
+def lasting_ratio(model: nn.Module, x: torch.Tensor, bare: float, name: str) -> float:
+    """Of one of `LASTING`, to a bare forward of before that took `bare` seconds."""
+    with torch.no_grad():
+        OTHERS[name](model, x)
+        return statistics.median(timed(lambda: OTHERS[name](model, x)) for _ in range(LASTING[name])) / bare
+
+
+WARM = 2
+"""Rounds that do not count."""
+
+
 def table(names: list[str], others: dict[str, Tool]) -> None:
-    """Print the ratios of each model, a row as soon as it is measured."""
-    columns = ["recorded", "whole trace", *others]
-    print("| model | bare forward, ms | " + " | ".join(["recorded", "target", "whole trace", *others]) + " |")
-    print("|---" * 2 + "|--:" * (len(columns) + 1) + "|", flush=True)
+    """Print the ratios of each model."""
+    columns = ["recorded", "target", "whole trace", *others]
+    models = {name: MODELS[name][0]() for name in names}
+    found = {name: ratios(model.eval(), x, MODELS[name][1], others) for name, (model, x) in models.items()}
+    for tool in LASTING.keys() & others.keys():
+        for name, (model, x) in models.items():
+            found[name][tool] = lasting_ratio(model, x, found[name]["bare"], tool)
+    print("| model | bare forward, ms | " + " | ".join(columns) + " |")
+    print("|---" * 2 + "|--:" * len(columns) + "|")
     for name in names:
-        build, rounds, target = MODELS[name]
-        model, x = build()
-        found = ratios(model.eval(), x, rounds, others)
-        cells = [f"{found[column]:.2f}" for column in columns]
-        cells.insert(1, f"≤ {target}" if target else "")
-        print(f"| {name} | {found['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |", flush=True)
+        target = MODELS[name][2]
+        cells = [
+            f"{found[name][column]:.2f}" if column != "target" else f"≤ {target}" * bool(target) for column in columns
+        ]
+        print(f"| {name} | {found[name]['bare'] * 1e3:.2f} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=list(MODELS))
     parser.add_argument("--path", help="where the other tools are installed")
+    parser.add_argument("--without", nargs="*", default=[], help="other tools that are left out")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     others: dict[str, Tool] = {}
     if arguments.path is not None:
         sys.path.append(arguments.path)
-        others = OTHERS
+        others = {name: tool for name, tool in OTHERS.items() if name not in arguments.without}
     table(arguments.names, others)
 
 

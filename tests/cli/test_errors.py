@@ -168,8 +168,8 @@ def test_a_number_that_cannot_be_used_is_named(capsys, option, value, words):
 
 def test_what_a_prediction_makes_no_use_of_is_named(modgraph, tmp_path):
     write(tmp_path, NET)
-    message = said(modgraph("analyze", "model.py", "--static", "--backward", "--memory-limit", "4G", "--input", "1x4"))
-    assert "--backward, --memory-limit, --input are of no use with --static" in message
+    message = said(modgraph("analyze", "model.py", "--static", "--backward", "--memory-limit", "4G"))
+    assert "--backward, --memory-limit are of no use with --static" in message
 
 
 def test_a_suffix_that_is_no_format(modgraph, tmp_path):

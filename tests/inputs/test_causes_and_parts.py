@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,3 +184,15 @@ def test_no_arguments_are_no_arguments_and_only_what_is_left_out_is_inferred(run
     assert [each.origin for each in run(Nothing(), torch.zeros(4, 2)).model.inputs] == ["given"]
     with pytest.raises(InputError, match="missing a required argument"):
         run(nn.Linear(2, 3), ())
+
+
+def test_a_list_of_modules_may_hold_none(tmp_path: Path):
+    text = (
+        "from torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.steps = nn.ModuleList([nn.Linear(4, 4), None, nn.Linear(4, 2)])\n\n    def forward(self, x):\n"
+        "        for step in self.steps:\n            x = x if step is None else step(x)\n        return x\n"
+    )
+    (tmp_path / "net.py").write_text(text)
+    graph = modgraph.analyze(str(tmp_path / "net.py"))
+    assert graph.complete, graph.problems
+    assert [call.module for call in graph.calls if call.module] == ["steps.0", "steps.2"]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import functools
 import json
 import os
 import re
@@ -22,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,47 +98,30 @@ class Verdict:
 
 
 def real_run(subject: forward_models.Subject) -> Run:
-    """The calls of a real run: of modules, with their hooks inside, and of `forward` past `Module.__call__`."""
+    """The calls of a real run: every module there is is called through `Module.__call__`, its hooks inside of it."""
     names = {id(module): name for name, module in subject.model.named_modules()}
     found = Run()
-    running: list[tuple[Any, Call]] = []
+    running: list[Call] = []
+    original = torch.nn.Module.__call__
 
-    def told(module: Any, run: Callable[..., Any], given: Any, named: Any) -> Any:
-        call = Call(names.get(id(module), HIDDEN), len(running))
-        found.calls.append(call)
-        running.append((module, call))
+    def call(module: torch.nn.Module, *given: Any, **named: Any) -> Any:
+        told = Call(names.get(id(module), HIDDEN), len(running))
+        found.calls.append(told)
+        running.append(told)
         try:
-            result = run(module, *given, **named)
+            result = original(module, *given, **named)
         finally:
             running.pop()
-        call.shapes = dict(real_shapes(result))
+        told.shapes = dict(real_shapes(result))
         return result
 
-    def listening(run: Callable[..., Any], always: bool) -> Callable[..., Any]:
-        @functools.wraps(run)
-        def call(module: Any, *given: Any, **named: Any) -> Any:
-            if not always and any(each is module for each, _ in running):
-                return run(module, *given, **named)  # of a call that is told already
-            return told(module, run, given, named)
-
-        return call
-
-    called = torch.nn.Module.__call__
-    classes = {type(module): vars(type(module)).get("forward") for module in subject.model.modules()}
-    torch.nn.Module.__call__ = listening(called, True)  # type: ignore[method-assign]
-    for cls in classes:
-        cls.forward = listening(cls.forward, False)  # type: ignore[method-assign]
+    torch.nn.Module.__call__ = call  # type: ignore[assignment, method-assign]
     try:
         subject.model(*subject.positional, **subject.keywords)
     except Exception as error:
         found.raised = f"{type(error).__name__}: {error}"
     finally:
-        torch.nn.Module.__call__ = called  # type: ignore[method-assign]
-        for cls, own in classes.items():
-            if own is None:
-                del cls.forward
-            else:
-                cls.forward = own  # type: ignore[method-assign]
+        torch.nn.Module.__call__ = original  # type: ignore[method-assign]
     return found
 
 
@@ -171,15 +153,16 @@ def _key(key: Any) -> str:
 def predicted_run(followed: Followed, paths: Mapping[Address, str], registered: set[str]) -> Run:
     """The calls of a run that was followed, up to the first thing that is not certain."""
     found = Run()
-    running: list[Call] = []
+    running: list[tuple[Call, bool]] = []
     for event in followed.events:
         if isinstance(event, Enter):
             path = paths.get(event.module, HIDDEN)
-            call = Call(path if path in registered else HIDDEN, len(running))
-            found.calls.append(call)
-            running.append(call)
+            call = Call(path if path in registered else HIDDEN, sum(not direct for _, direct in running))
+            if not event.direct:  # no hook sees one past `__call__`
+                found.calls.append(call)
+            running.append((call, event.direct))
         elif isinstance(event, Leave):
-            call = running.pop()
+            call, _ = running.pop()
             if event.error is None and event.is_known:
                 call.shapes = dict(map(_placed, event.outputs))
         elif _may_call(event):

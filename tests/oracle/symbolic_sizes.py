@@ -213,7 +213,7 @@ def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed:
     if problems or not inputs:
         row.verdict = problems[0].message if problems else "forward was not followed"
         return row
-    calls = [call for call in graph.calls if call.predicted]
+    calls = [call for call in graph.calls if call.predicted and not _is_of_training(call)]
     if not all(call.certain for call in calls):
         row.verdict = "some calls depend on what is not known"
         return row
@@ -239,6 +239,11 @@ def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed:
     if row.n_sizes < (n_sizes if symbols else 1):
         row.verdict = f"met the constraints at {row.n_sizes} sizes only"
     return row
+
+
+def _is_of_training(call: Call) -> bool:
+    """It is made in training mode only, and the runs here are in the other."""
+    return call.condition is not None and call.condition.text == "self.training"
 
 
 def _at(

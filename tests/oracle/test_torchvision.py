@@ -87,9 +87,10 @@ def test_calls_and_shapes_are_what_forward_hooks_see(name):
         model(torch.zeros(entry["tensors"][0]["shape"]))
     for handle in handles:
         handle.remove()
-    assert [call["module"] for call in graph["calls"]] == begun
+    ran = [call for call in graph["calls"] if call.get("observed") is not False]
+    assert [call["module"] for call in ran] == begun
     recorded: dict[str, list] = {}
-    for call in graph["calls"]:
+    for call in ran:
         inputs = [tuple(t["shape"]) for t in call["inputs"]]
         recorded.setdefault(call["module"], []).append((inputs, [tuple(t["shape"]) for t in call["outputs"]]))
     for path, calls in seen.items():

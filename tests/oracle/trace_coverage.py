@@ -38,6 +38,8 @@ SECONDS = 600
 """That one model may take, built and run twice."""
 ONCE = False
 """Small models are run for real alone."""
+OTHER_PART = "## Files of research groups"
+"""What follows in the page is written by `public_files.py`, and stays."""
 KINDS = ("fake", "real", "large")
 HERE = Path(__file__).resolve()
 
@@ -371,7 +373,9 @@ def main() -> None:
     asked = sum(int(each.partition(":")[2] or 80) for each in arguments.libraries)
     text = heading(arguments, len([row for row in rows if "not_built" not in row.get("fake", {})]), asked) + table(rows)
     if arguments.o:
-        Path(arguments.o).write_text(text, encoding="utf-8")
+        page = Path(arguments.o)
+        _, mark, others = (page.read_text(encoding="utf-8") if page.exists() else "").partition(OTHER_PART)
+        page.write_text(f"{text}\n{mark}{others}" if mark else text, encoding="utf-8")
     print(text)
 
 

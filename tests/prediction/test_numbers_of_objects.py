@@ -60,3 +60,21 @@ class Part(nn.Module):
 )
 def test_what_torch_transforms_may_have_run(claims_that_fail: Callable[..., list[Any]], call: str) -> None:
     assert claims_that_fail(f"{call}\nself.a = nn.ModuleList([nn.ReLU() for _ in L])", RUN) == []
+
+
+@pytest.mark.parametrize(
+    "call", ["torch.zeros(*sizes)", "'a'.center(*sizes)", "random.randrange(*sizes)", "torch.zeros(k, *sizes)"]
+)
+def test_how_many_arguments_there_are_may_be_unknown(predict_source: Callable[..., Any], call: str) -> None:
+    source = f"""{HEADER}
+import os
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        sizes = os.environ["SIZES"].split()
+        self.size = {call}
+        self.fc = nn.Linear(2, 2)
+"""
+    graph = predict_source(source)
+    assert [node.path for node in graph.modules if node.class_name == "torch.nn.modules.linear.Linear"] == ["fc"]
+    assert not any("internal error" in problem.message for problem in graph.problems)

@@ -135,6 +135,7 @@ def test_an_override_is_run(claims_that_fail: Callable[..., list[Any]], override
     "statement",
     ["print(k)", "print([k])", "logging.getLogger().warning('%s', k)", "pprint.pformat(k)", "warnings.warn(k)"],
 )
+@pytest.mark.filterwarnings("ignore")  # of a class that only the tested source has
 def test_an_object_whose_text_is_made_may_change_others(
     claims_that_fail: Callable[..., list[Any]], statement: str
 ) -> None:

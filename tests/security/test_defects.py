@@ -14,8 +14,11 @@ COMMANDS = {
     "analyze": (["analyze", "--static", "net.py:Net", "--format", "json", "-o", "-"], "source.targets.parse_target"),
     "analyze-all": (["analyze", "--all", "--static", ".", "-o", "out"], "batch.running.analyze_tree"),
     "check": (["check", "--format", "sarif", "net.py"], "rules.paths.check_paths"),
-    "check-shown": (["check", "--format", "gitlab", "net.py"], "export.findings_gitlab.render"),
-    "check-written": (["check", "--format", "json", "-o", "found.json", "net.py"], "export.findings.render_findings"),
+    "check-shown": (["check", "--format", "gitlab", "net.py"], "export.findings.gitlab.render"),
+    "check-written": (
+        ["check", "--format", "json", "-o", "found.json", "net.py"],
+        "export.findings.formats.render_findings",
+    ),
     "check-settings": (["check", "--show-settings", "net.py"], "cli.check_settings.show"),
     "check-input": (["check", "-", "--format", "json"], "rules.paths.check_source"),
     "check-explain": (["check", "--explain", "ALL"], "rules.explain.page"),

@@ -47,6 +47,11 @@ ALLOWED = {
     ("__init__.py", "__getattr__", "importlib.import_module"): "_HOMES",
     ("cli/__init__.py", "main", "importlib.import_module"): "a command that argparse has accepted",
     ("cli/__init__.py", "_parser", "importlib.import_module"): "COMMANDS",
+    ("arguments/config_files.py", "_read_yaml", "importlib.import_module"): "'yaml'",
+    ("arguments/config_files.py", "_read_yaml", "yaml"): "makes plain values",
+    ("arguments/config_files.py", "_read_yaml", "yaml.SafeLoader"): "makes plain values",
+    ("arguments/config_files.py", "_read_yaml", "yaml.load"): "CSafeLoader or SafeLoader",
+    ("tracing/basics/interruptions.py", "", "importlib.import_module"): "'_signal'",
     ("export/__init__.py", "__getattr__", "importlib.import_module"): "_HOMES",
     ("export/formats.py", "render", "importlib.import_module"): "a name written out",
     ("export/findings/formats.py", "render_findings", "importlib.import_module"): "FINDING_FORMATS",
@@ -100,11 +105,6 @@ ALLOWED = {
         "importlib.machinery.PathFinder.find_spec",
     ): "where a package lies, which is not imported: in a trace",
     ("tracing/loading/checkpoints.py", "_load", "torch.load"): "weights_only=True",
-    (
-        "tracing/restoring/process_settings.py",
-        "",
-        "importlib.import_module",
-    ): "names written out, of what a run may set",
     # Processes.
     ("doors/git.py", "conversation", "subprocess.Popen"): "git",
     ("doors/keeper.py", "_started", "os.fork"): "what its caller starts",

@@ -203,6 +203,8 @@ def test_a_limited_address_space_is_no_traceback(tmp_path: Path, room: int) -> N
         import modgraph
         from modgraph.prediction import entry
         from modgraph.prediction.answer import tree
+        from modgraph.prediction.forward import predicting
+        import modgraph.arguments.choosing, modgraph.cells, modgraph.source.inputs
         from modgraph.errors import ModgraphError
         size = next(int(l.split()[1]) * 1024 for l in open("/proc/self/status") if l.startswith("VmSize"))
         resource.setrlimit(resource.RLIMIT_AS, (size + {room},) * 2)
@@ -216,4 +218,4 @@ def test_a_limited_address_space_is_no_traceback(tmp_path: Path, room: int) -> N
     )
     assert run.returncode == 0, run.stderr
     assert "Traceback" not in run.stderr
-    assert run.stdout.startswith(("modules 1", "error there is no memory"))
+    assert run.stdout.startswith(("modules 1", "modules 2", "error there is no memory"))

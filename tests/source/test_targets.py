@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import modgraph
 from modgraph.errors import ModgraphError, TargetError
 from modgraph.source.roots import find_roots
 from modgraph.source.targets import Ref, import_name, parse_target
@@ -119,3 +120,99 @@ def test_the_ending_of_a_file_may_be_in_capitals(tmp_path: Path):
     (tmp_path / "deco.PY").write_text("")
     target = parse_target("deco.PY:Net", cwd=tmp_path)
     assert (target.file, target.module, target.name) == (tmp_path / "deco.PY", "deco", "Net")
+
+
+def test_a_folder_from_which_a_file_imports_relatively_is_a_package(tmp_path):
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "lib" / "nets"
+    folder.mkdir(parents=True)
+    near = folder / "near.py"
+    near.write_text("def f():\n    from .parts import Part\n")
+    assert import_name(near) == (folder.parent, "nets.near")
+    far = folder / "far.py"
+    far.write_text('"""\nfrom ...far import away\n"""\nfrom ..parts import Part\n')
+    assert import_name(far) == (tmp_path, "lib.nets.far")
+    either = folder / "either.py"
+    either.write_text("try:\n    from .parts import Part\nexcept ImportError:\n    from parts import Part\n")
+    assert import_name(either) == (folder, "either")
+    beyond = tmp_path / "beyond.py"
+    beyond.write_text("from ..outside import Part\n")
+    assert import_name(beyond) == (tmp_path, "beyond")  # it cannot be imported, and what is above is another's
+
+
+def test_a_folder_that_a_file_names_in_its_imports_is_a_package(tmp_path):
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "src" / "nets" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "parts.py").write_text("WIDTH = 3\n")
+    net = folder / "nets.py"  # called like the package: found first where the file's own folder is the root
+    net.write_text("import torch.nn\nfrom nets.inner.parts import WIDTH\n")
+    assert import_name(net) == (tmp_path / "src", "nets.inner.nets")
+    for text in ("from nets.other import WIDTH\n", "import nets\n", "from torch.inner import nets\n"):
+        net.write_text(text)  # there is no such file in the folder
+        assert import_name(net) == (folder, "nets")
+
+
+def test_a_file_called_as_the_folder_from_which_it_imports_is_traced(tmp_path):
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "nets" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "parts.py").write_text("WIDTH = 3\n")
+    text = (
+        "from torch import nn\nfrom nets.inner.parts import WIDTH\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = nn.Linear(4, WIDTH)\n\n"
+        "    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (folder / "nets.py").write_text(text)
+    graph = modgraph.analyze(str(folder / "nets.py"))
+    assert graph.complete
+    assert graph.model.parameters == 15
+
+
+def test_a_file_of_a_package_that_imports_as_a_script_is_traced(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "__init__.py").write_text("")
+    (tmp_path / "core" / "partsbeside.py").write_text("WIDTH = 3\n")
+    text = (
+        "from torch import nn\nfrom partsbeside import WIDTH\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = nn.Linear(4, WIDTH)\n\n"
+        "    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (tmp_path / "core" / "net.py").write_text(text)
+    graph = modgraph.analyze(str(tmp_path / "core" / "net.py"))
+    assert graph.complete
+    assert graph.model.parameters == 15
+
+
+def test_what_a_folder_around_has_is_found_where_scripts_are_started_in_it(tmp_path):
+    (tmp_path / ".git").mkdir()
+    for folder in ("sub/nets", "sub/parts", "other/parts"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "sub" / "parts" / "widths.py").write_text("WIDTH = 3\n")
+    (tmp_path / "other" / "parts" / "widths.py").write_text("WIDTH = 4\n")
+    text = (
+        "from torch import nn\nfrom parts.widths import WIDTH\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = nn.Linear(4, WIDTH)\n\n"
+        "    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (tmp_path / "sub" / "nets" / "net.py").write_text(text)
+    graph = modgraph.analyze(str(tmp_path / "sub" / "nets" / "net.py"))
+    assert graph.complete
+    assert graph.model.parameters == 15
+
+
+def test_a_model_that_imports_relatively_from_a_folder_without_init_is_traced(tmp_path):
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "nets"
+    folder.mkdir()
+    (folder / "parts.py").write_text("from torch import nn\nWIDTH = 3\n\ndef make():\n    return nn.Linear(4, WIDTH)\n")
+    text = (
+        "from torch import nn\nfrom .parts import make\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.last = make()\n\n    def forward(self, x):\n        return self.last(x)\n"
+    )
+    (folder / "net.py").write_text(text)
+    graph = modgraph.analyze(str(folder / "net.py"))
+    assert graph.complete
+    assert graph.traced
+    assert graph.model.parameters == 15

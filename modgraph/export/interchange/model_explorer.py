@@ -46,8 +46,12 @@ class _Writer:
             *self._ends("output", ("output:",)),
         ]
         known = {node["id"] for node in nodes}
-        if not self.graph.calls:
-            nodes.extend(self._uncalled(node) for node in self.graph.modules[1:] if not self.index.children[node.path])
+        if not any(call.observed for call in self.graph.calls):
+            nodes.extend(
+                self._uncalled(node)
+                for node in self.graph.modules[1:]
+                if not self.index.children[node.path] and not node.calls
+            )
         return {
             "id": clean(self.graph.model.name),
             "nodes": [_without_loose_ends(node, known) for node in nodes],

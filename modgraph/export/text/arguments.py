@@ -12,8 +12,12 @@ def arguments_line(graph: Graph) -> str:
     found = graph.model.arguments_from
     if found is None:
         return ""
-    if found.kind == "assumed":
+    if found.kind == "assumed" and found.file is None:
         return f"arguments assumed: {found.text}"
+    if found.kind == "assumed":
+        return f"arguments found in {_place(found)}, but for {', '.join(found.assumed)}, assumed"
+    if found.kind == "config" and found.line is None:
+        return f"arguments read from {found.file}"
     if found.kind == "config":
         return f"arguments are the defaults of {_place(found)}"
     return f"arguments found in {_place(found)}"
@@ -25,7 +29,10 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
     if found is None:
         return
     if found.kind == "assumed":
-        yield f"{found.text}; assumed from the names: {', '.join(found.assumed)}"
+        call = "" if found.file is None else f"found in {_place(found)}: "
+        yield f"{call}{found.text}; assumed from the names: {', '.join(found.assumed)}"
+    elif found.kind == "config" and found.line is None:
+        yield f"{found.text} read from {found.file}, which has all that the constructor wants"
     elif found.kind == "config":
         yield f"{found.text}, the defaults of the class in {_place(found)}"
     else:

@@ -45,7 +45,7 @@ def evaluated(machine: Machine, module: str, name: str, evaluate: Callable[[], V
             Reached(f"{name}: more than {MAX_NAME_DEPTH} names of modules, each of which needs the next")
         )
     try:
-        with machine.at_module_level(_of_library(machine, module)):
+        with machine.at_module_level(is_of_library(machine, module)):
             return evaluate()
     except LimitError as limit:
         if machine.exhausted:
@@ -94,7 +94,7 @@ def note_costly(machine: Machine) -> None:
     other names do not call it again."""
     for frame in machine.frames[machine.allowance.frames :]:
         if frame.function is not None:
-            if _of_library(machine, frame.module):
+            if is_of_library(machine, frame.module):
                 machine.costly.add(frame.function.definition)
             return
 
@@ -120,7 +120,7 @@ def is_foreign(machine: Machine, module: str) -> bool:
     found = machine.caches.torchless.get(module)
     if found is None:
         source = machine.finder.source(module)
-        found = source is not None and _of_library(machine, module) and not source.facts.has(_TORCH)
+        found = source is not None and is_of_library(machine, module) and not source.facts.has(_TORCH)
         machine.caches.torchless[module] = found
     return found
 
@@ -141,6 +141,30 @@ def run_foreign(machine: Machine, run: Callable[[], Value]) -> Value:
     finally:
         outer.undecided = machine.allowance.undecided
         machine.limit, machine.allowance = limit, outer
+
+
+def run_within(machine: Machine, units: int, run: Callable[[], Value]) -> Value:
+    """What such a call gives, if it takes no more; Unknown else, and from then on of all calls into its package.
+
+    Raises:
+        LimitError: the whole prediction's budget is used up.
+    """
+    package = machine.frames[-1].module.partition(".")[0]
+    if package in machine.costly_packages:
+        units = 0
+    before, since = machine.state, machine.base.next_index
+    machine.state = before.fork()
+    try:
+        with machine.with_own_steps(), machine.at_most(units):
+            return run()
+    except LimitError:
+        if machine.exhausted:
+            raise
+        begun, machine.state = machine.state, before
+        machine.costly_packages.add(package)
+        why = Unknown(Reached(f"a call into {package} takes more than {units} units of work"), machine.where)
+        machine.expose([Address(index) for index in begun.changed_since(before) if index < since], why)
+        return why
 
 
 def doubt_changes(machine: Machine, outer: State, limit: LimitError) -> None:
@@ -170,7 +194,8 @@ def _doubt_class(machine: Machine, address: Address, before: HeapObject | None, 
     machine.state.change(address, ClassObject).namespace.update(dict.fromkeys(changed, why))
 
 
-def _of_library(machine: Machine, module: str) -> bool:
+def is_of_library(machine: Machine, module: str) -> bool:
+    """The module is of an installed package."""
     found = machine.caches.installed.get(module)
     if found is None:
         source = machine.finder.source(module)

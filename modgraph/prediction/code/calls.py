@@ -211,12 +211,17 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     given = Arguments(
         name.removeprefix("builtins."), *_first_in_place(name, arguments), arguments.where, arguments.open
     )
-    if given.open is not None and not registry.asks_for_more(model):
-        given.positional = FirstArguments(given.positional)
     if name.startswith(_TAKING_NUMBERS):
         given.positional = _as_numbers(machine, name, given.positional)
+    if given.open is not None and not registry.asks_for_more(model):
+        given.positional = FirstArguments(given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
+    return _run_model(machine, name, model, given, arguments)
+
+
+def _run_model(machine: Machine, name: str, model: registry.Model, given: Arguments, arguments: Arguments) -> Value:
+    """`given` are the arguments as the model reads them."""
     try:
         since = machine.base.next_index
         if machine.is_recording:
@@ -382,6 +387,8 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
     machine.frames.append(frame)
     machine.depth += 1
     try:
+        if machine.foreign_work is not None and allowances.is_foreign(machine, definition.module):
+            return allowances.run_within(machine, machine.foreign_work, lambda: _run(machine, frame, definition))
         if machine.allowance.of_library and allowances.is_foreign(machine, definition.module):
             return allowances.run_foreign(machine, lambda: _run(machine, frame, definition))
         return _run(machine, frame, definition)
@@ -400,9 +407,10 @@ def _is_not_followed(definition: FunctionDefinition) -> bool:
 
 
 def _not_entered(machine: Machine, function: FunctionValue, why: Unknown, arguments: Arguments) -> Value:
-    """What a call gives that is not followed here: what the function changes it may have changed, however often."""
+    """What a call gives that is not followed here: what the function changes it may have changed, however often. Of one
+    of an installed package only what it is given is doubted: they lead anywhere, and little of it to a model."""
     definition = function.definition
-    if definition not in machine.recursions:
+    if definition not in machine.recursions and not allowances.is_of_library(machine, definition.module):
         machine.recursions[definition] = len(machine.frames)
         undecided, machine.undecided = machine.undecided, 0
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import contexts, taken_away
+from modgraph.prediction.code import allowances, contexts, taken_away
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_HANDED_OVER, MAX_HANDED_OVER_DEPTH
 from modgraph.prediction.domain.objects import (
@@ -74,8 +74,11 @@ _DEFINED = (FunctionValue, StaticMethod, ClassMethod, PropertyValue, GeneratedMe
 
 def _doubt(machine: Machine, cls: ClassValue, why: Unknown) -> None:
     """A class that is given to what is not known: its attributes may be others from here on. Its methods are taken to
-    stay, as a decorator is taken to leave them; where it is used, there is a problem."""
-    if cls.name.startswith("torch.") or cls.address.index in machine.doubtful:
+    stay, as a decorator is taken to leave them; where it is used, there is a problem. Those of installed packages are
+    taken to stay as they are."""
+    item = machine.state.find(cls.address, ClassObject)
+    home = item.definition.module if item is not None and item.definition is not None else ""
+    if cls.address.index in machine.doubtful or (home and allowances.is_of_library(machine, home)):
         return
     machine.doubtful[cls.address.index] = why
     shown = machine.state.find(machine.class_dict(cls), ViewObject)

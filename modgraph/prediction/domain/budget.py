@@ -76,6 +76,8 @@ class Budget(ABC):
         """What the module-level name that is being evaluated may cost."""
         self.costly: set[FunctionDefinition] = set()
         """Functions of installed packages in which the evaluation of a module-level name was given up."""
+        self.costly_packages: set[str] = set()
+        """Installed packages a call into which was given up, where such calls have a limit of their own."""
         self.work_limit = MAX_WORK
         """`work` at which the prediction is given up, or a part of it that has a share of its own."""
         self.granted = MAX_WORK

@@ -113,6 +113,9 @@ MAX_CALLER_WORK = 5_000_000
 MAX_ELSEWHERE_WORK = 3_000_000
 """Those that may go into following one file of the project to the call by which it builds a model."""
 
+MAX_FOREIGN_WORK = 50_000
+"""Those of them that one call into an installed package may take that has nothing to do with torch: it reads data."""
+
 MAX_TREE_WORK = 2_000_000
 """Units besides, for making the graph of what is there, however it ended."""
 

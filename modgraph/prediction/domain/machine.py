@@ -68,6 +68,8 @@ class Machine(Budget):
         """Containers whose items are being compared, one inside the other."""
         self.taken: Value | None = None
         """What is asked for: a class, which may be taken for a module where nothing is known of a base."""
+        self.foreign_work: int | None = None
+        """Work of one call into an installed package that never says torch; None where all calls count alike."""
         self.awaited: Callable[[ClassValue, Arguments], None] | None = None
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None

@@ -20,7 +20,7 @@ from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.assumptions import USUAL
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
-from modgraph.prediction.forward.running import Followed
+from modgraph.prediction.forward.running import Followed, follow
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
 
@@ -67,7 +67,8 @@ def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
 def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Followed) -> Graph:
     others = None
     if not wanted.every_way and followed.failure is None:
-        others = follow_open(prediction, wanted.inputs, None, True)
+        # On the same inputs: what was found of them is found once.
+        others = follow(prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses)
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
         beside = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())

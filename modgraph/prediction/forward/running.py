@@ -62,6 +62,14 @@ class Followed:
     """Why it did not come to its end."""
     conditions: Conditions | None = None
     """The sizes that were left open, and what they must meet for all this to hold."""
+    specs: tuple[Given, ...] = ()
+    """What it was given, to be given again."""
+
+    @property
+    def witnesses(self) -> dict[str, int]:
+        """With what was reckoned for each size that was left open."""
+        symbols = {} if self.conditions is None else self.conditions.symbols
+        return {name: symbol.witness for name, symbol in symbols.items()}
 
     @property
     def is_whole(self) -> bool:
@@ -155,7 +163,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
     )
     events = tuple(in_order(machine.state.events))
-    return Followed(events, described, addresses, outputs, machine.state, failure, conditions)
+    return Followed(events, described, addresses, outputs, machine.state, failure, conditions, tuple(inputs))
 
 
 def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:

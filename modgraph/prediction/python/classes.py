@@ -299,6 +299,8 @@ def _of_python(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     if real is None:
         if module.partition(".")[0] not in ("torch", "numpy") or cls.name in (MODULE, TENSOR, PARAMETER):
             return None  # of these, the names of all that they have are known
+        if registry.model(f"{cls.name}.__getattr__") is not None:
+            return None  # what it has under other names is known
         return machine.unknown(f"{cls.name}.{name} is not modelled")
     return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
 

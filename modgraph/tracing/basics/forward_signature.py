@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from torch import nn
@@ -24,15 +25,29 @@ def has_forward(model: nn.Module) -> bool:
     return own or type(model).__call__ is not nn.Module.__call__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ForwardSignature:
     """The signature of `forward`, without `self`."""
 
     parameters: Mapping[str, inspect.Parameter]
-    hints: Mapping[str, Any]
-    """Annotations, evaluated where that is possible."""
-    known: bool
-    """False where `forward` cannot be inspected (compiled code)."""
+    forward: Callable[..., Any] | None
+    """None where it cannot be inspected (compiled code)."""
+
+    @property
+    def known(self) -> bool:
+        """Whether `forward` can be inspected."""
+        return self.forward is not None
+
+    @cached_property
+    def hints(self) -> Mapping[str, Any]:
+        """Annotations, evaluated where that is possible."""
+        if self.forward is None:
+            return {}
+        try:
+            return typing.get_type_hints(self.forward)
+        except RAISED_BY_OTHERS:
+            # An annotation may name what only a type checker imports.
+            return {name: p.annotation for name, p in self.parameters.items() if p.annotation is not p.empty}
 
     @classmethod
     def of(cls, model: nn.Module) -> ForwardSignature:
@@ -42,13 +57,8 @@ class ForwardSignature:
             signature = inspect.signature(model.forward)
         except (TypeError, ValueError):
             anything = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
-            return cls({"args": anything}, {}, known=False)
-        try:
-            hints = typing.get_type_hints(model.forward)
-        except RAISED_BY_OTHERS:
-            # An annotation may name what only a type checker imports.
-            hints = {name: p.annotation for name, p in signature.parameters.items() if p.annotation is not p.empty}
-        return cls(dict(signature.parameters), hints, known=True)
+            return cls({"args": anything}, None)
+        return cls(dict(signature.parameters), model.forward)
 
     @property
     def named(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections import OrderedDict
 from typing import Any
 
 from torch import nn
@@ -45,13 +46,16 @@ def hooks_of(module: nn.Module) -> tuple[HookInfo, ...]:
     found: list[HookInfo] = []
     state = module.__dict__
     for attribute, kind in _KINDS:
+        if _is_empty(state.get(attribute)):
+            continue
         if attribute == "_backward_hooks" and state.get("_is_full_backward_hook") is False:
             kind = "backward"
         found += _named(state.get(attribute), kind)
     parameters = state.get("_parameters")
     for parameter in dict(parameters or {}).values() if isinstance(parameters, dict) else ():
-        if parameter is not None:
+        if parameter is not None and parameter._backward_hooks is not None:
             found += _named(parameter._backward_hooks, "tensor")
+        if parameter is not None and parameter._post_accumulate_grad_hooks is not None:
             found += _named(parameter._post_accumulate_grad_hooks, "post_accumulate_grad")
     return tuple(found)
 
@@ -59,9 +63,13 @@ def hooks_of(module: nn.Module) -> tuple[HookInfo, ...]:
 def saves_its_own(module: nn.Module) -> bool:
     """Whether its class, the instance or a hook changes what `state_dict` is made of."""
     state = module.__dict__
-    methods = (getattr(type(module), name, None) for name in _SAVING)
-    if any(name in state for name in _SAVING) or not all(_is_of_torch(method) for method in methods):
-        return True
+    kind = type(module)
+    for name in _SAVING:
+        method = getattr(kind, name, None)
+        if name in state or (method is not getattr(nn.Module, name) and not _is_of_torch(method)):
+            return True
+    if _is_empty(state.get("_state_dict_pre_hooks")) and _is_empty(state.get("_state_dict_hooks")):
+        return False
     hooks = [*_named(state.get("_state_dict_pre_hooks"), ""), *_named(state.get("_state_dict_hooks"), "")]
     return any(not hook.name.startswith(_TORCH) for hook in hooks)
 
@@ -93,6 +101,10 @@ def global_hooks() -> tuple[HookInfo, ...]:
 def has_global_forward_hooks() -> bool:
     """Whether any module's call runs a hook that is set for all."""
     return any(vars(torch_module).get(attribute) for attribute, kind in _GLOBAL_KINDS if "registration" not in kind)
+
+
+def _is_empty(hooks: Any) -> bool:
+    return hooks is None or (type(hooks) in (OrderedDict, dict) and not hooks)
 
 
 def _named(hooks: Any, kind: str) -> list[HookInfo]:

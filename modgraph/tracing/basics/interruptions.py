@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+getsignal: Callable[[int], Any] = importlib.import_module("_signal").getsignal
+"""`signal.getsignal` makes an enumeration's member of each handler."""
 
 
 class _Guard:
@@ -47,7 +51,7 @@ def kept_for_later() -> Iterator[None]:
     if (before is not None and not before.is_open) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler = signal.getsignal(signal.SIGINT)
+    handler = getsignal(signal.SIGINT)
     if not callable(handler):
         yield
         return
@@ -57,7 +61,7 @@ def kept_for_later() -> Iterator[None]:
         yield
     finally:
         _guard = before
-        if signal.getsignal(signal.SIGINT) is guard:
+        if getsignal(signal.SIGINT) is guard:
             signal.signal(signal.SIGINT, handler)
         guard.tell()
 

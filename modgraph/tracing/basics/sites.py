@@ -79,11 +79,25 @@ def class_location(kind: type) -> SourceLocation | None:
     if not isinstance(filename, str) or filename.startswith("<"):
         return None
     lines = linecache.getlines(filename)
-    opening = re.compile(rf"\s*class\s+{re.escape(kind.__name__)}\b")
-    start = min(code.co_firstlineno, len(lines)) if code is not None else len(lines)
-    order = range(start, 0, -1) if code is not None else range(1, start + 1)
-    line = next((number for number in order if opening.match(lines[number - 1])), None)
-    return SourceLocation(relative_file(filename), line) if line is not None else None
+    key = (filename, kind.__name__, None if code is None else code.co_firstlineno)
+    known = _found_lines.get(key)
+    if known is None or known[0] is not lines:
+        if len(_found_lines) >= _MAX_FOUND:
+            _found_lines.clear()
+        known = _found_lines[key] = (lines, _class_line(lines, kind.__name__, key[2]))
+    return SourceLocation(relative_file(filename), known[1]) if known[1] is not None else None
+
+
+_MAX_FOUND = 4096
+_found_lines: dict[tuple[str, str, int | None], tuple[list[str], int | None]] = {}
+"""Where classes begin, with the lines of the file in which they were sought: others are sought in again."""
+
+
+def _class_line(lines: list[str], name: str, below: int | None) -> int | None:
+    """The line at which the class of this name begins: the nearest above its method, else the first."""
+    opening = re.compile(rf"\s*class\s+{re.escape(name)}\b")
+    order = range(1, len(lines) + 1) if below is None else range(min(below, len(lines)), 0, -1)
+    return next((number for number in order if opening.match(lines[number - 1])), None)
 
 
 def _first_method(kind: type, filename: str | None) -> CodeType | None:

@@ -6,6 +6,7 @@ Projects have files that no checkout holds: `version.py`, which their setup writ
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from importlib.machinery import PathFinder
@@ -14,6 +15,7 @@ from pathlib import Path
 from modgraph.doors import reading
 
 _SETUP = ("setup.py", "setup.cfg", "pyproject.toml", "CMakeLists.txt", "Makefile")
+_EXTENSION = re.compile(r"extension|module|library", re.IGNORECASE)
 _MAX_FOLDERS = 20
 """Folders above a package in which it is looked for what makes the module."""
 
@@ -69,7 +71,9 @@ def _made_by(missing: str, file: str) -> str | None:
                 return f"{_shown(folder, top, '.gitignore')}:{number}"
         for name in _SETUP:
             for number, line in _lines(os.path.join(folder, name)):
-                if beside in line or f'"{missing}"' in line or f"'{missing}'" in line:
+                # A name without a dot, in quotation marks, is that of a package to install as well.
+                named = "." in missing or _EXTENSION.search(line) is not None
+                if beside in line or (named and (f'"{missing}"' in line or f"'{missing}'" in line)):
                     return f"{_shown(folder, top, name)}:{number}"
         if folder in (top, os.path.dirname(folder)):
             return None

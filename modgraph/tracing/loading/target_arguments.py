@@ -45,6 +45,8 @@ def _import_object(name: str) -> Any:
 class UnsaidError(Exception):
     """The model asks for an attribute that the source which its arguments were found in does not say."""
 
+    __module__ = "builtins"  # where it is shown to the user, whose code names no module of ours
+
 
 def _built(built: Built) -> Any:
     """The object: of a call, or one whose attributes are set as the call had left them where it was found."""

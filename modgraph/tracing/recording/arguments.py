@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from modgraph.tracing.basics.parameters import parameters_of
 from modgraph.tracing.basics.tensors import ATOMS, EXACT, Named, tensors_in
+from modgraph.tracing.recording.stand_ins import own
 
 
 class Names:
@@ -17,11 +19,11 @@ class Names:
     def __init__(self, module: nn.Module) -> None:
         self._names: list[str] = []
         self._rest: str | None = None
-        for parameter in _forward_parameters(module):
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                self._names.append(parameter.name)
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                self._rest = parameter.name
+        for name, kind in _forward_parameters(module):
+            if kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+                self._names.append(name)
+            elif kind is inspect.Parameter.VAR_POSITIONAL:
+                self._rest = name
 
         self.first = self.of(0)
 
@@ -46,28 +48,31 @@ def inputs_of(names: Names, args: tuple[Any, ...], kwargs: dict[str, Any]) -> li
     return inputs
 
 
-def _forward_parameters(module: nn.Module) -> list[inspect.Parameter]:
-    """The parameters of `forward` without `self`; none where they cannot be told."""
+def _forward_parameters(module: nn.Module) -> list[tuple[str, Any]]:
+    """The parameters of `forward` without `self`, with their kinds; none where they cannot be told."""
     inner = module.__dict__.get("_torchdynamo_orig_callable")
     inner = getattr(inner, "__self__", inner)
     if isinstance(inner, nn.Module):  # a compiled module takes anything; the one that it wraps has the names
         module = inner
-    forward = inspect.getattr_static(module, "forward", None)
+    bound = "forward" in module.__dict__
+    forward = module.__dict__["forward"] if bound else _of_class(type(module), "forward")
     if forward is nn.Module.forward:  # not implemented: the class answers calls by itself
-        forward = inspect.getattr_static(type(module), "__call__", None)
+        forward = _of_class(type(module), "__call__")
     if isinstance(module, torch.jit.ScriptModule):
         schema = getattr(getattr(module, "forward", None), "schema", None)
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return [inspect.Parameter(argument.name, kind) for argument in schema.arguments[1:]] if schema else []
-    bound = "forward" in module.__dict__ or isinstance(forward, staticmethod)
+        return [(argument.name, kind) for argument in schema.arguments[1:]] if schema else []
+    bound = bound or isinstance(forward, staticmethod)
     forward = forward.__func__ if isinstance(forward, staticmethod | classmethod) else forward
     if not callable(forward):
         return []
-    try:
-        parameters = list(inspect.signature(forward).parameters.values())
-    except (ValueError, TypeError):
-        return []
-    return parameters if bound else parameters[1:]
+    parameters = parameters_of(own(forward))
+    return [(name, kind) for name, kind, _ in (parameters if bound else parameters[1:])]
+
+
+def _of_class(kind: type, name: str) -> Any:
+    """What the class has under this name, past every descriptor."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def output_name(place: str) -> str:

@@ -41,6 +41,11 @@ _ATOMS: tuple[type, ...] = (
     type,
     enum.Enum,
 )
+_PLAIN = frozenset(
+    {str, bytes, int, float, complex, bool, type(None), torch.Tensor, nn.Parameter, torch.dtype, torch.Size}
+)
+_NOT_LOOKED_INTO = ("torch", "builtins", "typing", "abc")
+"""Packages whose classes hold no module of the user's."""
 _CLASS_LEVEL = (nn.Module, functools.partial, types.FunctionType, list, tuple, dict, set, deque)
 _Place = tuple[str, Any, int, int]
 _SHALLOW = 1
@@ -60,11 +65,22 @@ class Walks:
 
         The modules found are not looked into.
         """
+        if not _may_hold(module):
+            return []
         walked: dict[int, Any] = {}
         found = list(_held_modules(module, self.registered, self._barren, walked))
         if not found:
             self._barren.update(walked)
         return found
+
+
+def _may_hold(module: nn.Module) -> bool:
+    """Whether an attribute of its own or of its class holds anything that is not plain, as few layers do."""
+    for kind in type(module).__mro__:
+        if kind.__module__.split(".")[0] not in _NOT_LOOKED_INTO or "__slots__" in vars(kind):
+            return True
+    state = object.__getattribute__(module, "__dict__")
+    return any(type(value) not in _PLAIN and name not in _OWN for name, value in state.items())
 
 
 def _held_modules(
@@ -98,7 +114,7 @@ def _attributes(module: nn.Module) -> Iterator[_Place]:
         if name not in _OWN:
             yield (f"__dict__[{name!r}]" if name in taken else name), value, 0, 0
     for kind in type(module).__mro__:
-        if kind.__module__.split(".")[0] in ("torch", "builtins", "typing", "abc"):
+        if kind.__module__.split(".")[0] in _NOT_LOOKED_INTO:
             continue
         for name, value in vars(kind).items():
             if issubclass(type(value), _CLASS_LEVEL) and name not in state and not name.startswith("__"):

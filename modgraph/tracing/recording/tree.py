@@ -5,7 +5,6 @@ Every walk iterates, as a tree may be thousands deep, and compares modules by `i
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 import types
@@ -21,6 +20,7 @@ from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLo
 from modgraph.graph.paths import parameter_path
 from modgraph.tracing.basics.hooks import extra_state_of, hooks_of, saves_its_own
 from modgraph.tracing.basics.members import registered_modules
+from modgraph.tracing.basics.parameters import parameters_of
 from modgraph.tracing.basics.sharding import (
     FlatParameter,
     flat_parameters,
@@ -62,7 +62,7 @@ class Tree:
         self._unregistered: set[str] = set()
         self._tensor_paths: dict[int, tuple[torch.Tensor, str]] = {}
         self._fresh_tensors: list[tuple[str, torch.Tensor]] = []
-        self._constructors: dict[type, Mapping[str, inspect.Parameter]] = {}
+        self._constructors: dict[type, Mapping[str, Any]] = {}
         self._classes: dict[type, SourceLocation | None] = {}
         self._fresh_classes: list[type] = []
         self._n_made: dict[str, int] = {}
@@ -260,7 +260,7 @@ class Tree:
         kind = user_class(type(module))
         if kind not in self._classes:
             self._classes[kind] = class_location(kind)
-            self._constructors[kind] = _constructor_parameters(kind)
+            self._constructors[kind] = _constructor_defaults(kind)
             self._fresh_classes.append(kind)
         return ModuleNode(
             path=path,
@@ -364,37 +364,33 @@ def _store(module: nn.Module, name: str) -> Any:
     return store
 
 
-def constructor_arguments(module: nn.Module, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def constructor_arguments(module: nn.Module, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `__init__` that the instance still shows: attributes of the same name that hold plain literals.
 
-    Those that equal the default are left out, as in the prediction. `parameters` are those of `__init__`. A flag
-    that is named for a tensor (`bias`) is told by whether there is one.
+    Those that equal the default are left out, as in the prediction. `defaults` are those of `__init__`, by parameter.
+    A flag that is named for a tensor (`bias`) is told by whether there is one.
     """
     state = module.__dict__
     tensors = state.get("_parameters")
     found: dict[str, Any] = {}
-    for name, parameter in parameters.items():
+    for name, default in defaults.items():
         if name in state and name not in _MODULE_STATE:
             literal = _literal(state[name])
-            if literal is not _NOT_LITERAL and not _is_default(state[name], parameter):
+            if literal is not _NOT_LITERAL and not _is_default(state[name], default):
                 found[name] = literal
-        elif isinstance(parameter.default, bool) and isinstance(tensors, dict) and name in tensors:
+        elif isinstance(default, bool) and isinstance(tensors, dict) and name in tensors:
             is_there = tensors[name] is not None
-            found |= {name: is_there} if is_there is not parameter.default else {}
+            found |= {name: is_there} if is_there is not default else {}
     return found
 
 
-def _is_default(value: Any, parameter: inspect.Parameter) -> bool:
+def _is_default(value: Any, default: Any) -> bool:
     """Equal to the default, and of its type: 1 is neither True nor 1.0. `value` is a plain literal."""
-    default = parameter.default
     return type(value) is type(default) and bool(value == default)
 
 
-def _constructor_parameters(kind: type) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(kind.__init__).parameters  # type: ignore[misc]
-    except (ValueError, TypeError):
-        return {}
+def _constructor_defaults(kind: type) -> Mapping[str, Any]:
+    return {name: default for name, _, default in parameters_of(kind.__init__)}  # type: ignore[misc]
 
 
 _NOT_LITERAL = object()

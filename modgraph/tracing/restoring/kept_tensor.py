@@ -25,6 +25,11 @@ class KeptTensor:
             writes were told of, and nothing is said of the rest.
     """
 
+    __slots__ = (
+        *("_class", "_data", "_foreign", "_history", "_is_leaf", "_is_plain", "_lazy", "_n_bytes", "_parts"),
+        *("_requires_grad", "_tensor", "_trusted", "_values", "_version", "gradient"),
+    )
+
     def __init__(self, tensor: torch.Tensor, *, trusted: bool = False, foreign: bool = False) -> None:
         self._trusted, self._foreign = trusted, foreign
         self._tensor = tensor
@@ -186,6 +191,8 @@ def _bits(tensor: torch.Tensor) -> torch.Tensor:
 def _each_element_once(tensor: torch.Tensor) -> torch.Tensor:
     """The memory of `tensor` as a view that can be written; an expanded tensor has elements in several places."""
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.numel() == 0:
+        return tensor
+    if tensor.is_contiguous():
         return tensor
     extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     repeats = any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import builtins
 import contextlib
 import contextvars
+import functools
 import gc
-import importlib
 import locale
 import logging
 import os
@@ -27,6 +27,7 @@ from torch.overrides import _pop_mode, _push_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as _dispatch_modes
 
 from modgraph.errors import RAISED_BY_OTHERS
+from modgraph.tracing.basics.interruptions import getsignal
 
 Read = Callable[[], Any]
 Write = Callable[[Any], Any]
@@ -45,8 +46,6 @@ _HOOKS_OF_PYTHON = (
     (warnings, "formatwarning"),
 )
 _SIGNALS = tuple(map(int, signal.valid_signals()))
-_getsignal: Callable[[int], Any] = importlib.import_module("_signal").getsignal
-"""`signal.getsignal` makes an enumeration's member of each handler."""
 _LISTS_OF_PYTHON = ((sys, "path"), (sys, "argv"), (gc, "callbacks"))
 
 
@@ -55,14 +54,47 @@ def kept_modes() -> list[Callable[[], None]]:
     return [_Kept(_function_modes, _set_function_modes).restore, _Kept(_dispatch_modes, _leave_dispatch_modes).restore]
 
 
-def kept_settings() -> list[Callable[[], None]]:
-    """What puts back each setting that is then not as it is now; to be called in the reverse order, and under the same
-    modes of torch."""
-    put_back: list[Callable[[], None]] = []
-    for read, write in (*_of_python(), *_of_torch()):
-        with contextlib.suppress(RuntimeError, OSError, ValueError, AttributeError):
-            put_back.append(_Kept(read, write).restore)
-    return put_back
+class Settings:
+    """Each setting as it is now; `restore` is to be called under the same modes of torch."""
+
+    def __init__(self) -> None:
+        self._pairs = [*_of_python(), *_of_torch(), *_of_global_hooks()]
+        self._before: list[Any] = []
+        try:
+            self._before += [read() for read, _ in self._pairs]
+        except _UNREADABLE:
+            self._pairs = [pair for pair in self._pairs if _can_be_read(pair[0])]
+            self._before = [read() for read, _ in self._pairs]
+
+    def restore(self) -> list[BaseException]:
+        """Put back each setting that is then not as it was, the last kept first; gives what could not be."""
+        with contextlib.suppress(*RAISED_BY_OTHERS):
+            if [read() for read, _ in self._pairs] == self._before:
+                return []
+        kept = zip(reversed(self._pairs), reversed(self._before), strict=True)
+        tried = [_put_back(read, write, before) for (read, write), before in kept]
+        return [error for error in tried if error is not None]
+
+
+def _put_back(read: Read, write: Write, before: Any) -> BaseException | None:
+    """Put back one setting that is not as it was; gives what hindered it."""
+    try:
+        if _differ(read(), before):
+            write(before)
+    except RAISED_BY_OTHERS as error:
+        return error
+    return None
+
+
+def _can_be_read(read: Read) -> bool:
+    try:
+        read()
+    except _UNREADABLE:
+        return False
+    return True
+
+
+_UNREADABLE = (RuntimeError, OSError, ValueError, AttributeError)
 
 
 class _Kept:
@@ -85,8 +117,14 @@ def _differ(now: Any, before: Any) -> bool:
         return True
 
 
-def _of_torch() -> Iterator[tuple[Read, Write]]:
-    yield lambda: dict(vars(torch._GLOBAL_DEVICE_CONTEXT)), _set_vars_of(torch._GLOBAL_DEVICE_CONTEXT)
+@functools.cache
+def _of_torch() -> tuple[tuple[Read, Write], ...]:
+    """The same for the life of the process: none of them depends on an object that another may take the place of."""
+    return tuple(_settings_of_torch())
+
+
+def _settings_of_torch() -> Iterator[tuple[Read, Write]]:
+    yield lambda: dict(vars(torch._GLOBAL_DEVICE_CONTEXT)), _set_device_context
     yield torch.get_default_dtype, torch.set_default_dtype
     yield torch.is_grad_enabled, torch._C._set_grad_enabled
     yield torch.is_inference_mode_enabled, _cannot_leave_inference_mode
@@ -115,8 +153,10 @@ def _of_torch() -> Iterator[tuple[Read, Write]]:
         yield from _of_autocast(device)
     yield _autocast_nesting, _set_autocast_nesting
     yield torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled
-    yield lambda: vars(torch._tensor_str.PRINT_OPTS).copy(), vars(torch._tensor_str.PRINT_OPTS).update
-    yield from _of_global_hooks()
+    yield (
+        lambda: vars(torch._tensor_str.PRINT_OPTS).copy(),
+        lambda before: vars(torch._tensor_str.PRINT_OPTS).update(before),
+    )
 
 
 def _of_autocast(device: str) -> Iterator[tuple[Read, Write]]:
@@ -165,8 +205,21 @@ def _cannot_leave_inference_mode(_: Any) -> None:
 
 
 def _of_python() -> Iterator[tuple[Read, Write]]:
+    yield from _LASTING
+    yield warnings.filters.copy, _set_warning_filters  # type: ignore[attr-defined]
+    for owner, name in _LISTS_OF_PYTHON:
+        items = getattr(owner, name)
+        yield items.copy, _set_items_of(items)
+    if threading.current_thread() is threading.main_thread():
+        yield _signal_handlers, _set_signal_handlers
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        yield numpy.geterr, lambda errors: numpy.seterr(**errors)
+
+
+def _settings_of_python() -> Iterator[tuple[Read, Write]]:
     yield vars(builtins).copy, _set_builtins
-    yield os.environ.copy, _set_environment
+    yield _environment, _set_environment
     yield os.getcwd, os.chdir
     yield sys.getrecursionlimit, sys.setrecursionlimit
     yield sys.getswitchinterval, sys.setswitchinterval
@@ -178,20 +231,11 @@ def _of_python() -> Iterator[tuple[Read, Write]]:
     yield threading.gettrace, threading.settrace
     yield threading.getprofile, threading.setprofile
     yield lambda: locale.setlocale(locale.LC_ALL), lambda text: locale.setlocale(locale.LC_ALL, text)
-    yield warnings.filters.copy, _set_warning_filters  # type: ignore[attr-defined]
     yield lambda: logging.root.manager.disable, logging.disable
     yield _loggers, _set_loggers
     yield _context, _set_context
-    for owner, name in _LISTS_OF_PYTHON:
-        items = getattr(owner, name)
-        yield items.copy, _set_items_of(items)
     for owner, name in _HOOKS_OF_PYTHON:
         yield _attribute(owner, name), _setter(owner, name)
-    if threading.current_thread() is threading.main_thread():
-        yield _signal_handlers, _set_signal_handlers
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        yield numpy.geterr, lambda errors: numpy.seterr(**errors)
 
 
 def _attribute(owner: Any, name: str) -> Read:
@@ -209,13 +253,10 @@ def _set_items_of(items: list[Any]) -> Write:
     return write
 
 
-def _set_vars_of(owner: Any) -> Write:
-    def write(before: dict[str, Any]) -> None:
-        state = vars(owner)
-        state.clear()
-        state.update(before)
-
-    return write
+def _set_device_context(before: dict[str, Any]) -> None:
+    state = vars(torch._GLOBAL_DEVICE_CONTEXT)
+    state.clear()
+    state.update(before)
 
 
 def _contents_of(mapping: dict[Any, Any]) -> Write:
@@ -236,7 +277,16 @@ def _set_builtins(before: dict[str, Any]) -> None:
         delattr(builtins, name)
 
 
-def _set_environment(before: dict[str, str]) -> None:
+def _environment() -> dict[Any, Any]:
+    """As the environment holds it, where it can be had: `copy` decodes every name and value."""
+    held = getattr(os.environ, "_data", None)
+    return held.copy() if type(held) is dict else dict(os.environ)
+
+
+def _set_environment(before: dict[Any, Any]) -> None:
+    if type(getattr(os.environ, "_data", None)) is dict:
+        environment: Any = os.environ
+        before = {environment.decodekey(name): environment.decodevalue(value) for name, value in before.items()}
     for name in os.environ.keys() - before.keys():
         del os.environ[name]
     for name, value in before.items():
@@ -249,25 +299,25 @@ def _set_warning_filters(before: list[Any]) -> None:
     getattr(warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", lambda: None))()
 
 
-_Logger = tuple[int, bool, bool, list[Any], list[Any]]
+_Logger = tuple[logging.Logger, int, bool, bool, tuple[Any, ...], tuple[Any, ...]]
 
 
-def _loggers() -> dict[str, _Logger]:
-    known = {"": logging.root, **logging.root.manager.loggerDict}
-    return {
-        name: (logger.level, logger.disabled, logger.propagate, logger.handlers.copy(), logger.filters.copy())
-        for name, logger in known.items()
-        if type(logger) is not logging.PlaceHolder and isinstance(logger, logging.Logger)
-    }
+def _loggers() -> list[_Logger]:
+    known = (logging.root, *logging.root.manager.loggerDict.values())
+    return [
+        (each, each.level, each.disabled, each.propagate, (*each.handlers,), (*each.filters,))
+        for each in known
+        if type(each) is logging.Logger or isinstance(each, logging.Logger)
+    ]
 
 
-def _set_loggers(before: dict[str, _Logger]) -> None:
+def _set_loggers(before: list[_Logger]) -> None:
     """Those that are new, as of what was imported, stay."""
-    now = _loggers()
-    for name, kept in before.items():
-        if now.get(name) != kept:
-            logger = logging.getLogger(name) if name else logging.root
-            level, logger.disabled, logger.propagate, handlers, filters = kept
+    now = {id(kept[0]): kept for kept in _loggers()}
+    for kept in before:
+        if now.get(id(kept[0])) != kept:
+            logger, level, disabled, propagate, handlers, filters = kept
+            logger.disabled, logger.propagate = disabled, propagate
             logger.setLevel(level)
             logger.handlers[:] = handlers
             logger.filters[:] = filters
@@ -285,10 +335,14 @@ def _set_context(before: dict[Any, Any]) -> None:
 
 
 def _signal_handlers() -> dict[int, Any]:
-    return {number: _getsignal(number) for number in _SIGNALS}
+    return {number: getsignal(number) for number in _SIGNALS}
 
 
 def _set_signal_handlers(before: dict[int, Any]) -> None:
     for number, handler in before.items():
-        if handler is not None and _getsignal(number) is not handler:
+        if handler is not None and getsignal(number) is not handler:
             signal.signal(number, handler)
+
+
+_LASTING = tuple(_settings_of_python())
+"""What is read and written the same way for the life of the process."""

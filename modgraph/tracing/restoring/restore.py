@@ -11,6 +11,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import operator
 import random
 import sys
 import types
@@ -30,7 +31,7 @@ from modgraph.tracing.basics.tensors import ATOMS, instance_slots, is_fake, quie
 from modgraph.tracing.restoring.kept_names import Names
 from modgraph.tracing.restoring.kept_script import ScriptState, put_back_attributes, put_back_slot
 from modgraph.tracing.restoring.kept_tensor import KeptTensor, storage_of, unwrapped
-from modgraph.tracing.restoring.process_settings import kept_modes, kept_settings
+from modgraph.tracing.restoring.process_settings import Settings, kept_modes
 
 MAX_DEPTH = 8
 """Levels of objects below an attribute or argument whose contents are kept; plain containers count as none."""
@@ -43,6 +44,9 @@ _COPIED_ITERATORS = frozenset(
     {itertools.count, *(type(iter(kind())) for kind in (list, tuple, str, bytes)), type(iter(range(0)))}
 )
 """Iterators of which a copy goes on by itself, from the same place."""
+_STORES = frozenset({"_parameters", "_buffers", "_modules"})
+_CLEARED = frozenset({dict, OrderedDict, set})
+"""Containers that are empty again once they are cleared."""
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 """Attributes of a tensor under which its hooks stand."""
 MAX_FOREIGN = 10_000
@@ -78,7 +82,8 @@ class Snapshot:
         self._looked_into: dict[int, Any] = {}
         self._scripted: dict[int, Any] = {}
         self._modes: list[tuple[Any, ...]] = [(put_back,) for put_back in kept_modes()]
-        self._settings: list[tuple[Any, ...]] = [(put_back,) for put_back in kept_settings()]
+        self._settings = Settings()
+        self._kinds: dict[int, type] = {}
         self._n_foreign = 0
         self._copies_named = unwatched
         self._without_values = any(isinstance(mode, FakeTensorMode) for mode in dispatch_modes())
@@ -100,21 +105,44 @@ class Snapshot:
             self._keep_module(module)
 
     def _keep_module(self, module: nn.Module) -> None:
-        state = object.__getattribute__(module, "__dict__")
-        self._later(_restore_class, module, type(module))
-        self._later(_restore_mapping, dict, state, dict(state))
+        state, kind = object.__getattribute__(module, "__dict__"), type(module)
+        # Mappings of hooks, a dozen in each module: what is empty holds nothing to be looked into.
+        empty = [value for value in state.values() if type(value) in _CLEARED and not value]
+        self._later(_restore_module, module, kind, state, dict(state), empty)
         if isinstance(module, torch.jit.ScriptModule):
             self._keep_scripted(module)
         self._keep_iterators(state)
-        for kind in type(module).__mro__:
-            self._keep_class(kind)
-        renormalises = state.get("max_norm") is not None  # such an embedding writes into its weight when it is read
+        if id(kind) not in self._kinds:
+            self._kinds[id(kind)] = kind
+            for base in kind.__mro__:
+                self._keep_class(base)
+        if state.get("max_norm") is not None:  # such an embedding writes into its weight when it is read
+            parameters = state.get("_parameters")
+            for parameter in dict(parameters).values() if isinstance(parameters, dict) else ():
+                if parameter is not None:
+                    self._keep_contents(*self._keep_tensor(parameter, with_values=True))
+        rest = []
         for name, value in state.items():
-            if name == "_parameters":
-                for parameter in dict(value).values() if isinstance(value, dict) else ():
-                    if parameter is not None:
-                        self._keep_contents(*self._keep_tensor(parameter, with_values=renormalises))
-        self._keep_contents(*[value for value in state.values() if type(value) not in ATOMS])
+            kind = type(value)
+            if kind is dict and name in _STORES and id(value) not in self._looked_into:
+                self._keep_store(value)
+            elif kind not in ATOMS and (kind not in _CLEARED or value):
+                rest.append(value)
+        self._keep_contents(*rest)
+
+    def _keep_store(self, store: dict[Any, Any]) -> None:
+        """Keep what a module registers: as `_keep_contents` does, for what nearly all of it is."""
+        if not store or len(self._looked_into) >= MAX_KEPT:
+            return
+        self._looked_into[id(store)] = store
+        self._later(_restore_mapping, dict, store, dict(store))
+        for value in list(store.values()):
+            if type(value) is nn.Parameter or type(value) is torch.Tensor:
+                contents = self._keep_tensor(value, with_values=type(value) is torch.Tensor)
+                if contents:
+                    self._keep_contents(*contents)
+            elif value is not None and not issubclass(type(value), nn.Module):
+                self._keep_contents(value)
 
     def _keep_scripted(self, module: Any) -> None:
         """Keep a ScriptModule and those below it: of them, `vars` shows neither flags nor tensors."""
@@ -266,7 +294,7 @@ class Snapshot:
         state = {} if is_fake(tensor) else object.__getattribute__(tensor, "__dict__")
         before = [(name, held, dict(held or {})) for name, held in hooks.items()]
         self._later(_restore_hooks_and_state, tensor, before, state, dict(state))
-        return [value for value in state.values() if type(value) not in ATOMS]
+        return [value for value in state.values() if type(value) not in ATOMS] if state else []
 
     def before_write(self, tensor: torch.Tensor) -> None:
         """Copy the values of all that share memory with a tensor that is about to be written into.
@@ -303,8 +331,8 @@ class Snapshot:
             _do_all(self._undo, failures)
         if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
             torch.clear_autocast_cache()  # weights that the run has cast there have no gradient
-        _do_all(self._settings, failures)  # under the modes of the caller, which are among them
-        for held in (self._tensors, self._sharing, self._looked_into, self._scripted):
+        failures += self._settings.restore()  # under the modes of the caller, which are among them
+        for held in (self._tensors, self._sharing, self._looked_into, self._scripted, self._kinds):
             held.clear()
         self._names.release()
         return failures
@@ -382,18 +410,23 @@ def _restore_hooks_and_state(
         _restore_mapping(dict, state, before)
 
 
-def _restore_class(module: nn.Module, kind: type) -> None:
+def _restore_module(
+    module: nn.Module, kind: type, state: dict[str, Any], before: dict[str, Any], empty: list[Any]
+) -> None:
+    for container in empty:
+        if container:
+            container.clear()
+    _restore_mapping(dict, state, before)
     if type(module) is not kind:
         module.__class__ = kind
 
 
 def _restore_mapping(kind: Any, mapping: Any, before: dict[Any, Any]) -> None:
     """By the methods of the base class, whatever a subclass of the user's overrides."""
-    if not before and kind.__len__(mapping) == 0:
-        return
-    now = list(kind.items(mapping))
-    same = len(now) == len(before) and all(
-        key is old_key and value is old for (key, value), (old_key, old) in zip(now, before.items(), strict=True)
+    same = (
+        kind.__len__(mapping) == len(before)
+        and all(map(operator.is_, kind.keys(mapping), before))
+        and all(map(operator.is_, kind.values(mapping), before.values()))
     )
     if not same:
         kind.clear(mapping)

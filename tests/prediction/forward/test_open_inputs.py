@@ -207,6 +207,28 @@ def test_a_slice_is_as_long_as_python_has_it(tmp_path: Path) -> None:
     assert constraints(graph) == {"h >= 4"}
 
 
+GIVEN_SIZES = {
+    "F.interpolate(y, size=(h // 2, w))": ("batch", 8, "h // 2", "w"),
+    "F.adaptive_avg_pool2d(y, (h // 2, w))": ("batch", 8, "h // 2", "w"),
+    "F.pad(y, (0, -w % 7, 0, 1))": ("batch", 8, "h + 1", "7*((w + 6) // 7)"),
+    "nn.ZeroPad2d((0, h % 2, 0, 1))(y)": ("batch", 8, "h + 1", "h % 2 + w"),
+    "torch.einsum('bchw,bcxw->bhx', y, y)": ("batch", "h", "h"),
+    "F.scaled_dot_product_attention(y, y, y)": ("batch", 8, "h", "w"),
+    "torch.zeros(b, h // 3) + torch.zeros(h // 3)": ("batch", "h // 3"),
+    "torch.zeros(b, 1, h) + torch.zeros(w, 1)": ("batch", "w", "h"),
+}
+
+
+@pytest.mark.parametrize("code", GIVEN_SIZES)
+def test_a_size_that_a_function_is_given_stays_one(tmp_path: Path, code: str) -> None:
+    body = CONV + f"def forward(self, x):\n    b, _, h, w = x.shape\n    y = self.a(x)\n    return {code}"
+    graph = predict(tmp_path, body, "batch x 3 x h x w")
+    (found,) = outputs(graph)
+    for sizes in ({"batch": 2, "h": 9, "w": 8}, {"batch": 3, "h": 14, "w": 31}):
+        assert _evaluated(found, sizes) == _evaluated(GIVEN_SIZES[code], sizes)
+    assert not any("352" in text or "416" in text for text in constraints(graph)), constraints(graph)
+
+
 def test_annotations_say_shapes(tmp_path: Path) -> None:
     body = init("nn.Linear(6, 3)") + (
         'def forward(self, x: Float[Tensor, "people places 6"], n: Int[Tensor, "people"], deep: int = 2):\n'

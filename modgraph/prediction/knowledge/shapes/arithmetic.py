@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from modgraph.prediction.knowledge.tensors.elements import Shape
+from modgraph.prediction.domain.sizes import is_one, same
+from modgraph.prediction.knowledge.tensors.elements import Shape, broadcast
 
 Size = int | None
 
@@ -216,9 +218,13 @@ def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
 
 def _same(known: Size, size: Size, equation: str) -> Size:
     """Of a letter that stands at both; one broadcasts."""
-    if known == 1 or known == size:
+    if same(known, 1) or same(known, size):
         return size
-    if size == 1:
+    if same(size, 1):
+        return known
+    if known is not None and size is not None and (known == size or is_one(known)):
+        return size
+    if size is not None and is_one(size):
         return known
     if known is None or size is None:
         return size if known is None else known
@@ -231,18 +237,10 @@ def joined(first: Shape, second: Shape) -> Shape:
     Raises:
         MisfitError: they do not.
     """
-    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    found: list[Size] = []
-    for one, two in zip(longer, (1,) * (len(longer) - len(shorter)) + tuple(shorter), strict=True):
-        if one == two or two == 1:
-            found.append(one)
-        elif one == 1:
-            found.append(two)
-        elif one is None or two is None:
-            found.append(two if one is None else one)
-        else:
-            raise MisfitError(f"shapes {_told(first)} and {_told(second)} do not fit")
-    return tuple(found)
+    try:
+        return cast(Shape, broadcast(first, second))
+    except ValueError:
+        raise MisfitError(f"shapes {_told(first)} and {_told(second)} do not fit") from None
 
 
 def attended(query: Shape, key: Shape, value: Shape, mask: Shape | None, grouped: bool) -> Shape | None:

@@ -48,7 +48,7 @@ def sizes(machine: Machine, value: Value, rank: int) -> list[Size]:
 
 
 def number(value: Value) -> Size:
-    """A whole number, or a size that is left open; None for anything else."""
+    """A whole number; None where it is none, or not known."""
     found = value.value if isinstance(value, Constant) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 

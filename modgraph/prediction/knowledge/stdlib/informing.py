@@ -19,6 +19,7 @@ from modgraph.prediction.paths import several
 
 informing("logging", "warnings", "traceback", "pprint", "gc", "atexit", "time")
 inert(
+    "builtins.get_ipython",  # of a cell of a notebook
     *("textwrap", "inspect", "threading", "multiprocessing", "subprocess", "argparse", "json", "pickle", "csv"),
     *("tempfile", "shutil", "urllib", "datetime", "hashlib", "base64", "io", "signal", "socket"),
 )

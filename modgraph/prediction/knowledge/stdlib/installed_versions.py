@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import known_class, models
@@ -20,16 +21,17 @@ known_class("importlib.metadata.PackageNotFoundError", "builtins.ModuleNotFoundE
 
 @models("importlib.metadata.version")
 def version(arguments: Arguments, machine: Machine) -> Value:
-    """Of the first on the search path; whether one is installed elsewhere is not known."""
+    """Of the first on the search path; known in a run for which the surroundings are assumed, not for a tree."""
     name = arguments.get(0, "distribution_name", NONE)
     finder: Any = getattr(machine, "finder", None)
-    if isinstance(name, Constant) and isinstance(name.value, str) and finder is not None:
+    is_here = finder is not None and machine.assumed is not NOTHING
+    if isinstance(name, Constant) and isinstance(name.value, str) and is_here:
         for root in finder.roots:
             machine.spend(_UNITS_OF_A_LISTING)
             found = _versions(root).get(_normal(name.value))
             if found is not None:
                 return Constant(found)
-    machine.may_refuse("ModuleNotFoundError")
+    machine.may_refuse("importlib.metadata.PackageNotFoundError")
     return number_unknown(machine, "which version of a package is installed is not known", name)
 
 

@@ -25,7 +25,6 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_refused, is_size
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
-from modgraph.prediction.paths.joining import description
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
 from modgraph.prediction.python.counted import count
@@ -44,12 +43,32 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
 
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:
-    """The tensor behind a value, to look at; None where it is none; of several, what they share."""
-    if isinstance(value, Choice):
-        either = description(machine.state, value)
-        return either if isinstance(either, TensorObject) else None
+    """The tensor behind a value, to look at; None where it is none. Of one of several, what they have in common."""
+    if type(value) is Choice:
+        return _common(machine, value)
     tensor = machine.state.find(value, TensorObject)
     return tensor if tensor is None or not tensor.memory else current(machine.state, tensor)
+
+
+def _common(machine: Machine, value: Choice) -> TensorObject | None:
+    """What is certain of one of several tensors; None where one of them is none, or is of a class of its own."""
+    found = [tensor_of(machine, each) for each in value.alternatives]
+    tensors = [tensor for tensor in found if tensor is not None and tensor.cls is None]
+    if not tensors or len(tensors) != len(found):
+        return None
+    shapes = {None if tensor.shape is None else tuple(tensor.shape) for tensor in tensors}
+    shape: Shape | None = None
+    if None not in shapes and len({len(each or ()) for each in shapes}) == 1:
+        columns = zip(*(each or () for each in shapes), strict=True)
+        shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in columns)
+    dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
+    needs = {tensor.requires_grad for tensor in tensors}
+    return TensorObject(
+        shape,
+        dtypes.pop() if len(dtypes) == 1 else None,
+        requires_grad=needs.pop() if len(needs) == 1 else None,
+        device=devices.pop() if len(devices) == 1 else None,
+    )
 
 
 DEFAULT_DTYPE = ("torch", "<default dtype>")

@@ -173,5 +173,10 @@ def pad(arguments: Arguments, machine: Machine) -> Value:
     source, padding = _source(arguments, machine, 1), machine.find_attribute(arguments.positional[0], "padding")
     if source.shape is None or not isinstance(padding, TupleValue):
         return _result(machine, source, None)
-    shape, numbers = source.shape, [number(item) for item in padding.items]
+    shape, numbers = source.shape, [_signed(item) for item in padding.items]
     return _result(machine, source, fitted(machine, lambda: padded(shape, numbers)))
+
+
+def _signed(value: Value) -> Size:
+    """Padding may be negative: then it is cut off."""
+    return number(value)

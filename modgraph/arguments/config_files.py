@@ -1,0 +1,185 @@
+"""Files of the project that hold a configuration, with all that is read from a parameter: YAML, JSON, TOML, and scripts
+with the options of a command line.
+
+Which of them a script is given is often said on its command line alone (`--config configs/small.yml`). The nearest file
+that has everything is one with which the project builds its model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.options import option_defaults
+from modgraph.doors.borders import border_around, project_folders
+from modgraph.doors.data import read_json, read_toml
+from modgraph.doors.reading import lies_in, read
+from modgraph.source.files import decode, python_files
+from modgraph.source.targets import Built
+
+ENDINGS = (".yaml", ".yml", ".json", ".toml", ".py")
+MAX_FILE = 100_000
+"""Bytes of one file."""
+MAX_FILES = 500
+"""Files that are read."""
+MAX_FOLDERS_UP = 4
+MAX_FOUND = 3
+"""Files that are taken."""
+_MOST_OF_IT = 0.75
+"""Of what is read, that a file has where none has all: the prediction finds out whether it is enough."""
+_MAX_BRACKETS = 500
+_MAX_DEPTH = 12
+_TAGS_OR_REFERENCES = re.compile(r"<<|(?:^|[\s\[{,:-])[!&*]\w", re.MULTILINE)
+"""YAML that means more than it says, or may be much larger than its text."""
+_PLAIN = (type(None), bool, int, float, str)
+_NAMESPACE = "types.SimpleNamespace"
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A file, and what a class is given that is built from it."""
+
+    file: str
+    """Relative to the directory from which the class is imported."""
+    arguments: Mapping[str, Any]
+    """By parameter."""
+
+
+def config_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterator[ConfigFile]:
+    """The files that have all which is read from the parameters that need a value, the nearest first.
+
+    Args:
+        known: what other parameters are given.
+    """
+    target = constructor.target
+    wanted = {each.arg: constructor.paths(each.arg) for each in constructor.required if each.arg not in known}
+    if target.file is None or not wanted or not all(_may_be_a_file(paths) for paths in wanted.values()):
+        return
+    held = list(_configurations(target.file))
+    n_found = 0
+    for share in (1.0, _MOST_OF_IT):  # what a branch that is not taken reads may be nowhere
+        for each in _fitting(constructor, held, wanted, known, share):
+            yield each
+            n_found += 1
+            if n_found == MAX_FOUND:
+                return
+
+
+def _fitting(
+    constructor: Constructor,
+    found: list[tuple[str, Any]],
+    wanted: Mapping[str, Mapping[tuple[str, ...], bool]],
+    known: Mapping[str, Any],
+    share: float,
+) -> Iterator[ConfigFile]:
+    """Those that have such a share of what is read."""
+    target = constructor.target
+    assert target.file is not None
+    seen: dict[str, tuple[str, Any]] = {}
+    for path, held in found:
+        place = os.path.relpath(path, target.root or target.file.parent).replace(os.sep, "/")
+        fitting = {name: _as_read(held, paths) for name, paths in wanted.items() if _has(held, paths, share)}
+        for name, value in fitting.items():
+            seen.setdefault(name, (place, value))
+        if seen.keys() == wanted.keys() and fitting:
+            given = {name: fitting.get(name, seen[name][1]) for name in wanted}
+            file = ", ".join(dict.fromkeys(place if name in fitting else seen[name][0] for name in wanted))
+            yield ConfigFile(file, {**known, **given})
+
+
+def _may_be_a_file(paths: Mapping[tuple[str, ...], bool]) -> bool:
+    """Something is read from it, and all in one way."""
+    return bool(paths) and len(set(paths.values())) == 1
+
+
+def _has(held: Any, paths: Mapping[tuple[str, ...], bool], share: float) -> bool:
+    """So many of the paths lead to something; the methods of a dict, at their ends, are no keys."""
+    n_lacking = sum(not _leads(held, path, by_attribute=by_attribute) for path, by_attribute in paths.items())
+    return n_lacking <= (1 - share) * len(paths)
+
+
+def _leads(held: Any, path: tuple[str, ...], *, by_attribute: bool) -> bool:
+    for name in path:
+        if not isinstance(held, dict):
+            return by_attribute and held is not None and hasattr(type(held), name)
+        if name not in held:
+            return False
+        held = held[name]
+    return True
+
+
+def _as_read(held: Any, paths: Mapping[tuple[str, ...], bool]) -> Any:
+    return _namespace(held) if next(iter(paths.values())) else held
+
+
+def _namespace(held: Any) -> Any:
+    """With attributes where there are keys, as scripts have it that read them so."""
+    if isinstance(held, dict) and all(isinstance(name, str) and name.isidentifier() for name in held):
+        return Built(_NAMESPACE, attributes=tuple((name, _namespace(value)) for name, value in held.items()))
+    return [_namespace(each) for each in held] if isinstance(held, list) else held
+
+
+def _configurations(model: Path) -> Iterator[tuple[str, Any]]:
+    """What files of the project hold, those of the model's folder first, then of those around it."""
+    seen: set[str] = set()
+    folder = str(model.parent)
+    border = border_around(folder)
+    tops = project_folders(folder)
+    for _ in range(MAX_FOLDERS_UP + 1):
+        if not any(lies_in(folder, top) for top in tops):
+            return
+        for path in islice(python_files(folder, wanted=ENDINGS), MAX_FILES):
+            real = os.path.realpath(path)
+            if real in seen or not border.admits(real, ENDINGS):
+                continue
+            seen.add(real)
+            held = _held(real)
+            if held is not None:
+                yield real, held
+            if len(seen) >= MAX_FILES:
+                return
+        folder = os.path.dirname(folder)
+
+
+def _held(path: str) -> dict[str, Any] | None:
+    """None of what cannot be read, or is no mapping of plain values."""
+    try:
+        text = decode(read(path, MAX_FILE))
+        held = _READERS[path.rpartition(".")[2].lower()](text)
+    except (OSError, ValueError, LookupError, SyntaxError, ImportError, RecursionError):
+        return None
+    return held if isinstance(held, dict) and _is_plain(held) else None
+
+
+def _read_yaml(text: str) -> Any:
+    if _TAGS_OR_REFERENCES.search(text) is not None or text.count("[") + text.count("{") > _MAX_BRACKETS:
+        return None
+    yaml: Any = importlib.import_module("yaml")
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    if depth > _MAX_DEPTH:
+        return False
+    if isinstance(value, dict):
+        return all(_is_plain(each, depth + 1) for each in (*value, *value.values()))
+    return isinstance(value, _PLAIN) or (isinstance(value, list) and all(_is_plain(each, depth + 1) for each in value))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "yaml": _read_yaml,
+    "yml": _read_yaml,
+    "json": read_json,
+    "toml": read_toml,
+    "py": option_defaults,
+}
