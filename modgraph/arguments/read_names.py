@@ -30,7 +30,6 @@ Path = tuple[str, ...]
 _MORE: tuple[tuple[Any, str], ...] = (
     ("relu", "activation act hidden_act act_fn activation_function nonlinearity"),
     (0.0, "pdrop"),
-    (1e-5, "eps epsilon"),
     (0.02, "initializer_range init_std"),
     (10000.0, "rope_theta"),
     (4, "mlp_ratio"),
