@@ -80,7 +80,8 @@ def certain_part(graph: Graph) -> Graph:
 def _less_compared(old: Graph, new: Graph, same_inputs: bool) -> Iterator[NotCompared]:
     """Of two runs that ended."""
     if not same_inputs:
-        yield NotCompared(what="output shapes and dtypes", side="both", reason="were given different inputs")
+        given = "were given" if old.traced else "are predicted for"
+        yield NotCompared(what="output shapes and dtypes", side="both", reason=f"{given} different inputs")
     modes = old.model.mode, new.model.mode
     if None not in modes and modes[0] != modes[1]:
         yield NotCompared(what="runs in one mode", side="both", reason="ran in different modes, train and eval")

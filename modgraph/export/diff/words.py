@@ -98,7 +98,7 @@ def verdict(changes: Changes) -> str:
         said.insert(len(said) if changes else 0, f"{_rewritten_names(changes)} changed ({effect_unknown(changes)})")
     if changes.undecided:
         said.append(f"{len(changes.undecided):,} cannot be told")
-    if changes.not_compared:
+    if changes.not_compared and not (changes and changes.forward == "predicted"):
         said.append(f"not compared: {'; '.join(dict.fromkeys(one.what for one in changes.not_compared))}")
     return " · ".join(said)
 
