@@ -109,7 +109,7 @@ def _environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def run_code() -> Callable[..., subprocess.CompletedProcess[Any]]:
-    """run_code(CODE, ...): `python -c CODE` where torch is imported already; other arguments as of `subprocess.run`."""
+    """run_code(CODE, WORD, ...): `python -c CODE WORD` where torch is imported already; named ones as of `subprocess.run`."""
     return warm.run_code
 
 

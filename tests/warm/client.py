@@ -27,6 +27,8 @@ _HASH_SEED = "1"
 _SECONDS = 500.0
 """How long the server may take to import everything."""
 _ROOT = str(Path(__file__).resolve().parents[2])
+SHIM = os.path.join(_ROOT, "tests", "oracle", "torchvision_shim")
+"""A folder whose `sitecustomize` does the same after torch was imported, so a fork runs it."""
 _FRESH = subprocess.Popen
 _AT_THE_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "GOMP_", "KMP_", "TORCH", "PYTORCH", "CUDA", "NUMEXPR", "OPENBLAS")  # fmt: skip
 """Variables that are read when an interpreter starts, or torch is imported, begin so."""
@@ -64,10 +66,10 @@ def use(folder: str) -> None:
     begin()
 
 
-def run_code(code: str, **given: Any) -> subprocess.CompletedProcess[Any]:
-    """`python -c CODE`, forked from the server that has imported everything; other arguments as for `subprocess.run`."""
+def run_code(code: str, *words: str, **given: Any) -> subprocess.CompletedProcess[Any]:
+    """`python -c CODE WORDS`, forked from the server that has imported everything; others as for `subprocess.run`."""
     _codes.add(code)
-    return subprocess.run([sys.executable, "-c", code], check=False, **given)
+    return subprocess.run([sys.executable, "-c", code, *words], check=False, **given)
 
 
 def words() -> list[str]:
@@ -257,7 +259,7 @@ class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
 def _shadowing(environment: dict[str, str]) -> bool:
     """A folder on the path has code that runs at the start of an interpreter, or a torch of its own."""
     for entry in environment.get("PYTHONPATH", "").split(os.pathsep):
-        if not entry or os.path.realpath(entry) == _ROOT:
+        if not entry or os.path.realpath(entry) in (_ROOT, SHIM):
             continue
         with contextlib.suppress(OSError):
             names = set(os.listdir(entry))
