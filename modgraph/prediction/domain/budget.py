@@ -119,11 +119,17 @@ class Budget(ABC):
         self.limit = MAX_STEPS
 
     @contextmanager
-    def run_on(self) -> Iterator[None]:
-        """What is done inside with what was built has what is left of the units for it."""
+    def run_on(self, units: int | None = None) -> Iterator[None]:
+        """What is done inside with what was built has what is left of the units for that.
+
+        Args:
+            units: units of work besides, which are not counted among those that are shared.
+        """
         self.restart()
         before = self.work
-        self.work_limit = before + self.forward_left
+        if units is not None:
+            self.granted += units
+        self.work_limit = before + (self.forward_left if units is None else units)
         self.deadline = time.monotonic() + MAX_SECONDS
         try:
             yield
