@@ -339,6 +339,8 @@ class Interpreter(Machine):
 
     def may_raise(self, raised: Raised) -> None:
         """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
+        if self.leading is not None:
+            self.dropped.append(raised)
         if self.guards:
             self.guards[-1].append((raised.kept(), self.state))
 
@@ -354,6 +356,8 @@ class Interpreter(Machine):
         if not results:
             self.state = raised[0][1]
             raise raised.pop(0)[0]
+        if raised and self.leading is not None:
+            self.dropped += [each for each, _ in raised]
         if raised and self.guards:
             self.guards[-1].extend(raised)
         value, self.state = results[0]
@@ -396,6 +400,7 @@ class Interpreter(Machine):
         exceptions.keep_context(self, exception)
         raised = Raised(exception, qualified, message, self.where)
         raised.asked = place_outside_torch(self.frames)
+        raised.is_of_rule = True
         return raised
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:

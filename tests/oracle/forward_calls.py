@@ -49,6 +49,8 @@ finally:
 SECONDS = 300
 """Of the processor's time, so that a busy machine does not count; of the clock's, ten times as many."""
 MEGABYTES = 12_000
+HAS_RUN = "torch has run it"
+"""What a process says when the prediction's turn has come: what ends it before that is no fault of ours."""
 HIDDEN = "?"
 """Path of a module that is not registered."""
 MAX_DEPTH = 6
@@ -311,6 +313,7 @@ def one(library: str, name: str) -> Row:
         want = real_run(subject)
         if want.raised is not None and not subject.model.training and want.raised.startswith("NotImplementedError"):
             return Row(library, name, "no run", want.raised[:300])
+        print(HAS_RUN, file=sys.stderr, flush=True)
         return with_deep_stack(lambda: _predicted(Row(library, name, "unbuilt"), subject, want))
 
 
@@ -353,8 +356,9 @@ def in_child(library: str, name: str, path: Sequence[str]) -> Row:
     except subprocess.TimeoutExpired:
         return Row(library, name, "fault", f"more than {10 * SECONDS} s")
     if run.returncode != 0 or not run.stdout.strip():
+        kind = "fault" if HAS_RUN in run.stderr.splitlines() else "no run"
         last = run.stderr.strip().splitlines()[-1:] or [f"status {run.returncode}"]
-        return Row(library, name, "fault", last[0][:300])
+        return Row(library, name, kind, last[0][:300])
     return Row(**json.loads(run.stdout.strip().splitlines()[-1]))
 
 

@@ -17,6 +17,7 @@ from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import Frame, Outcome
+from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Choice, ClassValue, KnownClass, Unknown, Value
@@ -89,6 +90,10 @@ class Machine(Budget):
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""
+        self.leading: Leading | None = None
+        """How many dimensions a layer is taken to be given, where nothing is known of that; None where it is left open."""
+        self.dropped: list[Raised] = []
+        """Where `leading` is set: what was raised on one path while others went on."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -15,6 +15,7 @@ from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import is_one, same
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -403,30 +404,44 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
 
-@views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+@views(*both("transpose", "swapaxes", "swapdims", "t", "permute"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
-    if source.shape is None or name == "movedim" or arguments.open is not None:
+    if source.shape is None or arguments.open is not None:
         return like(machine, source, None)
     rank = len(source.shape)
     if name in ("t", "@T"):
         return _in_order(machine, source, range(rank)[::-1])
     if name == "permute":
         order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))
-        if order is None or any(place is None for place in order) or len(order) != rank:
-            return like(machine, source, None)
-        return _in_order(machine, source, [place % rank for place in order if place is not None])
+        places = None if order is None else _order_of(machine, order, rank)
+        return like(machine, source, None) if places is None else _in_order(machine, source, places)
     given = (
         (Constant(-2), Constant(-1))
         if name == "@mT"
         else (arguments.get(1, "dim0", NONE), arguments.get(2, "dim1", NONE))
     )
-    places = [dimension(machine, dim, rank) for dim in given]
-    if places[0] is None or places[1] is None:
+    one, other = (dimension(machine, dim, rank) for dim in given)
+    if one is None or other is None:
         return like(machine, source, None)
     swapped = list(range(rank))
-    swapped[places[0]], swapped[places[1]] = swapped[places[1]], swapped[places[0]]
+    swapped[one], swapped[other] = swapped[other], swapped[one]
     return _in_order(machine, source, swapped)
+
+
+def _order_of(machine: Machine, order: Sequence[int | None], rank: int) -> list[int] | None:
+    """The places of `permute`, counted from the front; None where one of them is not known.
+
+    Raises:
+        Raised: they are not each dimension once.
+    """
+    if len(order) != rank:
+        raise machine.raises("RuntimeError", f"permute() of {rank} dimensions takes {rank}, not {len(order)}")
+    places = [dimension(machine, Constant(place), rank) if place is not None else None for place in order]
+    known = [place for place in places if place is not None]
+    if len(set(known)) != len(known):
+        raise machine.raises("RuntimeError", "permute(): duplicate dims are not allowed.")
+    return known if len(known) == rank else None
 
 
 def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> Value:
@@ -444,12 +459,35 @@ def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> V
 @views(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
 def expand(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
-    wanted = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
+    given = arguments.positional[1:] or tuple(arguments.keywords.values())
+    wanted = shape_argument(machine, given) if arguments.open is None and given else None
     if wanted is None or source.shape is None:
         return like(machine, source, None)
     offset = len(wanted) - len(source.shape)
+    _require_expandable(machine, source.shape, wanted, offset)
     sizes = tuple(source.shape[i - offset] if size == -1 and i >= offset else size for i, size in enumerate(wanted))
     return like(machine, source, sizes)
+
+
+def _require_expandable(machine: Machine, shape: Shape, wanted: Shape, offset: int) -> None:
+    """Sizes of one become others, all others stay; new dimensions come first, and have sizes.
+
+    Raises:
+        Raised: it cannot be expanded so.
+    """
+    if offset < 0:
+        message = f"the number of sizes provided ({len(wanted)}) must be greater or equal to the number of dimensions"
+        raise machine.raises("RuntimeError", f"{message} in the tensor ({len(shape)})")
+    for place, size in enumerate(wanted):
+        held = shape[place - offset] if place >= offset else 1
+        if size is None or held is None or (place >= offset and same(size, -1)):
+            continue
+        if same(size, -1):
+            message = "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension"
+            raise machine.raises("RuntimeError", f"{message} {place}")
+        if not is_one(held) and held != size:
+            message = f"The expanded size of the tensor ({size}) must match the existing size ({held})"
+            raise machine.raises("RuntimeError", f"{message} at non-singleton dimension {place}")
 
 
 @models(f"{TENSOR}.repeat", *both("tile"))
@@ -498,7 +536,7 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, None, None)
 
 
-for _name in ("unflatten", "cdist", "cross", "index_put", "rot90"):
+for _name in ("cross", "rot90"):
     views(*both(_name))(_unknown_shape)
 views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 
