@@ -269,9 +269,7 @@ class _Teller:
                 maker = None if size is None else self.story.maker(each, size)
                 if maker is not None:
                     makers[maker] = None
-        message = (
-            f"{_operation(self.refusal.operation)} does not take {'shapes' if len(inputs) > 1 else 'shape'} {shapes}"
-        )
+        message = f"{_operation(self.refusal.operation)} does not take {'shapes' if len(inputs) > 1 else 'shape'} {shapes}"
         message += f" ({self.fault.message})"
         if makers:
             message += f", from {' and '.join(self.shown(each) for each in makers)}"
