@@ -554,7 +554,12 @@ class Siamese(nn.Module):
     def __init__(self):
         super().__init__()
         self.cnn = nn.Sequential(
-            nn.ReflectionPad2d(1), nn.Conv2d(1, 4, 3), nn.ReLU(), nn.BatchNorm2d(4), nn.ReflectionPad2d(1), nn.Conv2d(4, 8, 3)
+            nn.ReflectionPad2d(1),
+            nn.Conv2d(1, 4, 3),
+            nn.ReLU(),
+            nn.BatchNorm2d(4),
+            nn.ReflectionPad2d(1),
+            nn.Conv2d(4, 8, 3),
         )
         self.fc = nn.Sequential(nn.Linear(8 * 20 * 20, 50), nn.ReLU(), nn.Linear(50, 5))
 

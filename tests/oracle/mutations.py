@@ -253,7 +253,9 @@ def truth_of(model: Model, text: str) -> Outcome:
             stage = "run"
             built(*map(_tensor, model.inputs))
     except Exception as error:
-        lines = [each.lineno or 0 for each in traceback.extract_tb(error.__traceback__) if each.filename == str(model.file)]
+        lines = [
+            each.lineno or 0 for each in traceback.extract_tb(error.__traceback__) if each.filename == str(model.file)
+        ]
         return Outcome(stage, lines[-1] if lines else 0, f"{type(error).__name__}: {error}"[:160])
     return Outcome()
 
@@ -358,9 +360,7 @@ def other_value(value: int, rng: random.Random) -> int:
 
 def classes_of(text: str, call: str) -> frozenset[str]:
     """The class or function that is called, and all classes of the file whose names lead to one another from there."""
-    nodes = {
-        each.name: each for each in ast.parse(text).body if isinstance(each, (ast.ClassDef, ast.FunctionDef))
-    }
+    nodes = {each.name: each for each in ast.parse(text).body if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
     found: dict[str, None] = {}
     pending = [call]
     while pending:
@@ -421,7 +421,17 @@ def row_of(model: Model, text: str, change: str, classes: frozenset[str], asked:
 
 def report(found: Sweep, verbose: bool) -> Iterator[str]:
     rows = [row for row in found.rows if row.change != "as it stands"]
-    columns = ("models", "mutants", "fail", "right line", "same statement", "other line", "missed", "run", "false alarms")
+    columns = (
+        "models",
+        "mutants",
+        "fail",
+        "right line",
+        "same statement",
+        "other line",
+        "missed",
+        "run",
+        "false alarms",
+    )
     yield "| models | " + " | ".join(columns[1:]) + " | check: right line | other line | false alarms |"
     yield "| --- |" + " ---: |" * (len(columns) + 2)
     groups = list(dict.fromkeys(row.model.group for row in rows))
