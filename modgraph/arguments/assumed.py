@@ -22,6 +22,7 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
          " num_features n_features channels_base base_channels size ngf latent_dim z_dim nz input_size input_dim"
          " in_features in_dim dim_in d_in n_in n_inputs n_input feature_dim nhid ninp nfeat nfeats n_feat n_feats"
          " num_feat num_feats in_feats hidden_feats in_nf hidden_nf node_dim num_node_features num_filters"
+         " model_channels model_ch mid_channels inner_dim inner_channels ch channel base_dim base_width planes inplanes"
          " n_filters nf ndf n_state state"),
     (1000, "vocab_size n_vocab vocab_len vocab ntoken ntokens num_tokens n_tokens num_embeddings src_vocab_size"
            " tgt_vocab_size trg_vocab_size src_vocab tgt_vocab trg_vocab n_src_vocab n_tgt_vocab n_trg_vocab dict_size"
@@ -29,18 +30,24 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
     (4, "head num_heads n_heads heads n_head nhead nheads num_head num_attention_heads"
         " attention_heads state_dim state_size action_space"
         " obs_dim action_dim action_size n_actions num_actions"),
+    (8, "enc_in dec_in in_size in_len num_variates num_nodes_in"),
     (2, "num_frames n_frames frames n_mlp layer num_layers n_layers n_layer nlayers layers num_layer depth"
         " num_blocks n_blocks num_hidden_layers"
-        " num_encoder_layers num_decoder_layers"),
+        " num_encoder_layers num_decoder_layers num_res_blocks n_res_blocks res_blocks factor scale_factor upscale"),
     (128, "d_ff ff_dim dim_ff mlp_dim dim_feedforward d_inner ffn_dim intermediate_size hidden_ff max_len max_length"
           " max_seq_len max_seq_length seq_len seq_length sequence_length block_size context_length"
         " context_size n_ctx ctx"
           " context_len max_position_embeddings"),
     (80, "n_mels n_mel num_mels n_mel_channels mel_channels"),
+    (24, "out_len pred_len label_len horizon forecast_horizon out_steps"),
     (16, "head_dim dim_head d_k d_v patch_size reduction growth_rate"),
-    (224, "image_resolution image_size img_size input_resolution"),
+    (224, "resolution image_resolution image_size img_size input_resolution"),
     (0.1, "dropout drop_rate dropout_rate dropout_prob p_drop drop_prob drop dropout_p attn_drop"),
     (0.2, "alpha negative_slope"),
+    (0.5, "threshold thresh"),
+    (1.0, "temperature"),
+    (1e-5, "eps epsilon"),
+    ((), "attn_resolutions attention_resolutions"),
     (3, "kernel_size ksize"),
     (1, "stride padding dilation groups max_action action_bound act_limit"),
     (0, "pad_idx padding_idx src_pad_idx trg_pad_idx tgt_pad_idx pad_token_id"),
@@ -48,7 +55,10 @@ _BY_VALUE: tuple[tuple[Any, str], ...] = (
 ASSUMED: dict[str, Any] = {name: value for value, names in _BY_VALUE for name in names.split()}
 """By the name of a parameter: sizes that fit each other where they meet, and are small."""
 
-_ALONE = frozenset(["size", "alpha", "features", "classes", "drop", "groups", "padding", "hidden", "planes"])
+_ALONE = frozenset(["size", "alpha", "features", "classes", "drop", "groups", "padding", "hidden", "planes", "ch"])
+_COUNTS = ("n", "num", "nb")
+"""First words of the names of what is counted."""
+_COUNTED = 2
 """Names that mean something else at the end of a longer one."""
 
 
@@ -96,7 +106,7 @@ def suggested(parameter: ast.arg) -> Any:
     words = parameter.arg.lower().split("_")
     ends = ["_".join(words[start:]) for start in range(len(words))]
     known = [end for number, end in enumerate(ends) if end in ASSUMED and (number == 0 or end not in _ALONE)]
-    value = ASSUMED[known[0]] if known else None
+    value = ASSUMED[known[0]] if known else _COUNTED if len(words) > 1 and words[0] in _COUNTS else None
     return None if value is None or not _fits(parameter.annotation, value) else value
 
 

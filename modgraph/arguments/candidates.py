@@ -12,6 +12,7 @@ from modgraph.arguments.calls_in_file import calls_in_file
 from modgraph.arguments.calls_in_project import calls_in_project
 from modgraph.arguments.config_files import config_files
 from modgraph.arguments.constructor import Constructor, constructor_of
+from modgraph.arguments.read_names import assumed_object
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
 from modgraph.source.targets import Built, Target, Unsaid
@@ -164,19 +165,28 @@ def _assumed(constructor: Constructor) -> Candidate | None:
     values = {each.arg: value for each in wanted if (value := suggested(each)) is not None}
     fields = _of_fields(constructor)
     values.update({name: built for name, (built, _) in fields.items()})
-    if not values:
-        return None
     given: Mapping[str, Any] = {**configs, **values}
     names = [each for name in values for each in (fields[name][1] if name in fields else [name])]
     file = None
     if len(values) < len(wanted):  # the others may be read from a file
-        found = next(config_files(constructor, given), None)
-        if found is None:
-            return None
-        given, file = found.arguments, found.file
+        found = next(config_files(constructor, given), None) if values else None
+        if found is not None:
+            given, file = found.arguments, found.file
+        else:
+            objects = _objects(constructor, [each.arg for each in wanted if each.arg not in values])
+            given = {**given, **{name: value for name, (value, _) in objects.items()}}
+            names += [each for _, read in objects.values() for each in read]
+    if not names or any(each.arg not in given for each in constructor.required):
+        return None
     given = {each.arg: given[each.arg] for each in constructor.required}
     origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), file=file, assumed=tuple(names))
     return Candidate(_with(constructor.target, (), given), origin, given)
+
+
+def _objects(constructor: Constructor, parameters: Iterable[str]) -> dict[str, tuple[Any, tuple[str, ...]]]:
+    """By parameter: an object with what is read from it, where these names all suggest values, and these names."""
+    found = {name: assumed_object(constructor, name) for name in parameters}
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def _of_fields(constructor: Constructor) -> dict[str, tuple[Built, list[str]]]:

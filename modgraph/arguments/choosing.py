@@ -77,7 +77,7 @@ def with_origin(graph: Graph, way: Way) -> Graph:
     builder = GraphBuilder.of(graph)
     builder.model = replace(graph.model, arguments_from=way.origin)
     if way.origin.assumed:
-        names = ", ".join(way.origin.assumed)
+        names = way.origin.assumed_names
         are = "is" if len(way.origin.assumed) == 1 else "are"
         message = f"nothing says what the constructor is given: {names} {are} assumed, so no size is the model's own"
         if way.origin.file is not None:

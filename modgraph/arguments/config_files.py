@@ -22,7 +22,7 @@ from modgraph.doors.borders import border_around, project_folders
 from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import lies_in, read
 from modgraph.source.files import decode, python_files
-from modgraph.source.targets import Built
+from modgraph.source.targets import NAMESPACE, Built
 
 ENDINGS = (".yaml", ".yml", ".json", ".toml", ".py")
 MAX_FILE = 100_000
@@ -39,7 +39,6 @@ _MAX_DEPTH = 12
 _TAGS_OR_REFERENCES = re.compile(r"<<|(?:^|[\s\[{,:-])[!&*]\w", re.MULTILINE)
 """YAML that means more than it says, or may be much larger than its text."""
 _PLAIN = (type(None), bool, int, float, str)
-_NAMESPACE = "types.SimpleNamespace"
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def _as_read(held: Any, paths: Mapping[tuple[str, ...], bool]) -> Any:
 def _namespace(held: Any) -> Any:
     """With attributes where there are keys, as scripts have it that read them so."""
     if isinstance(held, dict) and all(isinstance(name, str) and name.isidentifier() for name in held):
-        return Built(_NAMESPACE, attributes=tuple((name, _namespace(value)) for name, value in held.items()))
+        return Built(NAMESPACE, attributes=tuple((name, _namespace(value)) for name, value in held.items()))
     return [_namespace(each) for each in held] if isinstance(held, list) else held
 
 

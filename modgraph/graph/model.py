@@ -411,6 +411,10 @@ class OtherArguments:
     line: int
 
 
+MAX_ASSUMED_NAMED = 6
+"""Assumed arguments that a text names; `ArgumentsFrom.assumed` has all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentsFrom:
     """Where the arguments of a constructor stand that the target does not give."""
@@ -425,6 +429,13 @@ class ArgumentsFrom:
     assumed: tuple[str, ...] = ()
     """Those whose values nothing says."""
     others: tuple[OtherArguments, ...] = ()
+
+    @property
+    def assumed_names(self) -> str:
+        """Short: "config.n_embd, config.n_head and 7 more"."""
+        more = len(self.assumed) - MAX_ASSUMED_NAMED
+        named = ", ".join(self.assumed[:MAX_ASSUMED_NAMED])
+        return f"{named} and {more} more" if more > 0 else named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

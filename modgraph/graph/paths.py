@@ -33,12 +33,15 @@ def relative_path(path: str, start: str) -> tuple[int, str]:
     return (len(own) - shared, ".".join(other[shared:]))
 
 
-def common_path(paths: Sequence[str]) -> str:
-    """The innermost module that holds all of these, or is one of them: "layers" of "layers.0.fc" and "layers.1"."""
+def common_path(paths: Sequence[str], modules: Container[str]) -> str:
+    """The innermost of these modules that holds all paths, or is one of them: "layers" of "layers.0.fc" and "layers.1".
+
+    A plain list is no module: "" of "blocks[0]" and "blocks[1]".
+    """
     ends = {path: _ends(path) for path in paths}
     shared = min(ends.values(), key=len, default=[])
     for place in reversed(shared):
-        if all(place in others for others in ends.values()):
+        if place in modules and all(place in others for others in ends.values()):
             return place
     return ""
 

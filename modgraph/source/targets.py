@@ -58,6 +58,10 @@ class Built:
         return f"{last_name(self.name)}({', '.join(parts)})"
 
 
+NAMESPACE = "types.SimpleNamespace"
+"""The class of an object that is `Built` from attributes alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unsaid:
     """An attribute of something `Built` that the source does not say."""

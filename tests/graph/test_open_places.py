@@ -100,8 +100,11 @@ def test_a_wrapper_is_seen_through_in_the_places() -> None:
         (["layer", "layers"], ""),
         (["a.b", ""], ""),
         (["a.b"], "a.b"),
+        (["blocks[0]", "blocks[1]"], ""),
+        (["a.blocks[0].fc", "a.blocks[1]"], "a"),
         ([], ""),
     ],
 )
 def test_the_module_around_several(paths: list[str], common: str) -> None:
-    assert common_path(paths) == common
+    modules = {"", "a", "a.b", "layers", "layers.0", "layers.1", "layers[0]", "layer"}
+    assert common_path(paths, modules) == common

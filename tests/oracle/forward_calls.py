@@ -28,6 +28,8 @@ from typing import Any
 
 import torch
 
+import modgraph
+from modgraph.prediction import predict_graph
 from modgraph.prediction.answer.tree import _Tree
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
@@ -49,6 +51,8 @@ finally:
 SECONDS = 300
 """Of the processor's time, so that a busy machine does not count; of the clock's, ten times as many."""
 MEGABYTES = 12_000
+HAS_RUN = "torch has run it"
+"""What a process says when the prediction's turn has come: what ends it before that is no fault of ours."""
 HIDDEN = "?"
 """Path of a module that is not registered."""
 MAX_DEPTH = 6
@@ -297,6 +301,11 @@ class Row:
     unknown: int = 0
     wrong: int = 0
     seconds: float = 0.0
+    edges: int = 0
+    """Ways of data between calls, through any operations, in a trace of the run."""
+    edges_missed: int = 0
+    edges_wrong: int = 0
+    """Predicted, and not in the trace."""
     lost: dict[str, int] = field(default_factory=dict)
     """`first_lost_shapes`."""
 
@@ -311,6 +320,7 @@ def one(library: str, name: str) -> Row:
         want = real_run(subject)
         if want.raised is not None and not subject.model.training and want.raised.startswith("NotImplementedError"):
             return Row(library, name, "no run", want.raised[:300])
+        print(HAS_RUN, file=sys.stderr, flush=True)
         return with_deep_stack(lambda: _predicted(Row(library, name, "unbuilt"), subject, want))
 
 
@@ -331,7 +341,60 @@ def _predicted(row: Row, subject: forward_models.Subject, want: Run) -> Row:
     row.kind, row.why = verdict.kind, verdict.first or got.open_reason or ""
     row.told, row.right, row.unknown, row.wrong = len(got.calls), verdict.right, verdict.unknown, verdict.wrong
     row.lost = dict(first_lost_shapes(followed).most_common(8))
+    if row.kind == "exact" and want.raised is None and followed.is_whole:
+        _compare_edges(row, subject)
     return row
+
+
+# ---- dataflow ----------------------------------------------------------------------------------------------------------
+
+
+def _compare_edges(row: Row, subject: forward_models.Subject) -> None:
+    """Against a trace, which sees what each operation of torch is given."""
+    inputs = [parse_input(each) for each in subject.inputs]
+    predicted = predict_graph(parse_target(subject.target), inputs=inputs)
+    traced = modgraph.trace(subject.model, subject.positional, subject.keywords)
+    if not traced.complete:
+        return
+    told, may_be, real = ways(predicted), ways(predicted, every_way=True), ways(traced)
+    row.edges = len(real)
+    row.edges_missed, row.edges_wrong = len(real - may_be), len(told - real)
+    if row.edges_missed or row.edges_wrong:
+        print("missed", sorted(real - may_be)[:5], "wrong", sorted(told - real)[:5], file=sys.stderr)
+
+
+def ways(graph: modgraph.Graph, every_way: bool = False) -> set[tuple[str, str]]:
+    """From which calls, inputs and parameters data comes to each call and output, through any operations.
+
+    Args:
+        every_way: what depends on a test that cannot be decided counts too.
+    """
+    names: dict[str, str] = {}
+    counted: collections.Counter[str] = collections.Counter()
+    for call in graph.calls:
+        if call.observed is not False and (call.certain or every_way):
+            counted[call.module] += 1
+            names[f"call:{call.index}"] = f"{call.module} #{counted[call.module]}"
+    incoming: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        if edge.observed is not False and (edge.certain or every_way):
+            incoming.setdefault(edge.consumer, []).append(edge.producer)
+    found: set[tuple[str, str]] = set()
+    for consumer in incoming:
+        if consumer.startswith("op:"):
+            continue
+        pending, seen = list(incoming[consumer]), set()
+        while pending:
+            producer = pending.pop()
+            if producer in seen:
+                continue
+            seen.add(producer)
+            if producer.startswith("op:"):
+                pending += incoming.get(producer, ())
+            elif not producer.startswith("const:"):
+                end = "output" if consumer.startswith("output:") else names.get(consumer, consumer)
+                found.add((names.get(producer, producer), end))
+    return found
 
 
 def in_child(library: str, name: str, path: Sequence[str]) -> Row:
@@ -353,8 +416,9 @@ def in_child(library: str, name: str, path: Sequence[str]) -> Row:
     except subprocess.TimeoutExpired:
         return Row(library, name, "fault", f"more than {10 * SECONDS} s")
     if run.returncode != 0 or not run.stdout.strip():
+        kind = "fault" if HAS_RUN in run.stderr.splitlines() else "no run"
         last = run.stderr.strip().splitlines()[-1:] or [f"status {run.returncode}"]
-        return Row(library, name, "fault", last[0][:300])
+        return Row(library, name, kind, last[0][:300])
     return Row(**json.loads(run.stdout.strip().splitlines()[-1]))
 
 
@@ -369,8 +433,9 @@ def _limit() -> None:
 def table(rows: Sequence[Row]) -> list[str]:
     """The figures of each library."""
     lines = [
-        "| library | models | exact | prefix | wrong | unbuilt | fault | no run | calls told | shapes right | unknown | wrong |",
-        "|---|" + "--:|" * 11,
+        "| library | models | exact | prefix | wrong | unbuilt | fault | no run | calls told | shapes right | unknown | wrong"
+        " | edges | missed | wrong |",
+        "|---|" + "--:|" * 14,
     ]
     for library in dict.fromkeys(row.library for row in rows):
         mine = [row for row in rows if row.library == library]
@@ -378,6 +443,7 @@ def table(rows: Sequence[Row]) -> list[str]:
         cells = [kinds[kind] for kind in ("exact", "prefix", "wrong", "unbuilt", "fault", "no run")]
         told, calls = sum(row.told for row in mine), sum(row.calls for row in mine)
         shapes = [sum(getattr(row, name) for row in mine) for name in ("right", "unknown", "wrong")]
+        shapes += [sum(getattr(row, name) for row in mine) for name in ("edges", "edges_missed", "edges_wrong")]
         shown = [library, len(mine) - kinds["no run"], *cells, f"{told} of {calls}", *shapes]
         lines.append(f"| {' | '.join(map(str, shown))} |")
     times = [row.seconds for row in rows if row.seconds]

@@ -97,7 +97,7 @@ def test_joining_changes_nothing_that_is_claimed(
     predict_source: Predict, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     joined = predict_source(text)
-    monkeypatch.setattr(tree, "told_once", lambda found: [each.problem for each in found])
+    monkeypatch.setattr(tree, "told_once", lambda found, paths: [each.problem for each in found])
     apart = predict_source(text)
     assert joined.modules == apart.modules
     assert joined.model == apart.model
@@ -144,3 +144,32 @@ def test_places_are_written_and_read_again(predict_source: Predict) -> None:
     read = from_json(to_json(graph))
     assert read.problems == graph.problems
     assert any(problem.places for problem in read.problems)
+
+
+def test_one_cause_in_the_items_of_a_plain_list_is_told_of_the_model(predict_source: Predict) -> None:
+    graph = predict_source(
+        """
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(2, 2)
+
+            while True:
+                if undefined:
+                    late = nn.Linear(2, 2)
+                break
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.blocks = [Block() for _ in range(3)]
+
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        """
+    )
+    problem = next(each for each in graph.problems if len(each.places) > 1)
+    assert problem.module == ""
+    assert {place.module for place in problem.places} == {"blocks[0]", "blocks[1]", "blocks[2]"}

@@ -21,6 +21,9 @@ F.embedding(torch.zeros(2, 7, dtype=torch.long), Z(5, 3)); F.glu(Z(2, 6)); F.glu
 F.grid_sample(Z(2, 3, 4, 5), Z(2, 6, 7, 2)); F.grid_sample(Z(2, 3, 4, 5, 6), Z(2, 7, 8, 9, 3)); F.affine_grid(Z(2, 2, 3), (2, 3, 4, 5)); F.fold(Z(2, 12, 6), (6, 5), (3, 2), stride=(3, 2), padding=(0, 1)); nn.Fold((4, 5), (2, 2))(Z(1, 8, 12)); F.unfold(Z(2, 3, 6, 5), (2, 3), padding=1)
 torch.addcmul(Z(2, 1), Z(3), Z(2, 3)); torch.logaddexp(Z(2, 1), Z(3)); Z(2, 3).copysign(-1.0); torch.isclose(Z(2, 1), Z(3)); torch.exp2(Z(2, 3)); Z(2).greater(Z(3, 1)); torch.signbit(Z(2, 3)); torch.nextafter(Z(2), Z(2))
 nn.LayerNorm((3, 4))(Z(2, 3, 4)); nn.GroupNorm(2, 4, affine=False)(Z(2, 6, 5)); nn.BatchNorm1d(3, affine=False, track_running_stats=False)(Z(2, 5, 4)); nn.RMSNorm(4)(Z(2, 4)); F.layer_norm(Z(2, 3, 4), [3, 4]); F.group_norm(Z(2, 6, 5), 3)
+Z(2, 12).unflatten(1, (3, -1)); torch.unflatten(Z(2, 12, 5), -2, (4, 3)); nn.Unflatten(1, (2, 6))(Z(2, 12)); torch.cdist(Z(2, 5, 3), Z(2, 7, 3)); Z(2, 3, 4).movedim(0, -1); torch.moveaxis(Z(2, 3, 4, 5), (0, 1), (2, 0)); torch.masked_scatter(Z(3), torch.ones(2, 3).bool(), Z(2, 3)); Z(2, 3).scatter_add(0, torch.zeros(1, 3, dtype=torch.long), Z(1, 3))
+torch.fft.fft(Z(2, 9)).real; torch.fft.fft(Z(2, 9), 5, 0).imag; torch.fft.rfft(Z(2, 9)).real; torch.fft.irfft(Z(2, 9)); torch.fft.rfft2(Z(2, 4, 9)).real; torch.fft.irfft2(torch.fft.rfft2(Z(2, 4, 8))); torch.fft.fftn(Z(2, 3, 4)).real; torch.fft.fftshift(Z(2, 3)); torch.fft.rfftfreq(9)
+Z(7, 5).tensor_split(3)[1]; torch.tensor_split(Z(2, 9, 4), (1, 4), dim=1)[2]; torch.tensor_split(Z(7), [5, 2])[1]; torch.tensor_split(Z(7), (-2,))[1]
 """
 
 
@@ -64,6 +67,8 @@ nn.GroupNorm(2, 4, affine=False)(Z(2, 5, 5))
 F.layer_norm(Z(2, 3, 4), [4, 3])
 F.group_norm(Z(2, 6, 5), 4)
 torch.addcmul(Z(2), Z(3), Z(2, 3))
+Z(2, 12).unflatten(1, (3, 5))
+torch.cdist(Z(2, 5, 3), Z(2, 7, 4))
 nn.Conv2d(3, 4, 3, stride=0)(Z(1, 3, 9, 9))
 nn.Conv2d(3, 4, 3, padding=-1)(Z(1, 3, 9, 9))
 nn.Conv2d(3, 4, 3, dilation=0)(Z(1, 3, 9, 9))

@@ -15,7 +15,7 @@ def arguments_line(graph: Graph) -> str:
     if found.kind == "assumed" and found.file is None:
         return f"arguments assumed: {found.text}"
     if found.kind == "assumed":
-        return f"arguments found in {_place(found)}, but for {', '.join(found.assumed)}, assumed"
+        return f"arguments found in {_place(found)}, but for {found.assumed_names}, assumed"
     if found.kind == "config" and found.line is None:
         return f"arguments read from {found.file}"
     if found.kind == "config":
@@ -30,7 +30,7 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
         return
     if found.kind == "assumed":
         call = "" if found.file is None else f"found in {_place(found)}: "
-        yield f"{call}{found.text}; assumed from the names: {', '.join(found.assumed)}"
+        yield f"{call}{found.text}; assumed from the names: {found.assumed_names}"
     elif found.kind == "config" and found.line is None:
         yield f"{found.text} read from {found.file}, which has all that the constructor wants"
     elif found.kind == "config":

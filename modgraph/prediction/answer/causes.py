@@ -7,7 +7,7 @@ places. The cause is told once, with these places; a place that alone has its ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from modgraph.graph.model import OpenPlace, Problem, SourceLocation
@@ -29,13 +29,13 @@ class Told:
     """The place of the cause."""
 
 
-def told_once(found: Iterable[Told]) -> list[Problem]:
-    """The problems, those of one cause joined, where the first of them stood."""
+def told_once(found: Iterable[Told], paths: Container[str]) -> list[Problem]:
+    """The problems, those of one cause joined, where the first of them stood; `paths` are those of all modules."""
     by_cause: dict[object, list[Told]] = {}
     for number, each in enumerate(found):
         joined = bool(each.cause) and each.problem.message.endswith(f": {each.cause}")
         by_cause.setdefault(_kind(each.cause) if joined else number, []).append(each)
-    return [each[0].problem if len(each) == 1 else _joined(each) for each in by_cause.values()]
+    return [each[0].problem if len(each) == 1 else _joined(each, paths) for each in by_cause.values()]
 
 
 _ARGUMENT = re.compile(rf"argument ('\w+') is ({NOT_GIVEN} .*)", re.DOTALL)
@@ -57,7 +57,7 @@ def _said(causes: Sequence[str]) -> str:
     return causes[0]
 
 
-def _joined(found: Sequence[Told]) -> Problem:
+def _joined(found: Sequence[Told], paths: Container[str]) -> Problem:
     places = tuple(
         OpenPlace(
             message=problem.message.removesuffix(f": {cause}"),
@@ -68,11 +68,11 @@ def _joined(found: Sequence[Told]) -> Problem:
         for problem, cause in ((each.problem, each.cause) for each in found)
     )
     where = next((each.where for each in found if each.where is not None), None)
-    modules = [place.module for place in places]
+    modules = [place.module for place in places if place.module is not None]
     return Problem(
         stage=found[0].problem.stage,
         message=_said(list(dict.fromkeys(each.cause for each in found))),
-        module=common_path([each for each in modules if each is not None]) if None not in modules else None,
+        module=common_path(modules, paths) if len(modules) == len(places) else None,
         file=places[0].file if where is None else where.file,
         line=places[0].line if where is None else where.line,
         places=places,

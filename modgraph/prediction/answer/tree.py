@@ -119,7 +119,7 @@ def _graph(prediction: Prediction, target: Target, name: str, extend: Extend | N
     )
     builder = GraphBuilder(info)
     builder.modules.extend(tree.nodes)
-    builder.problems.extend(told_once(tree.found))
+    builder.problems.extend(told_once(tree.found, {node.path for node in tree.nodes}))
     if extend is not None:
         extend(builder, tree.first_paths, tree.tensor_paths)
     return builder.build()

@@ -20,6 +20,7 @@ from modgraph.prediction.domain.limits import (
     ITEMS_OF_A_UNIT,
     LIBRARY_UNDECIDED_DEPTH,
     MAX_COPIED_OBJECTS,
+    MAX_FORWARD_WORK,
     MAX_LIBRARY_UNDECIDED_STEPS,
     MAX_MADE_ITEMS,
     MAX_MADE_MODULES,
@@ -89,6 +90,8 @@ class Budget(ABC):
         self.has_ended = False
         """The graph is made of what there is, however it ended."""
         self.deadline = 0.0
+        self.forward_left = MAX_FORWARD_WORK
+        """Units of what is still to be done with what was built."""
 
     def grant(self, units: int, sharing: str) -> None:
         """The work is shared with other predictions, which have left so much of it."""
@@ -115,12 +118,23 @@ class Budget(ABC):
         self.undecided = 0
         self.limit = MAX_STEPS
 
-    def run_on(self, units: int = MAX_WORK) -> None:
-        """So much again, for what is done with what was built."""
+    @contextmanager
+    def run_on(self, units: int | None = None) -> Iterator[None]:
+        """What is done inside with what was built has what is left of the units for that.
+
+        Args:
+            units: units of work besides, which are not counted among those that are shared.
+        """
         self.restart()
-        self.work_limit = self.work + units
-        self.granted += units
+        before = self.work
+        if units is not None:
+            self.granted += units
+        self.work_limit = before + (self.forward_left if units is None else units)
         self.deadline = time.monotonic() + MAX_SECONDS
+        try:
+            yield
+        finally:
+            self.forward_left -= self.work - before
 
     def step(self) -> None:
         """Counts one statement or call.

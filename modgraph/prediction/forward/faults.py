@@ -79,7 +79,6 @@ def _certain_faults(machine: Interpreter, root: Address, units: int) -> list[Fau
 def _run(machine: Interpreter, built: State, root: Address, leading: Leading, units: int) -> Fault | None:
     machine.state = built.fork()
     machine.frames.clear()
-    machine.run_on(units)
     machine.is_recording, machine.leading = True, leading
     raised: list[Raised] = []
 
@@ -99,7 +98,8 @@ def _run(machine: Interpreter, built: State, root: Address, leading: Leading, un
             raised.append(error.kept())
 
     try:
-        attempt(machine, run, lambda _: None)
+        with machine.run_on(units):
+            attempt(machine, run, lambda _: None)
         if not raised:
             return None
         error = raised[0]
@@ -117,17 +117,8 @@ def _run(machine: Interpreter, built: State, root: Address, leading: Leading, un
 # ---- what has led there ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """The layer that gave a tensor one of its sizes."""
-
-    module: Address
-    size: int
-
-
 _GIVING = ("out_features", "out_channels", "embedding_dim", "hidden_size", "num_features", "num_channels", "embed_dim")
 """Attributes of layers that say a size of what they give."""
-_CHANGING = ("normalized_shape",)
 
 
 class Story:

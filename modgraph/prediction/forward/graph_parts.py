@@ -285,7 +285,7 @@ class _Reader:
         if failure is not None:
             self._lost(Lost(failure.reason, failure.where))
         self.open.clear()
-        self.builder.problems.extend(told_once(self.lost.values()))
+        self.builder.problems.extend(told_once(self.lost.values(), {node.path for node in self.builder.modules}))
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
         self.builder.edges.extend(self._between_innermost())

@@ -38,12 +38,12 @@ class Wanted:
 
 
 def graph_with_forward(
-    prediction: Prediction, target: Target, wanted: Wanted, again: Callable[[Assumed], Prediction]
+    prediction: Prediction, target: Target, wanted: Wanted, again: Callable[[Assumed, int], Prediction]
 ) -> Graph:
     """The graph of a prediction, with its calls; without them where nobody gave inputs and they cannot all be followed.
 
     Args:
-        again: predicts the target once more, with something taken for granted.
+        again: predicts the target once more, with something taken for granted, in so many units of work.
     """
     followed = _followed(prediction, wanted)
     if followed is not None and followed.is_whole:
@@ -51,7 +51,7 @@ def graph_with_forward(
     graph = build_graph(prediction, target)
     if followed is None or followed.is_refused:
         return _graph(prediction, target, wanted, followed) if wanted.inputs and followed is not None else graph
-    second = again(USUAL.assumed)
+    second = again(USUAL.assumed, prediction.machine.forward_left)
     usual = _followed(second, wanted)
     if usual is not None and (usual.is_whole or (wanted.inputs and not usual.is_refused)):
         joined = _with_calls_of(graph, _graph(second, target, wanted, usual))

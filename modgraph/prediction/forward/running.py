@@ -118,13 +118,13 @@ def follow(
     built = machine.state
     machine.state = built.fork()
     machine.frames.clear()
-    machine.run_on()
     machine.is_recording = True
     try:
-        if not grad:
-            without = machine.call(machine.resolve("torch.no_grad"))
-            machine.call(machine.get_attribute(without, "__enter__"))
-        return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
+        with machine.run_on():
+            if not grad:
+                without = machine.call(machine.resolve("torch.no_grad"))
+                machine.call(machine.get_attribute(without, "__enter__"))
+            return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
     finally:
         machine.is_recording = False
         machine.operating = 0

@@ -9,7 +9,7 @@ from modgraph.prediction.domain.values import FALSE, NONE, Constant, Value
 from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
-from modgraph.prediction.knowledge.tensors.elements import REAL_PARTS, Shape, promoted
+from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_values import size_of
 
@@ -140,7 +140,6 @@ def loss(arguments: Arguments, machine: Machine) -> Value:
     reduction = arguments.keywords.get("reduction", NONE)
     old = any(each in arguments.keywords for each in ("reduce", "size_average")) or len(arguments.positional) > 2
     is_one = not old and (reduction == NONE or reduction in (Constant("mean"), Constant("sum")))
-    needs = needs_any((given, fitting.tensor(machine, arguments.get(1, "target", NONE))))
-    return fitting.result(
-        machine, arguments, () if is_one else None, REAL_PARTS.get(given.dtype or "", given.dtype), needs
-    )
+    target = fitting.tensor(machine, arguments.get(1, "target", NONE))
+    dtype = given.dtype if given.dtype in FLOATS and target.dtype in (given.dtype, *INTEGERS) else None
+    return fitting.result(machine, arguments, () if is_one else None, dtype, needs_any((given, target)))

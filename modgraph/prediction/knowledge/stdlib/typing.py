@@ -26,6 +26,15 @@ for _owner in ("typing", "typing_extensions"):
     for _name, _class in _CLASSES.items():
         constant(f"{_owner}.{_name}", KnownClass(_class))
 
+_ASKING = ("get_type_hints", "get_overloads", "is_typeddict", "is_protocol", "get_protocol_members")
+
+
+@models(*(f"{owner}.{name}" for owner in ("typing", "typing_extensions") for name in _ASKING))
+def asked(arguments: Arguments, machine: Machine) -> Value:
+    """What is written about an object; it stays as it is."""
+    return Unknown("what annotations say is not followed", machine.where, inert=True)
+
+
 _PLAIN = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "str", "bytes", "complex", "object"))
 
 

@@ -8,22 +8,21 @@ FUNCTIONS = """
     binary_cross_entropy_with_logits bincount binomial bitwise_not ccol_indices_copy celu channel_shuffle
     cholesky cholesky_inverse cholesky_solve col_indices_copy column_stack combinations conj constant_pad_nd
     conv_tbc convolution corrcoef cosine_embedding_loss cosine_similarity cov crow_indices_copy ctc_loss
-    cudnn_convolution cumulative_trapezoid dequantize det detach_copy diag_embed diagflat diagonal_copy
-    diagonal_scatter dist dropout dstack embedding embedding_bag empty_permuted expand_copy
-    fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout fill
-    float_power frobenius_norm from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell
-    hash_tensor hinge_embedding_loss histc hspmm index_copy index_reduce indices_copy instance_norm int_repr
-    inverse isin istft kl_div layer_norm logdet logical_not lu_solve margin_ranking_loss masked_scatter
-    matrix_exp matrix_power max_pool1d max_pool2d max_pool3d miopen_convolution mkldnn_convolution moveaxis
-    multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm nonzero_static
-    nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pinverse pixel_shuffle pixel_unshuffle poisson
-    poisson_nll_loss polygamma prelu promote_types put quantile quantize_per_channel quantize_per_tensor
-    resolve_conj resolve_neg result_type rms_norm rnn_relu_cell rnn_tanh_cell row_indices_copy row_stack rrelu
-    rsub saddmm scatter_add scatter_reduce segment_reduce select_copy select_scatter selu slice_copy
-    slice_inverse slice_scatter smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor squeeze_copy sspaddmm t_copy take_along_dim threshold
-    trace transpose_copy trapezoid trapz triplet_margin_loss unfold_copy unsqueeze_copy values_copy vander
-    view_as_complex_copy view_as_real_copy view_copy
+    cudnn_convolution cumulative_trapezoid dequantize det detach_copy diag_embed diagflat diagonal_copy dist
+    dropout dstack embedding embedding_bag empty_permuted expand_copy fake_quantize_per_channel_affine
+    fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout fill float_power frobenius_norm
+    from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell hash_tensor hinge_embedding_loss
+    histc hspmm indices_copy instance_norm int_repr inverse isin istft kl_div layer_norm logdet logical_not
+    lu_solve margin_ranking_loss matrix_exp matrix_power max_pool1d max_pool2d max_pool3d miopen_convolution
+    mkldnn_convolution multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
+    nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pinverse pixel_shuffle
+    pixel_unshuffle poisson poisson_nll_loss polygamma prelu promote_types quantile quantize_per_channel
+    quantize_per_tensor resolve_conj resolve_neg result_type rms_norm rnn_relu_cell rnn_tanh_cell
+    row_indices_copy row_stack rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
+    sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+    sparse_csr_tensor squeeze_copy sspaddmm t_copy take_along_dim threshold trace transpose_copy trapezoid trapz
+    triplet_margin_loss unfold_copy unsqueeze_copy values_copy vander view_as_complex_copy view_as_real_copy
+    view_copy
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch` that give a tensor."""
 
@@ -48,13 +47,12 @@ ASKING = """
 METHODS = """
     addbmm adjoint angle argwhere atan2 bernoulli bincount bitwise_not ccol_indices cdouble cfloat chalf
     cholesky cholesky_inverse cholesky_solve coalesce col_indices conj corrcoef cov crow_indices dequantize det
-    diag_embed diagflat diagonal_scatter dist fliplr flipud float_power ger hash_tensor histc hypot index
-    index_copy index_reduce indices int_repr inverse ipu istft logdet lu_solve masked_scatter matrix_exp
-    matrix_power moveaxis mtia multinomial mvlgamma nanmean nanquantile narrow_copy nonzero_static orgqr ormqr
-    pinverse polygamma prelu put quantile resize resize_as resolve_neg row_indices scatter_add scatter_reduce
-    select_scatter slice_inverse slice_scatter smm solve sparse_mask sspaddmm stft take_along_dim to_dense
-    to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
-    trace values where xpu
+    diag_embed diagflat dist fliplr flipud float_power ger hash_tensor histc hypot index indices int_repr
+    inverse ipu istft logdet lu_solve matrix_exp matrix_power mtia multinomial mvlgamma nanmean nanquantile
+    narrow_copy nonzero_static orgqr ormqr pinverse polygamma prelu quantile resize resize_as resolve_neg
+    row_indices slice_inverse smm solve sparse_mask sspaddmm stft take_along_dim to_dense to_mkldnn
+    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace
+    values where xpu
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods of Tensor that give a tensor."""
 
@@ -143,3 +141,9 @@ OF_THREE = """
     addcdiv addcmul
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of three tensors that broadcast."""
+
+WRITING_INTO_A_COPY = """
+    index_copy index_reduce put scatter_add scatter_reduce slice_scatter select_scatter
+    diagonal_scatter index_put
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions that write into a copy of their first argument."""

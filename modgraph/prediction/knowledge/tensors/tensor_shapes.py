@@ -404,10 +404,10 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
 
-@views(*both("transpose", "swapaxes", "swapdims", "t", "permute", "movedim"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+@views(*both("transpose", "swapaxes", "swapdims", "t", "permute"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
-    if source.shape is None or name == "movedim" or arguments.open is not None:
+    if source.shape is None or arguments.open is not None:
         return like(machine, source, None)
     rank = len(source.shape)
     if name in ("t", "@T"):
@@ -536,29 +536,7 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, None, None)
 
 
-@views(*both("unflatten"))
-def unflatten(arguments: Arguments, machine: Machine) -> Value:
-    """One dimension in the place of which several stand; of one of them the size need not be said."""
-    source, dim = source_of(arguments, machine), arguments.get(1, "dim", NONE)
-    given = arguments.get(2, "sizes", NONE)
-    wanted = None if isinstance(given, Constant) or arguments.open is not None else shape_argument(machine, (given,))
-    if source.shape is None or wanted is None or not isinstance(dim, Constant) or not isinstance(dim.value, int):
-        return like(machine, source, None)
-    place = dimension(machine, dim, len(source.shape))
-    if place is None:
-        return like(machine, source, None)
-    size, known = source.shape[place], [each for each in wanted if each is None or not same(each, -1)]
-    product = count(tuple(known))
-    is_open = len(known) < len(wanted)
-    if size is not None and product is not None and (size % product if is_open and product else size != product):
-        message = f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {place} ({size})"
-        raise machine.raises("RuntimeError", message)
-    rest = None if size is None or not product else size // product
-    sizes = [rest if each is not None and same(each, -1) else each for each in wanted]
-    return like(machine, source, (*source.shape[:place], *sizes, *source.shape[place + 1 :]), source.elements)
-
-
-for _name in ("cdist", "cross", "index_put", "rot90"):
+for _name in ("cross", "rot90"):
     views(*both(_name))(_unknown_shape)
 views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 
