@@ -15,6 +15,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -407,9 +408,37 @@ _IN_PLACE = (
 )
 
 
+_WITH_ANOTHER = frozenset(
+    (
+        *("add_", "sub_", "mul_", "div_", "pow_", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__"),
+        *("__ifloordiv__", "__imod__", "__iand__", "__ior__", "__ixor__", "bitwise_and_", "eq_"),
+    )
+)
+"""Those that compute with another tensor, element by element."""
+
+
+def _require_into(machine: Machine, value: Value, other: Value) -> None:
+    """The other tensor broadcasts to the shape of the one that is written to, which stays as it is.
+
+    Raises:
+        Raised: it does not.
+    """
+    held, given = tensor_of(machine, value), tensor_of(machine, other)
+    if held is None or given is None or held.shape is None or given.shape is None:
+        return
+    fits = len(given.shape) <= len(held.shape)
+    for size, each in zip(reversed(held.shape), reversed(given.shape), strict=False) if fits else ():
+        fits = fits and (size is None or each is None or is_one(each) or size == each)
+    if not fits:
+        told = f"shape {list(held.shape)} doesn't match the shape {list(given.shape)} of what is computed with it"
+        raise machine.raises("RuntimeError", f"output with {told}")
+
+
 @models(*(f"{TENSOR}.{name}" for name in _IN_PLACE))
 def in_place(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed."""
+    if last_name(arguments.function) in _WITH_ANOTHER and arguments.open is None:
+        _require_into(machine, arguments.positional[0], arguments.get(1, "other", NONE))
     if last_name(arguments.function) not in ("share_memory_", "zero_grad"):
         refuse_on_leaf(machine, arguments.positional[0])
     written_to(machine, arguments.positional[0], (*arguments.positional[1:], *arguments.keywords.values()))
