@@ -19,6 +19,7 @@ from modgraph.prediction.domain.events import Seen
 from modgraph.prediction.domain.values import NONE, Address
 from modgraph.prediction.forward.faults import Fault, Story, certain_faults
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.rules.facts import attribute_of
 from modgraph.rules.forward_looks import may_be_missing, set_elsewhere
 from modgraph.rules.interpretation import MAX_WORK_APART, Interpreted
 from modgraph.rules.rule import Found
@@ -269,7 +270,9 @@ class _Teller:
                 maker = None if size is None else self.story.maker(each, size)
                 if maker is not None:
                     makers[maker] = None
-        message = f"{_operation(self.refusal.operation)} does not take {'shapes' if len(inputs) > 1 else 'shape'} {shapes}"
+        message = (
+            f"{_operation(self.refusal.operation)} does not take {'shapes' if len(inputs) > 1 else 'shape'} {shapes}"
+        )
         message += f" ({self.fault.message})"
         if makers:
             message += f", from {' and '.join(self.shown(each) for each in makers)}"
@@ -331,12 +334,10 @@ def _called_at(subject: Subject, line: int) -> Sequence[str]:
     """Attributes of self that are called in a line."""
     found: list[str] = []
     for method in subject.facts.methods.values():
-        for call in method.calls:
-            function = call.func
-            is_here = isinstance(function, ast.Attribute) and call.lineno <= line <= (call.end_lineno or call.lineno)
-            if is_here and isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-                if function.value.id == method.receiver:
-                    found.append(function.attr)
+        for call in method.calls if method.receiver else ():
+            name = attribute_of(call.func, method.receiver)
+            if name is not None and call.lineno <= line <= (call.end_lineno or call.lineno):
+                found.append(name)
     return found
 
 

@@ -141,7 +141,7 @@ def calls_may_not_fit(subject: Subject) -> bool:
     return _has_forward(subject) and any(_is_doubtful(subject, *each) for each in _calls(subject))
 
 
-def _calls(subject: Subject) -> Iterator[tuple[ast.Call, ast.expr, Method]]:
+def _calls(subject: Subject) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Calls of what is stored on self, or is an element of it, each with the value that was stored."""
     facts = subject.facts
     for method in _run(subject):
@@ -153,7 +153,7 @@ def _calls(subject: Subject) -> Iterator[tuple[ast.Call, ast.expr, Method]]:
                 stores = held.get(call.func.id, [])
             for store in stores:
                 if store.value is not None:
-                    yield call, store.value, store.method
+                    yield call, store.value
 
 
 def _elements(subject: Subject, method: Method) -> Iterator[tuple[str, list[Store]]]:
@@ -166,7 +166,7 @@ def _elements(subject: Subject, method: Method) -> Iterator[tuple[str, list[Stor
                 yield from ((target, subject.facts.stores_of(name)) for target in names)
 
 
-def _is_doubtful(subject: Subject, call: ast.Call, value: ast.expr, method: Method) -> bool:
+def _is_doubtful(subject: Subject, call: ast.Call, value: ast.expr) -> bool:
     if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
         return False
     plain = len(call.args) == 1 and not call.keywords

@@ -693,7 +693,7 @@ class GatedWaves(nn.Module):
     def forward(self, x):
         x = self.start(x)
         total = 0
-        for dilated, skip, residual in zip(self.dilated, self.skips, self.residuals):
+        for dilated, skip, residual in zip(self.dilated, self.skips, self.residuals, strict=True):
             out = dilated(x)[:, :, : x.size(2)]
             a, b = out.chunk(2, dim=1)
             out = torch.tanh(a) * torch.sigmoid(b)
@@ -942,7 +942,7 @@ class Highway(nn.Module):
         self.last = nn.Linear(24, 4)
 
     def forward(self, x):
-        for nonlinear, gate in zip(self.nonlinear, self.gate):
+        for nonlinear, gate in zip(self.nonlinear, self.gate, strict=True):
             g = torch.sigmoid(gate(x))
             x = g * F.relu(nonlinear(x)) + (1 - g) * x
         return self.last(x)

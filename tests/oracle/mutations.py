@@ -123,17 +123,17 @@ class Row:
 
 _SYMBOLIC = {
     "Perceptron": ("3x20",), "LeNet": ("2x1x32x32",), "Unet": ("2x3x32x32",), "PaddedUnet": ("2x3x33x35",),
-    "Patches": ("2x3x64x64",), "Windows": ("2x3x64x64",), "Language": ("2x11:int64",), "Recurrent": ("2x11:int64",),
+    "Patches": ("2x3x32x32",), "Windows": ("2x3x64x64",), "Language": ("2x11:int64",), "Recurrent": ("2x11:int64",),
     "Waves": ("2x1x200",), "Volumes": ("2x2x8x16x16",), "Larger": ("2x3x16x16",), "Mixer": ("2x13x13x5",),
     "Halves": ("2x16x13x13",), "Pair": ("2x9:int64", "2x7:int64"), "Squares": ("2x1x12x12",),
 }  # fmt: skip
 _SAMPLES = {
     "resnet.py:ResNet": ("1x3x64x64",), "unet.py:UNet": ("1x3x32x32",), "mlp.py:MLP": ("2x1x28x28",),
     "transformer_lm.py:TransformerLM": ("1x16:int64",), "lstm_classifier.py:LSTMClassifier": ("2x12:int64",),
-    "vae.py:VAE": ("2x1x28x28",), "vit.py:VisionTransformer": ("1x3x224x224",), "siamese.py:SiameseNet": None,
+    "vae.py:VAE": ("2x1x28x28",), "vit.py:VisionTransformer": ("1x3x32x32",), "siamese.py:SiameseNet": None,
     "gan.py:Generator": None, "gan.py:Discriminator": None, "plain_list.py:PlainListNet": None,
     "never_called.py:SmallCNN": None, "side_effect.py:Autoencoder": None, "shared_layer.py:SharedLayers": None,
-    "diffusion_unet_tiny.py:DiffusionUNet": None, "gnn.py:GCN": None, "distributed.py:Net": ("4x8",),
+    "diffusion_unet_tiny.py:DiffusionUNet": None, "gnn.py:GCN": ("x6", "x"), "distributed.py:Net": ("4x8",),
 }  # fmt: skip
 """Without inputs: those that modgraph finds for it are the ones."""
 _TORCHVISION = (
@@ -227,14 +227,18 @@ def executed(model: Model, text: str) -> Callable[[], Any]:
     space = types.ModuleType(name)
     space.__file__ = str(model.file)
     space.__package__ = name.rpartition(".")[0]
-    if model.group == "torchvision":
-        importlib.import_module("torchvision.models._api").BUILTIN_MODELS.clear()
-    before = sys.modules.get(name)
+    known: dict[str, Any] = {}
+    if model.group == "torchvision":  # a name is registered once
+        known = importlib.import_module("torchvision.models._api").BUILTIN_MODELS
+    kept, before = dict(known), sys.modules.get(name)
+    known.clear()
     if not model.module:
         sys.modules[name] = space
     try:
         exec(compile(text, str(model.file), "exec"), space.__dict__)
     finally:
+        known.clear()
+        known.update(kept)
         if not model.module and before is None:
             del sys.modules[name]
     builder = space.__dict__[model.call]

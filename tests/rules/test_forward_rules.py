@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 import sys
@@ -31,14 +32,28 @@ def inputs() -> list[Any]:
     """Tensors of every number of dimensions that a layer may take, of channels and features as they stand in examples."""
     import torch
 
-    shapes = [(8,), (2, 8), (2, 10), (2, 3, 8), (2, 2), (2, 512), (1, 784), (3, 32, 32), (2, 3, 12, 12), (2, 1, 32, 32), (2, 4, 8, 8)]
-    return [*(torch.ones(shape) for shape in shapes), torch.ones(2, 5, dtype=torch.int64), torch.ones(5, dtype=torch.int64)]
+    shapes = [
+        (8,),
+        (2, 8),
+        (2, 10),
+        (2, 3, 8),
+        (2, 2),
+        (2, 512),
+        (1, 784),
+        (3, 32, 32),
+        (2, 3, 12, 12),
+        (2, 1, 32, 32),
+        (2, 4, 8, 8),
+    ]
+    return [
+        *(torch.ones(shape) for shape in shapes),
+        torch.ones(2, 5, dtype=torch.int64),
+        torch.ones(5, dtype=torch.int64),
+    ]
 
 
 def runs_of(text: str, name: str) -> Iterator[int | None]:
     """For each of many inputs the line in which a run fails, or None."""
-    import inspect
-
     space: dict[str, Any] = {"__name__": "example"}
     exec(compile(text, "example.py", "exec"), space)
     wanted = inspect.signature(space[name]).parameters.values()
@@ -46,14 +61,16 @@ def runs_of(text: str, name: str) -> Iterator[int | None]:
     number = len(inspect.signature(model.forward).parameters)
     for mode in (True, False):
         model.train(mode)
-        for given in itertools.product(inputs(), repeat=number) if number < 3 else zip(*[inputs()] * number, strict=True):
-            try:
-                model(*given)
-            except Exception as error:
-                lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == "example.py"]
-                yield lines[-1] or 0
-            else:
-                yield None
+        yield from (failure_of(model, given) for given in itertools.product(inputs(), repeat=number))
+
+
+def failure_of(model: Any, given: tuple[Any, ...]) -> int | None:
+    try:
+        model(*given)
+    except Exception as error:
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == "example.py"]
+        return lines[-1] or 0
+    return None
 
 
 def examples(kind: str) -> list[Any]:
@@ -324,7 +341,9 @@ HARMLESS = {
 def test_a_fault_is_found_at_its_line(name: str, tmp_path: Path) -> None:
     text = faulty(FAULTY[name])
     wanted = [
-        (match[1], number) for number, line in enumerate(text.split("\n"), 1) if (match := re.search(r"# (MG\d+)", line))
+        (match[1], number)
+        for number, line in enumerate(text.split("\n"), 1)
+        if (match := re.search(r"# (MG\d+)", line))
     ]
     found = found_in(text, tmp_path)
     assert [(each.code, each.line) for each in found] == wanted

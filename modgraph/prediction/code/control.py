@@ -61,7 +61,7 @@ def run_paths(machine: Machine, frame: Frame, paths: Sequence[Path], reason: str
         machine.state = raised[0][1]
         raise raised.pop(0)[0]
     if raised and machine.leading is not None:
-        machine.dropped += [each for each, _ in raised]
+        machine.leading.dropped += [each for each, _ in raised]
     if raised and machine.guards:
         machine.guards[-1].extend(raised)
     if len(alive) == 1 and len(ended) == 1:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from modgraph.prediction.domain.calling import Raised
+
 _USUAL = (1, 0, 2, 3)
 """Dimensions before those that a layer looks at: of a batch; none; a batch of sequences; of maps."""
 
@@ -15,6 +17,8 @@ class Leading:
         self._given = given
         self._made: list[tuple[int, int]] = []
         """Of each choice, which it is, and of how many."""
+        self.dropped: list[Raised] = []
+        """What was raised on one path while others went on."""
 
     def pick(self, least: int, most: int) -> int:
         """How many dimensions stand before those that the next layer looks at."""

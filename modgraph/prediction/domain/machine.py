@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 class Machine(Budget):
     """What Python would raise is raised as `Raised` by every method that interprets."""
 
+    leading: Leading | None = None
+    """How many dimensions layers are taken to be given, where nothing is known of that; None where it is open."""
+
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
         self.finder = finder
@@ -90,10 +93,6 @@ class Machine(Budget):
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""
-        self.leading: Leading | None = None
-        """How many dimensions a layer is taken to be given, where nothing is known of that; None where it is left open."""
-        self.dropped: list[Raised] = []
-        """Where `leading` is set: what was raised on one path while others went on."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -1,8 +1,8 @@
 """Where `forward` of a model certainly fails, whatever it is given, in either mode.
 
 Of its arguments nothing is known, nor of the mode. Where a layer is given something of which nothing is known, it is
-taken for a tensor of as many dimensions as the layer takes. A layer may take several numbers of them, and two layers two:
-the run is followed in each of these ways, and the model fails only where it fails in all.
+taken for a tensor of as many dimensions as the layer takes. A layer may take several numbers of them, and two layers
+different ones: the run is followed in each of these ways, and the model fails only where it fails in all.
 """
 
 from __future__ import annotations
@@ -106,13 +106,12 @@ def _run(machine: Interpreter, built: State, root: Address, leading: Leading, un
         name = error.name.removeprefix("builtins.")
         where = error.asked or error.where
         events = tuple(in_order(machine.state.events))
-        is_alone = not any(each.is_of_rule for each in machine.dropped)
+        is_alone = not any(each.is_of_rule for each in leading.dropped)
         return Fault(name, error.message, where, error.is_of_rule, error.refusal, events, machine.state, is_alone)
     finally:
         machine.is_recording, machine.leading = False, None
         machine.operating = 0
         machine.called.clear()
-        machine.dropped.clear()
 
 
 # ---- what has led there ----------------------------------------------------------------------------------------------

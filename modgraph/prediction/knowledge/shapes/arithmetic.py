@@ -108,6 +108,8 @@ class Convolution:
         if len(given) not in (rank + 1, rank + 2):
             raise MisfitError(f"a convolution of {rank} dimensions takes {rank + 1} or {rank + 2}, not {_told(given)}")
         channels = given[-rank - 1]
+        if self.out_channels is not None and self.out_channels <= 0:
+            raise MisfitError(f"expected weight to be at least 1 at dimension 0, but there are {self.out_channels}")
         if self.in_channels is not None and channels is not None and self.in_channels != channels:
             raise MisfitError(
                 f"expected input{_told(given)} to have {self.in_channels} channels, but got {channels} channels instead"

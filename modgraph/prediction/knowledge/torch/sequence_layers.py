@@ -140,8 +140,9 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     query, keys = with_rank(machine, query, 2, (0, 1)), with_rank(machine, keys, 2, (0, 1))
     values = tensor_of(machine, arguments.get(3, "value", NONE))
     sizes = [_size(machine, module, name) for name in ("embed_dim", "kdim", "vdim")]
-    for each, size in zip((query, keys, values), sizes, strict=True):
-        _require_size(machine, each.shape if each is not None else None, size, "AssertionError")
+    _require_size(machine, query.shape, sizes[0], "AssertionError")
+    for each, size in zip((keys, values), sizes[1:], strict=True):
+        _require_size(machine, each.shape if each is not None else None, size)
     if query.shape is not None and keys.shape is not None and len(query.shape) != len(keys.shape):
         raise machine.raises("AssertionError", "the query and the key must have the same number of dimensions")
     output = _tensor(machine, query.shape, query.dtype)
