@@ -146,7 +146,7 @@ def module_call(
     except Raised as raised:
         if raised.refusal is None and raised.is_of_rule:
             raised.refusal = Refusal(tuple(inputs), "", module, _is_of_call(machine, module, raised))
-        add(machine, Leave(error=str(raised)))
+        add(machine, Leave(error=str(raised).removeprefix("builtins.")))
         raise
     finally:
         machine.called.pop()
