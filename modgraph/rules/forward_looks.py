@@ -10,20 +10,27 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.rules import members
-from modgraph.rules.facts import Method, Store, attribute_of
+from modgraph.rules.facts import Method, Store, attribute_of, enclosing
 from modgraph.rules.subject import Subject
 from modgraph.source.torch_names import CONTAINERS, MODAL, MODULE_METHODS, OTHER_NAMES, STATEFUL, STATELESS
 
 _SHAPING = frozenset(("view", "reshape", "unflatten", "expand", "randn", "zeros", "ones", "rand", "empty", "Parameter"))
 """What makes sizes beside layers."""
-_FIRST = 2
-"""Arguments of a layer that are sizes of what it takes and gives; options come behind them."""
+_PLACES = {
+    "Embedding": (1,),
+    "EmbeddingBag": (1,),
+    "GroupNorm": (1,),
+    **dict.fromkeys(("MultiheadAttention", "LayerNorm", "RMSNorm", "PReLU", "SyncBatchNorm"), (0,)),
+    **{f"{kind}{rank}d": (0,) for kind in ("BatchNorm", "InstanceNorm") for rank in (1, 2, 3)},
+    "Bilinear": (0, 1, 2),
+}
+"""Arguments of a layer that are sizes of what it takes and gives, where these are not the first two."""
 _LARGE = 8
 _OF_SIZES = frozenset(
     (
         *("in_features", "out_features", "in_channels", "out_channels", "num_features", "normalized_shape"),
-        *("num_channels", "num_embeddings", "embedding_dim", "input_size", "hidden_size", "embed_dim", "d_model"),
-        *("in1_features", "in2_features", "num_groups", "output_size"),
+        *("num_channels", "embedding_dim", "input_size", "hidden_size", "embed_dim", "d_model"),
+        *("in1_features", "in2_features"),
     )
 )
 _SEVERAL = frozenset(
@@ -71,7 +78,8 @@ class _Sizes:
         """Among the arguments of a layer, or of a class by the look of its name."""
         name = _last(call)
         if name in STATEFUL:
-            given = [*call.args[:_FIRST], *(each.value for each in call.keywords if each.arg in _OF_SIZES)]
+            given = [call.args[place] for place in _PLACES.get(name, (0, 1)) if place < len(call.args)]
+            given += [each.value for each in call.keywords if each.arg in _OF_SIZES]
         elif name[:1].isupper() and name not in _NO_LAYERS and _class_of(self.subject, call.func) is not None:
             given = [each for each in (*call.args, *(word.value for word in call.keywords)) if _is_large(each)]
         else:
@@ -141,47 +149,74 @@ def calls_may_not_fit(subject: Subject) -> bool:
     return _has_forward(subject) and any(_is_doubtful(subject, *each) for each in _calls(subject))
 
 
-def _calls(subject: Subject) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """Calls of what is stored on self, or is an element of it, each with the value that was stored."""
+def _calls(subject: Subject) -> Iterator[tuple[ast.Call, list[ast.Call]]]:
+    """Calls that no test avoids, of what is stored on self or is an element of it; with each, the calls of which one
+    made what is called."""
     facts = subject.facts
     for method in _run(subject):
         held = dict(_elements(subject, method))
         for call in method.calls:
             name = attribute_of(call.func, method.receiver) if method.receiver else None
-            stores = facts.stores_of(name) if name is not None else []
-            if isinstance(call.func, ast.Name):
-                stores = held.get(call.func.id, [])
-            for store in stores:
-                if store.value is not None:
-                    yield call, store.value
-
-
-def _elements(subject: Subject, method: Method) -> Iterator[tuple[str, list[Store]]]:
-    """Names of loops over what is stored on self."""
-    for loop in method.loops:
-        names = [each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)]
-        for each in ast.walk(loop.iter):
-            name = attribute_of(each, method.receiver) if isinstance(each, ast.Attribute) else None
+            made: list[ast.Call] = []
             if name is not None:
-                yield from ((target, subject.facts.stores_of(name)) for target in names)
+                made = _made(subject, facts.stores_of(name))
+            elif isinstance(call.func, ast.Name):
+                made = [each for one in held.get(call.func.id, ()) for each in _inside(subject, one)]
+            if made and not any(isinstance(each, _AVOIDING) for each in enclosing(method, call)):
+                yield call, made
 
 
-def _is_doubtful(subject: Subject, call: ast.Call, value: ast.expr) -> bool:
+_AVOIDING = (ast.If, ast.While, ast.Try, ast.Match, ast.FunctionDef, ast.Lambda)
+
+
+def _made(subject: Subject, stores: list[Store]) -> list[ast.Call]:
+    """The calls of which one certainly made what is stored; none where that is not certain."""
+    found = [subject.reads.made(each.value, each.method) for each in stores]
+    return [call for each in found for call in each] if all(found) else []
+
+
+def _elements(subject: Subject, method: Method) -> Iterator[tuple[str, list[ast.Call]]]:
+    """Names of loops over what is stored on self, with the containers that may be."""
+    for loop in method.loops:
+        target, over = loop.target, loop.iter
+        if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "enumerate" and len(over.args) == 1:
+            target = target.elts[1] if isinstance(target, ast.Tuple) and len(target.elts) == 2 else target
+            over = over.args[0]
+        name = attribute_of(over, method.receiver) if method.receiver else None
+        if name is not None and isinstance(target, ast.Name):
+            yield target.id, _made(subject, subject.facts.stores_of(name))
+
+
+def _inside(subject: Subject, container: ast.Call) -> Iterator[ast.Call]:
+    """The calls that make the elements of a container, as far as they stand there."""
+    if subject.reads.torch_class(container.func) not in ("ModuleList", "Sequential"):
+        return
+    for each in container.args:
+        each = each.value if isinstance(each, ast.Starred) else each
+        items = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [getattr(each, "elt", each)]
+        yield from (item for item in items if isinstance(item, ast.Call))
+
+
+def _is_doubtful(subject: Subject, call: ast.Call, made: list[ast.Call]) -> bool:
+    """None of those that may be called seems to take the arguments; of a loop, one does not."""
     if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
         return False
-    plain = len(call.args) == 1 and not call.keywords
-    for each in ast.walk(value):
-        if not isinstance(each, ast.Call):
-            continue
-        kind = subject.reads.torch_class(each.func)
-        if kind is not None:
-            if not plain and kind not in _SEVERAL and kind not in ("ModuleList", "ModuleDict", "Module"):
-                return True
-            continue
-        node = _class_of(subject, each.func)
-        if node is not None and not _takes(node, call):
-            return True
-    return False
+    refusing = [_refuses(subject, each, call) for each in made]
+    return any(refusing) if isinstance(call.func, ast.Name) else all(refusing)
+
+
+def _refuses(subject: Subject, made: ast.Call, call: ast.Call) -> bool:
+    kind = subject.reads.torch_class(made.func)
+    if kind is None:
+        node = _class_of(subject, made.func)
+        return node is not None and not _takes(node, call)
+    if kind in _SEVERAL or kind in _NOT_CALLED or kind.endswith("Loss"):
+        return False
+    return len(call.args) != 1 or bool(call.keywords)
+
+
+_NOT_CALLED = frozenset(("Module", "ModuleList", "ModuleDict", "DataParallel"))
+"""Those that are called as what is in them is, or not at all."""
 
 
 def _class_of(subject: Subject, function: ast.expr) -> ast.ClassDef | None:

@@ -54,6 +54,8 @@ MAX_WORK = 6_000_000
 """Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
 MAX_WORK_APART, MAX_WORK_OF_A_CLASS_APART = 2_000_000, 500_000
 """The same of those that are interpreted for what may be left unsaid: where it is spent, nothing is said."""
+FREE_READING_APART = 1_000_000
+"""Units for reading other files that do not count there: much of torch, and little of a large library."""
 WORK_OF_A_CLASS = 3_000
 """Units that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000
@@ -259,7 +261,8 @@ def interpret_apart(
         units = min(MAX_WORK_APART - project.work_apart, MAX_WORK_OF_A_CLASS_APART)
         if units <= 0:
             return None
-        found, work = _interpret(project, file, qualname, text, key[3], (units, "classes whose forward is followed"))
+        granted = (units, "classes whose forward is followed")
+        found, work = _interpret(project, file, qualname, text, key[3], granted, FREE_READING_APART)
         project.work_apart += work
         if found.limit is not None or found.is_spent:
             return None
@@ -321,12 +324,19 @@ def _holdings(state: Interpreted | None) -> Holdings | None:
 
 
 def _interpret(
-    project: Project, file: str, qualname: str, text: str, unknown: Iterable[str], granted: tuple[int, str]
+    project: Project,
+    file: str,
+    qualname: str,
+    text: str,
+    unknown: Iterable[str],
+    granted: tuple[int, str],
+    free_reading: int = EVERYTHING,
 ) -> tuple[_Found, int]:
     """What is found, and the work that counts.
 
     Args:
         granted: units of work, and with whom they are shared.
+        free_reading: units for reading other files that do not count.
     """
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
@@ -351,7 +361,7 @@ def _interpret(
     state, limit, is_spent = None, None, False
     work = WORK_OF_A_CLASS
     try:
-        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=EVERYTHING)
+        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading)
         machine = prediction.machine
         # A class that was the first to be looked at had all of it: that is a limit of its own.
         is_spent = granted[0] < MAX_WORK and machine.has_spent_what_is_shared

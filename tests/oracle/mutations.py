@@ -4,8 +4,8 @@
 
 Of each model that torch runs as it stands, some whole numbers are changed, one at a time: arguments of calls, most of
 them of constructors of layers, and of `view` and `reshape`, in lines that building and running it comes to. Torch
-builds and runs each such mutant on a small input; where it raises, the right line is the deepest of the model's file in
-the traceback. Then modgraph is asked twice, and runs nothing: the static prediction, which knows the input, and the
+builds and runs each such mutant on a small input; where it raises, the right line is the deepest outside of torch in the
+traceback. Then modgraph is asked twice, and runs nothing: the static prediction, which knows the input, and the
 rules MG301 to MG304 of the check, which do not. Of what runs, and of the models as they stand, both must say nothing.
 
 Models: those of `mutation_models.py` and `symbolic_models.py`, the samples of this repository, and of torchvision and
@@ -85,6 +85,8 @@ class Outcome:
     """ "build", "run"."""
     line: int = 0
     error: str = ""
+    file: str = ""
+    """Name of the file of that line: a library's model may fail in another of its files."""
 
 
 @dataclass
@@ -108,7 +110,8 @@ class Row:
             return "false alarm" if self.told.stage else "runs"
         if not self.told.stage:
             return "missed"
-        if self.told.line == self.truth.line and self.told.stage == self.truth.stage:
+        told, truth = self.told, self.truth
+        if (told.line, told.file, told.stage) == (truth.line, truth.file, truth.stage):
             return "right line"
         return "same statement" if self.is_same_statement else "other line"
 
@@ -116,7 +119,10 @@ class Row:
     def of_check(self) -> str:
         if not self.truth.stage:
             return "false alarm" if self.checked else "runs"
-        return "right line" if self.truth.line in self.checked else "other line" if self.checked else "silent"
+        is_here = self.truth.file == self.model.file.name
+        return (
+            "right line" if is_here and self.truth.line in self.checked else "other line" if self.checked else "silent"
+        )
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------
@@ -209,6 +215,9 @@ def _found_inputs(target: str) -> tuple[str, ...]:
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
 
+_TORCH = str(Path(torch.__file__).parent)
+
+
 def _tensor(spec: str) -> torch.Tensor:
     shape, _, dtype = spec.partition(":")
     return torch.ones(tuple(map(int, shape.split("x"))), dtype=getattr(torch, dtype or "float32"))
@@ -257,10 +266,12 @@ def truth_of(model: Model, text: str) -> Outcome:
             stage = "run"
             built(*map(_tensor, model.inputs))
     except Exception as error:
-        lines = [
-            each.lineno or 0 for each in traceback.extract_tb(error.__traceback__) if each.filename == str(model.file)
-        ]
-        return Outcome(stage, lines[-1] if lines else 0, f"{type(error).__name__}: {error}"[:160])
+        frames = traceback.extract_tb(error.__traceback__)
+        outside = [each for each in frames if not each.filename.startswith((_TORCH, __file__))]
+        told = f"{type(error).__name__}: {error}"[:160]
+        if not outside:
+            return Outcome(stage, 0, told)
+        return Outcome(stage, outside[-1].lineno or 0, told, Path(outside[-1].filename).name)
     return Outcome()
 
 
@@ -310,8 +321,9 @@ class Asked:
         if failure is None or not failure.reason.startswith(RAISES):
             return Outcome(error="" if failure is None else f"not known: {failure.reason}"[:160])
         where = failure.where
-        is_here = where is not None and str(model.file).endswith(where.file)
-        return Outcome(stage, where.line if where is not None and is_here else 0, failure.reason[:160])
+        if where is None:
+            return Outcome(stage, 0, failure.reason[:160])
+        return Outcome(stage, where.line, failure.reason[:160], Path(where.file).name)
 
     def checked_of(self, model: Model, text: str, classes: frozenset[str]) -> list[int]:
         """By the check, which knows no input."""
@@ -416,7 +428,8 @@ def row_of(model: Model, text: str, change: str, classes: frozenset[str], asked:
     truth, told = truth_of(model, text), asked.told_of(model, text)
     row = Row(model, change, truth, told, asked.checked_of(model, text, classes))
     first, last = _statement_lines(text, truth.line)
-    row.is_same_statement = told.stage == truth.stage and first <= told.line <= last
+    is_here = told.file == truth.file == model.file.name
+    row.is_same_statement = is_here and told.stage == truth.stage and first <= told.line <= last
     return row
 
 

@@ -22,6 +22,8 @@ from modgraph.prediction.domain.values import Address, ClassValue, Constant, Kno
 from modgraph.prediction.forward.running import parameters_of_forward
 from modgraph.prediction.interpreter import Interpreter
 
+_TIMES = 5
+"""What all runs together may cost, in runs. There is a second only where the first has failed."""
 MAX_RUNS = 64
 """Ways of how many dimensions the layers are given: of what may fail in more ways, nothing is said."""
 
@@ -49,7 +51,7 @@ def certain_faults(machine: Interpreter, root: Address, units: int) -> list[Faul
     """How the runs of `forward` fail, the usual one first; none where one of them may not. The heap stays as it is.
 
     Args:
-        units: what all of it may cost; where that is not enough, nothing is said.
+        units: what one run may cost; where that is not enough, or a few times that for all, nothing is said.
     """
     return with_deep_stack(lambda: _certain_faults(machine, root, units))
 
@@ -57,12 +59,12 @@ def certain_faults(machine: Interpreter, root: Address, units: int) -> list[Faul
 def _certain_faults(machine: Interpreter, root: Address, units: int) -> list[Fault]:
     built = machine.state
     faults: list[Fault] = []
-    until = machine.work + units
+    until = machine.work + _TIMES * units
     choices: list[int] | None = []
     try:
         for _ in range(MAX_RUNS):
             leading = Leading(choices or ())
-            found = _run(machine, built, root, leading, until - machine.work)
+            found = _run(machine, built, root, leading, min(units, until - machine.work))
             if found is None:
                 return []
             faults.append(found)
@@ -117,17 +119,8 @@ def _run(machine: Interpreter, built: State, root: Address, leading: Leading, un
 # ---- what has led there ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """The layer that gave a tensor one of its sizes."""
-
-    module: Address
-    size: int
-
-
 _GIVING = ("out_features", "out_channels", "embedding_dim", "hidden_size", "num_features", "num_channels", "embed_dim")
 """Attributes of layers that say a size of what they give."""
-_CHANGING = ("normalized_shape",)
 
 
 class Story:

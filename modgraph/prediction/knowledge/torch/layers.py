@@ -202,13 +202,6 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return machine.call(machine.get_attribute(value, "flatten"), given)
 
 
-@models(f"{_LAYERS}.flatten.Unflatten.forward")
-def unflatten(arguments: Arguments, machine: Machine) -> Value:
-    module, value = arguments.positional[0], arguments.get(1, "input", Constant(None))
-    given = [_attribute(machine, module, name) or NONE for name in ("dim", "unflattened_size")]
-    return machine.call(machine.get_attribute(value, "unflatten"), given)
-
-
 def _same_shape(arguments: Arguments, machine: Machine) -> Value:
     return _as_given(arguments, machine, _input(arguments, machine).shape)
 
