@@ -115,6 +115,11 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> N
         add(machine, Lost(function.reason, arguments.where or function.where))
 
 
+def lost(machine: Machine, why: Unknown) -> None:
+    """Something runs that is not known, though torch's function that runs it is."""
+    add(machine, Lost(why.reason, machine.where or why.where))
+
+
 def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
     """On the path that this state is on, a test that cannot be decided comes out this way."""
     if machine.is_recording:
