@@ -282,6 +282,8 @@ def to(arguments: Arguments, machine: Machine) -> Value:
         elif isinstance(value, Unknown):
             wanted = None if not value.inert else wanted
             where = None
+    if arguments.keywords.get("copy", FALSE) != FALSE or TRUE in arguments.positional[3:]:
+        return machine.call(machine.get_attribute(_converted(arguments, machine, wanted, where), "clone"))
     return _converted(arguments, machine, wanted, where)
 
 

@@ -27,7 +27,8 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places
+from modgraph.prediction.knowledge.shapes import fitting
+from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places, product
 from modgraph.prediction.knowledge.shapes.fitting import fitted, length
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
@@ -78,6 +79,24 @@ def _input(arguments: Arguments, machine: Machine) -> TensorObject:
     return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
 
 
+def _require_weight(machine: Machine, module: Value, source: TensorObject) -> TensorObject | None:
+    """What a layer multiplies its input with, which need not be as its attributes say; None where it is not known.
+
+    Raises:
+        Raised: it has none, or one of another dtype than the input.
+    """
+    layer = fitting.layer_name(machine, module)
+    value = machine.get_attribute(module, "weight")
+    if value == NONE:
+        raise machine.raises("TypeError", f"{layer}: argument 'weight' must be Tensor, not NoneType")
+    machine.get_attribute(module, "bias")
+    weight = tensor_of(machine, value)
+    if weight is not None and weight.lazy is False:
+        fitting.require_one_dtype(machine, source, weight, layer)
+        return weight
+    return None
+
+
 def _require_one(arguments: Arguments, machine: Machine) -> None:
     """Of a layer that takes one argument.
 
@@ -97,8 +116,9 @@ def _convolution(rank: int, transposed: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine)
         shape = source.shape
+        weight = _require_weight(machine, module, source)
         if shape is not None:
-            rule, known = _convolution_of(machine, module, rank, transposed), shape
+            rule, known = _convolution_of(machine, module, rank, transposed, weight), shape
             if rule.groups and rule.out_channels is not None and rule.out_channels % rule.groups:  # a lazy one
                 message = f"given groups={rule.groups}, expected weight to be divisible by it"
                 raise machine.raises("RuntimeError", message)
@@ -108,12 +128,18 @@ def _convolution(rank: int, transposed: bool) -> Model:
     return forward
 
 
-def _convolution_of(machine: Machine, module: Value, rank: int, transposed: bool) -> Convolution:
+def _convolution_of(
+    machine: Machine, module: Value, rank: int, transposed: bool, weight: TensorObject | None
+) -> Convolution:
     names = ("kernel_size", "stride", "dilation", "output_padding")
     kernel, stride, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
     out_channels, in_channels, groups = (
         _numbers(machine, module, name, 1)[0] for name in ("out_channels", "in_channels", "groups")
     )
+    if weight is not None and weight.shape is not None and len(weight.shape) == rank + 2:
+        whole = product((weight.shape[1], groups))
+        out_channels, in_channels = (whole, weight.shape[0]) if transposed else (weight.shape[0], whole)
+        kernel = list(weight.shape[2:])
     padding = padding_of(machine, _attribute(machine, module, "padding") or NONE, rank)
     return Convolution(
         out_channels, in_channels or None, groups, kernel, stride, padding, dilation, extra if transposed else None
@@ -176,15 +202,25 @@ for _rank in (1, 2, 3):
 def linear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine)
     _require_one(arguments, machine)
-    return _result(machine, source, layer_shape(machine, module, "*b in_features -> *b out_features", source.shape))
+    weight = _require_weight(machine, module, source)
+    if weight is not None and weight.shape is not None:
+        shape = fitted(machine, lambda: read("*b i, o i -> *b o").shape([source.shape, weight.shape]))
+    else:
+        shape = layer_shape(machine, module, "*b in_features -> *b out_features", source.shape)
+    return _result(machine, source, shape)
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
 def embedding(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine)
-    if source.shape is None:
-        return _result(machine, source, None, "float32")
-    return _result(machine, source, (*source.shape, _numbers(machine, module, "embedding_dim", 1)[0]), "float32")
+    weight = tensor_of(machine, machine.get_attribute(module, "weight"))
+    fitting.require_indices(machine, source)
+    width = _numbers(machine, module, "embedding_dim", 1)[0]
+    if weight is not None and weight.shape is not None and len(weight.shape) == 2:
+        width = weight.shape[1]
+    result = _result(machine, source, None if source.shape is None else (*source.shape, width))
+    machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
+    return result
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
@@ -200,9 +236,18 @@ def _same_shape(arguments: Arguments, machine: Machine) -> Value:
     source = _input(arguments, machine)
     _require_one(arguments, machine)
     result = _result(machine, source, source.shape)
+    is_dropout = "dropout" in arguments.function
+    if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
+        machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
     if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
         _written(machine, given[:1], result)
+    elif is_dropout and given:
+        share(machine, result, given[0])  # gives its input back where it does nothing
     return result
+
+
+def _is_whole(tensor: TensorObject) -> bool:
+    return tensor.dtype is not None and category(tensor.dtype) < 2
 
 
 def _written(machine: Machine, given: Sequence[Value], result: Value) -> None:
@@ -266,9 +311,14 @@ def of_batches(arguments: Arguments, machine: Machine) -> Value:
     if ranks and source.shape is not None and len(source.shape) not in ranks:
         wanted = " or ".join(f"{rank}D" for rank in ranks)
         raise machine.raises("ValueError", f"expected {wanted} input (got {len(source.shape)}D input)")
+    if machine.truth(_attribute(machine, module, "training") or FALSE) is not False:
+        for name in ("running_mean", "running_var", "num_batches_tracked"):
+            overwrite(machine, _attribute(machine, module, name) or NONE)
     held = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
-    if any(each not in (None, NONE) for each in held) and _numbers(machine, module, "num_features", 1)[0]:
-        layer_shape(machine, module, "n num_features *s -> same", source.shape)
+    tensors = [tensor_of(machine, each) for each in held if each not in (None, NONE)]
+    sizes = [each.shape[0] for each in tensors if each is not None and each.shape is not None and len(each.shape) == 1]
+    if sizes and sizes[0] is not None:
+        fitted(machine, lambda: read("n c *s -> n c *s").shape([source.shape], {"c": sizes[0]}))
     return _same_shape(arguments, machine)
 
 
@@ -313,6 +363,8 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
     if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
         _written(machine, (given,), result)
+    elif "dropout" in arguments.function or arguments.function.endswith("threshold"):
+        share(machine, result, given)
     return result
 
 
