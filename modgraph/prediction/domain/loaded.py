@@ -77,6 +77,8 @@ class Loaded:
     """Those that are being executed, with their environment."""
     filled: set[int] = field(default_factory=set)
     """Addresses of classes whose body was executed as a whole."""
+    autocast: set[int] = field(default_factory=set)
+    """Nodes of functions that torch.autocast decorates."""
     roots: list[str] = field(default_factory=list)
     """Modules that are imported first: those of the targets."""
     hooked: set[str] = field(default_factory=set)

@@ -102,12 +102,18 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     return result
 
 
-def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> None:
-    """A call of something that is not known; of torch's functions, the name may be."""
+def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_call: bool) -> None:
+    """A call of something that is not known; of torch's functions, the name may be.
+
+    Args:
+        may_call: it is given something that can be called.
+    """
     if machine.operating:
         return
     name = operation_of(function.library) if function.library else None
-    if name is not None:
+    if name is not None and may_call:
+        add(machine, Lost(f"{name} may call what it is given", arguments.where))
+    elif name is not None:
         inputs = tuple(_given(machine, arguments))
         if inputs:
             add(machine, Operate(name, inputs, (), arguments.where))

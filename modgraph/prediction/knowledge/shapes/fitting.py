@@ -11,6 +11,7 @@ from modgraph.prediction.domain.values import Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 
 NOT_KNOWN = TensorObject(None, None)
 """A tensor of which nothing is known; only looked at."""
@@ -74,7 +75,8 @@ def require_one_dtype(machine: Machine, given: TensorObject, weight: TensorObjec
     Raises:
         Raised: RuntimeError, where the two are certainly of another dtype, or one of them holds nothing.
     """
-    if given.dtype is not None and weight.dtype is not None and given.dtype != weight.dtype:
+    may_differ = None in (given.dtype, weight.dtype) or may_cast(machine)
+    if not may_differ and given.dtype != weight.dtype:
         told = f"{given.dtype} and {weight.dtype}"
         raise machine.raises("RuntimeError", f"{function}: both must have the same dtype, but got {told}")
     devices = (given.device, weight.device)
