@@ -79,6 +79,8 @@ class Loaded:
     """Addresses of classes whose body was executed as a whole."""
     autocast: set[int] = field(default_factory=set)
     """Nodes of functions that torch.autocast decorates."""
+    patched: set[str] = field(default_factory=set)
+    """What of torch is given another value: "torch.nn.modules.linear.Linear.forward", "torch.nn.functional.relu"."""
     roots: list[str] = field(default_factory=list)
     """Modules that are imported first: those of the targets."""
     hooked: set[str] = field(default_factory=set)

@@ -38,7 +38,7 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "
 _NO_DEVICE = frozenset(
     {
         *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
-        "torch._utils._get_available_device_type",
+        *("torch._utils._get_available_device_type", "torch._C._get_tracing_state"),
     }
 )
 """Those that say None."""

@@ -66,6 +66,49 @@ FOLLOWED = {
     "a subclass stays one": "return (x.as_subclass(Kept) + 1).through(self.a).through(self.b)",
     "the other operand": "return x @ Right(self.a), x + Right(self.b)",
 }
+COMPILED = """
+import torch.nn.utils.parametrize as parametrize
+
+class Twice(nn.Linear):
+    def _call_impl(self, *given, **named):
+        return torch.cat([super()._call_impl(*given, **named)] * 2)
+
+class Upper(nn.Module):
+    def forward(self, weight):
+        return weight.triu()
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3), nn.ReLU()
+        %s
+
+    def forward(self, x):
+        %s
+"""
+FOLLOWED_LAYERS = {
+    "_call_impl of a class": (
+        "self.c = Twice(3, 4)\nself.c.register_forward_hook(lambda m, i, o: o[:1])",
+        "return self.c(x)",
+    ),
+    "a function that layers call": (
+        "self.relu = F.relu",
+        "F.relu = lambda y, inplace=False: torch.cat([y, y])\ny = self.b(x)\nF.relu = self.relu\nreturn y, F.relu(x)",
+    ),
+    "parametrizations that are kept": (
+        "parametrize.register_parametrization(self.a, 'weight', Upper())",
+        "with parametrize.cached():\n    y = self.a(self.a(x))\nreturn y, self.a.weight",
+    ),
+    "a scripted layer": ("self.c = torch.jit.script(nn.Linear(3, 3))", "return self.a(self.c(x))"),
+    "a traced layer": ("self.c = torch.jit.trace(nn.Linear(3, 3), torch.ones(2, 3))", "return self.a(self.c(x))"),
+}
+OPEN_LAYERS = {
+    "forward of a layer": ("", "nn.Linear.forward = lambda self, y: torch.cat([y, y])\nreturn self.a(x)"),
+    "the call of all modules": (
+        "call = nn.Module.__call__\nnn.Module.__call__ = lambda m, *y: torch.cat([call(m, *y)] * 2)",
+        "return self.b(self.a(x))",
+    ),
+}
 DTYPES = {
     "a context": "with torch.autocast('cpu', dtype=torch.bfloat16):\n    y = self.a(x)\n    z = y @ y.T\nreturn y, z, self.a(x)",
     "off": "with torch.autocast('cpu', enabled=False):\n    return self.a(x)",
@@ -102,3 +145,33 @@ def test_dtypes_under_autocast_are_open(case: str, tmp_path: Path):
 
     assert wrong(tmp_path, text) == []
     assert not predicted(tmp_path, text, ["2x3"]).problems
+
+
+def _layers(built: str, forward: str) -> str:
+    return COMPILED % (built.replace("\n", "\n        ") or "pass", forward.replace("\n", "\n        "))
+
+
+@pytest.mark.parametrize("case", FOLLOWED_LAYERS)
+def test_what_runs_in_a_layer_is_followed(case: str, tmp_path: Path):
+    text = _layers(*FOLLOWED_LAYERS[case])
+
+    assert wrong(tmp_path, text) == []
+    assert is_whole(predicted(tmp_path, text, ["2x3"]))
+
+
+@pytest.mark.parametrize("case", OPEN_LAYERS)
+def test_nothing_is_claimed_of_a_layer_that_is_given_another_call(case: str, tmp_path: Path):
+    text = _layers(*OPEN_LAYERS[case])
+
+    assert wrong(tmp_path, text) == []
+    assert any(each.stage == "forward" for each in predicted(tmp_path, text, ["2x3"]).problems)
+
+
+def test_what_is_compiled_may_call_anything(tmp_path: Path):
+    text = _layers("self.c = torch.compile(nn.Sequential(nn.Linear(3, 3)))", "return self.b(self.c(x))")
+
+    problems = predicted(tmp_path, text, ["2x3"]).problems
+
+    assert [(each.stage, each.line) for each in problems] == [
+        ("forward", (tmp_path / "net.py").read_text("utf-8").split("\n").index("        return self.b(self.c(x))") + 1)
+    ]

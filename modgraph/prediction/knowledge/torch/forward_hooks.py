@@ -5,7 +5,7 @@ Source: `torch.nn.Module._call_impl`, torch/utils/hooks.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from modgraph.prediction.domain.calling import Arguments
@@ -19,6 +19,7 @@ from modgraph.prediction.domain.values import (
     Address,
     BoundMethod,
     Choice,
+    ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
@@ -131,14 +132,32 @@ class _Hook:
 
 
 def call(machine: Machine, address: Address, arguments: Arguments) -> Value:
-    """`module(...)`: what `forward` gives, or what the hooks make of it."""
+    """`module(...)`: what `forward` gives, or what hooks make of it; what a class has for itself instead of both."""
+    module = machine.state.find(address, ModuleObject)
+    own = machine.class_attribute(module.cls, "_call_impl") if module is not None else None
+    if isinstance(own, FunctionValue) and not own.definition.module.startswith("torch."):
+        if arguments.function.endswith("._call_impl"):  # it is asked from there
+            return _call(machine, address, arguments)
+        return _recorded(machine, address, arguments, lambda: _of_class(machine, own, arguments))
+    return _recorded(machine, address, arguments, lambda: _call(machine, address, arguments))
+
+
+def _of_class(machine: Machine, own: Value, arguments: Arguments) -> Value:
+    return machine.call(own, arguments.positional, arguments.keywords, arguments.where, arguments.open)
+
+
+def _recorded(machine: Machine, address: Address, arguments: Arguments, run: Callable[[], Value]) -> Value:
     if not machine.is_recording:
-        return _call(machine, address, arguments)
-    return recording.module_call(machine, address, arguments, lambda: _call(machine, address, arguments))
+        return run()
+    return recording.module_call(machine, address, arguments, run)
 
 
 def _call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     given, keywords = arguments.positional[1:], arguments.keywords
+    patched = _patched(machine, address)
+    if patched is not None:
+        because = machine.unknown(f"{patched} is given another value")
+        return _lost(machine, because, (address, *given, *keywords.values()))
     before, after = (_hooks_of(machine, address, kind) for kind in _OPTIONS)
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         why = before if isinstance(before, Unknown) else after
@@ -161,6 +180,17 @@ def _call(machine: Machine, address: Address, arguments: Arguments) -> Value:
         elif found != NONE:
             result = found
     return result
+
+
+_RUN = ("forward", "__call__", "_call_impl", "_wrapped_call_impl")
+
+
+def _patched(machine: Machine, address: Address) -> str | None:
+    """What of a class of torch's is given another value, that runs where the module is called."""
+    module = machine.state.find(address, ModuleObject) if machine.modules.patched else None
+    order = () if module is None else machine.mro(module.cls)
+    names = (f"{cls.name}.{name}" for cls in order if isinstance(cls, (ClassValue, KnownClass)) for name in _RUN)
+    return next((each for each in names if each in machine.modules.patched), None)
 
 
 def _lost(machine: Machine, why: Unknown, touched: tuple[Value, ...]) -> Unknown:

@@ -174,7 +174,7 @@ _NEVER = (
         "torch.jit._trace.is_tracing",
     ),
     *("torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._dynamo.is_compiling"),
-    *("torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state"),
+    "torch.onnx.is_in_onnx_export",
     *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
     *("torch.overrides.has_torch_function_variadic", "torch._C._has_torch_function"),
 )
@@ -184,6 +184,12 @@ _NEVER = (
 def never(arguments: Arguments, machine: Machine) -> Value:
     """False while a constructor runs as plain Python."""
     return FALSE
+
+
+@models("torch._C._get_tracing_state")
+def not_traced(arguments: Arguments, machine: Machine) -> Value:
+    """There is no trace in which plain Python runs."""
+    return NONE
 
 
 @models("torch._C._add_docstr")
