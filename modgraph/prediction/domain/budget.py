@@ -20,6 +20,7 @@ from modgraph.prediction.domain.limits import (
     ITEMS_OF_A_UNIT,
     LIBRARY_UNDECIDED_DEPTH,
     MAX_COPIED_OBJECTS,
+    MAX_FORWARD_WORK,
     MAX_LIBRARY_UNDECIDED_STEPS,
     MAX_MADE_ITEMS,
     MAX_MADE_MODULES,
@@ -89,6 +90,9 @@ class Budget(ABC):
         self.has_ended = False
         """The graph is made of what there is, however it ended."""
         self.deadline = 0.0
+        self.left_for_runs = MAX_FORWARD_WORK
+        """Work that runs of `forward` may take from here on."""
+        self.running_since = 0
 
     def grant(self, units: int, sharing: str) -> None:
         """The work is shared with other predictions, which have left so much of it."""
@@ -105,6 +109,7 @@ class Budget(ABC):
         self.base.work = 0
         self.granted, self.sharing, self.has_ended = MAX_WORK, "", False
         self.work_limit = MAX_WORK
+        self.left_for_runs = MAX_FORWARD_WORK
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def restart(self) -> None:
@@ -115,12 +120,19 @@ class Budget(ABC):
         self.undecided = 0
         self.limit = MAX_STEPS
 
-    def run_on(self) -> None:
-        """As much again, for what is done with what was built."""
+    def begin_run(self) -> None:
+        """Some more, for what is done with what was built."""
         self.restart()
-        self.work_limit = self.work + MAX_WORK
-        self.granted += MAX_WORK
+        if self.left_for_runs == MAX_FORWARD_WORK:
+            self.granted += MAX_FORWARD_WORK
+        self.running_since = self.work
+        self.work_limit = self.work + max(self.left_for_runs, 0)
         self.deadline = time.monotonic() + MAX_SECONDS
+
+    def end_run(self) -> bool:
+        """Whether it came to a limit."""
+        self.left_for_runs -= self.work - self.running_since
+        return self.exhausted
 
     def step(self) -> None:
         """Counts one statement or call.

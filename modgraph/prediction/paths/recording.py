@@ -9,6 +9,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Seen
+from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
@@ -60,6 +61,7 @@ _SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tenso
 
 
 def add(machine: Machine, event: Event) -> None:
+    machine.base.work += UNITS_OF_AN_EVENT
     machine.state.events = events.Cell(machine.state.events, event)
 
 
