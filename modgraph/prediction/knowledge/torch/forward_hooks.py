@@ -48,14 +48,37 @@ known_class(_HANDLE)
 
 
 def _store(machine: Machine, address: Address, name: str) -> Value:
-    """The dict of that name, which is made where nobody has asked for it before."""
-    module = machine.state.find(address, ModuleObject)
-    assert module is not None
-    held = module.attributes.get(name)
+    """The dict of that name, which is made where nobody has asked for it before: of all paths, so that asking on one of
+    them is nothing to the others."""
+    held = _held(machine, address, name)
+    if held is None:
+        with machine.at_module_level():
+            held = machine.allocate(DictObject(cls=_ORDERED))
+        machine.modules.hooks[address.index, name] = held
+    return held
+
+
+def _filled(machine: Machine, address: Address, name: str) -> Value:
+    """The same, where something is put into it: copies of the module have a copy of it."""
+    held = _held(machine, address, name)
     if held is None:
         held = machine.allocate(DictObject(cls=_ORDERED))
-        machine.state.change(address, ModuleObject).attributes[name] = held
+    machine.state.change(address, ModuleObject).attributes[name] = held
     return held
+
+
+def _held(machine: Machine, address: Address, name: str) -> Value | None:
+    """None where nobody has asked for it."""
+    module = machine.state.find(address, ModuleObject)
+    assert module is not None
+    held, made = module.attributes.get(name), machine.modules.hooks.get((address.index, name))
+    is_made = held is None or (isinstance(held, Unknown) and held.optional and address.index not in _assigned(machine))
+    return made if made is not None and is_made else held
+
+
+def _assigned(machine: Machine) -> set[int]:
+    """Modules that were given a dict of their own."""
+    return machine.modules.hooks_assigned
 
 
 @models(*(f"{MODULE}.@{name}" for name in STORES))
@@ -67,6 +90,7 @@ def hooks(arguments: Arguments, machine: Machine) -> Value:
 def set_hooks(arguments: Arguments, machine: Machine) -> Value:
     name = arguments.function.rpartition("@")[2].removesuffix("=")
     address, _ = module_of(machine, arguments)
+    machine.modules.hooks_assigned.add(address.index)
     machine.state.change(address, ModuleObject).attributes[name] = arguments.positional[1]
     return NONE
 
@@ -75,7 +99,7 @@ def set_hooks(arguments: Arguments, machine: Machine) -> Value:
 def register(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     kind = arguments.function.rpartition(".")[2].removeprefix("register_")
-    held = _store(machine, address, f"_{kind}s")
+    held = _filled(machine, address, f"_{kind}s")
     options = ("prepend", *_OPTIONS[kind])
     given = {name: machine.truth(arguments.keywords.get(name, Constant(False))) for name in options}
     hooked = machine.state.find(held, DictObject)
@@ -83,7 +107,7 @@ def register(arguments: Arguments, machine: Machine) -> Value:
         why = machine.unknown("which hooks run before and after a module is not known")
         machine.expose((held,), why)
         return Unknown("the handle of a hook", machine.where, inert=True)
-    stores = [_store(machine, address, store) for option, store in _OPTIONS[kind].items() if given[option]]
+    stores = [_filled(machine, address, store) for option, store in _OPTIONS[kind].items() if given[option]]
     handle = _new_handle(machine, held, stores)
     number = machine.get_attribute(handle, "id")
     for store in (held, *stores):
@@ -237,9 +261,7 @@ def _as_dict(keywords: Mapping[str, Value]) -> DictObject:
 def _hooks_of(machine: Machine, address: Address, kind: str) -> list[_Hook] | Unknown:
     """Those that run, in order: of all modules, then its own; not one that runs though `forward` has raised."""
     found: list[_Hook] = []
-    module = machine.state.find(address, ModuleObject)
-    assert module is not None
-    own = {name: module.attributes.get(name, NONE) for name in (f"_{kind}s", *_OPTIONS[kind].values())}
+    own = {name: _held(machine, address, name) or NONE for name in (f"_{kind}s", *_OPTIONS[kind].values())}
     for names in ([_of_all(machine, name) for name in own], list(own.values())):
         functions, *options = (_entries(machine, each) for each in names)
         if functions is None or None in options or (len(options) > 1 and options[1]):
