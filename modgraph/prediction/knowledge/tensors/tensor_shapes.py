@@ -15,6 +15,7 @@ from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import is_one, same
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -165,6 +166,12 @@ def gradient_function(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.@grad=", f"{TENSOR}.register_hook", f"{TENSOR}.retain_grad", f"{TENSOR}.backward")
 def without_effect(arguments: Arguments, machine: Machine) -> Value:
     """A hook is called when gradients are computed."""
+    if arguments.function.endswith(".backward"):
+        source, gradient = source_of(arguments, machine), arguments.get(1, "gradient", NONE)
+        if source.requires_grad is False:
+            raise machine.raises("RuntimeError", "element 0 of tensors does not require grad")
+        if gradient == NONE and source.shape is not None and any(type(n) is int and n != 1 for n in source.shape):
+            raise machine.raises("RuntimeError", "grad can be implicitly created only for scalar outputs")
     machine.may_be_called(arguments.positional[1:], machine.unknown("when gradients are computed is not known"))
     return NONE
 
@@ -339,6 +346,8 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     if -1 in wanted:
         known = [size for size in wanted if size not in (-1, None)]
         fill = None
+        if type(total) is int and total == 0 and any(type(size) is int and size == 0 for size in known):
+            raise machine.raises("RuntimeError", f"-1 in {list(wanted)} may be any number where there are no elements")
         if total is not None and None not in wanted and (product := math.prod(s for s in known if s is not None)):
             if total % product:
                 raise machine.raises("RuntimeError", f"shape is invalid for input of size {total}")
@@ -361,8 +370,15 @@ def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
 
 @views(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")
 def as_other(arguments: Arguments, machine: Machine) -> Value:
-    other = tensor_of(machine, arguments.positional[1])
-    return like(machine, source_of(arguments, machine), other.shape if other is not None else None)
+    source, other = source_of(arguments, machine), tensor_of(machine, arguments.get(1, "other", NONE))
+    shape = other.shape if other is not None else None
+    if source.shape is not None and shape is not None:
+        if arguments.function.endswith("expand_as"):
+            shape = _spread(machine, source.shape, shape)
+        elif (count(source.shape), count(shape)).count(None) == 0 and count(source.shape) != count(shape):
+            message = f"shape '{list(shape)}' is invalid for input of size {count(source.shape)}"
+            raise machine.raises("RuntimeError", message)
+    return like(machine, source, shape)
 
 
 @views(*both("unsqueeze"))
@@ -415,9 +431,14 @@ def reordered(arguments: Arguments, machine: Machine) -> Value:
         return _in_order(machine, source, range(rank)[::-1])
     if name == "permute":
         order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))
-        if order is None or any(place is None for place in order) or len(order) != rank:
+        if order is None or any(place is None for place in order):
             return like(machine, source, None)
-        return _in_order(machine, source, [place % rank for place in order if place is not None])
+        places = [dimension(machine, Constant(place), rank) for place in order]
+        if len(set(places)) < len(places) or len(places) != rank:
+            raise machine.raises(
+                "RuntimeError", f"permute({list(order)}) of a tensor of {rank} dimensions does not fit"
+            )
+        return _in_order(machine, source, [place for place in places if place is not None])
     given = (
         (Constant(-2), Constant(-1))
         if name == "@mT"
@@ -449,9 +470,26 @@ def expand(arguments: Arguments, machine: Machine) -> Value:
     wanted = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
     if wanted is None or source.shape is None:
         return like(machine, source, None)
-    offset = len(wanted) - len(source.shape)
-    sizes = tuple(source.shape[i - offset] if size == -1 and i >= offset else size for i, size in enumerate(wanted))
-    return like(machine, source, sizes)
+    return like(machine, source, _spread(machine, source.shape, wanted))
+
+
+def _spread(machine: Machine, shape: Shape, wanted: Sequence[int | None]) -> Shape:
+    """What a tensor of that shape is expanded to; a size of -1 stays as it is.
+
+    Raises:
+        Raised: RuntimeError, where it does not fit.
+    """
+    offset = len(wanted) - len(shape)
+    sizes: list[int | None] = []
+    for i, size in enumerate(wanted):
+        held = shape[i - offset] if i >= offset else 1
+        stays = type(size) is int and size == -1
+        fits = held is None or size is None or stays or same(held, 1) or held == size or is_one(held)
+        if not fits or offset < 0 or (stays and i < offset):
+            message = f"The expanded size of the tensor ({size}) must match the existing size ({held})"
+            raise machine.raises("RuntimeError", f"{message} at dimension {i}")
+        sizes.append(held if stays else size)
+    return tuple(sizes)
 
 
 @models(f"{TENSOR}.repeat", *both("tile"))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.objects import DictObject, ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -39,6 +39,7 @@ from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
+from modgraph.prediction.python.registration import class_name
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
@@ -70,11 +71,12 @@ def _input(arguments: Arguments, machine: Machine) -> TensorObject:
     """The first argument.
 
     Raises:
-        Raised: TypeError, where it is a number, a text or None.
+        Raised: TypeError, where it is a number, a text, None, or several things in one.
     """
     values = [*arguments.positional[1:], *arguments.keywords.values()]
-    if values and isinstance(values[0], Constant):
-        given = type(values[0].value).__name__
+    held = None if not values or type(values[0]) is not Address else machine.state.read(values[0])
+    if values and (isinstance(values[0], (Constant, TupleValue)) or type(held) in (ListObject, DictObject)):
+        given = class_name(machine.class_of(values[0]))
         raise machine.raises("TypeError", f"argument 'input' (position 1) must be Tensor, not {given}")
     return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
 
