@@ -51,6 +51,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown, is_number, number_unknown
@@ -407,11 +408,48 @@ _IN_PLACE = (
 )
 
 
+_COMPUTING = {
+    **{name: name.strip("_") for name in ("add_", "sub_", "mul_", "div_", "pow_")},
+    **{f"__i{name}__": name for name in ("add", "sub", "mul", "pow", "floordiv", "mod", "and", "or", "xor")},
+    "__itruediv__": "div",
+}
+"""Those that compute as a function does which gives a new tensor."""
+
+
+def _require_room(machine: Machine, arguments: Arguments) -> None:
+    """What is computed fits into the tensor that it is written to.
+
+    Raises:
+        Raised: RuntimeError, where it is larger, or of a kind of numbers that it does not hold.
+    """
+    name = _COMPUTING.get(last_name(arguments.function))
+    left, right = _two(arguments)
+    target = tensor_of(machine, left)
+    if name is None or target is None or arguments.open is not None or not _is_operand(machine, right):
+        return
+    shapes = target.shape, _operand(machine, right)[0]
+    if target.shape is not None and shapes[1] is not None:
+        try:
+            joined = broadcast(*shapes)
+        except ValueError as error:
+            raise machine.raises("RuntimeError", str(error)) from None
+        pairs = [pair for pair in zip(target.shape, joined or (), strict=False) if None not in pair]
+        if len(joined or ()) > len(target.shape) or any(size != wanted for size, wanted in pairs):
+            told = f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(joined or ())}"
+            raise machine.raises("RuntimeError", told)
+    dtype = _joined_dtype(left, right, machine)
+    if name == "div" and dtype is not None and category(dtype) < 2 and "rounding_mode" not in arguments.keywords:
+        dtype = "float32"
+    if dtype is not None and target.dtype is not None and category(dtype) > category(target.dtype):
+        raise machine.raises("RuntimeError", f"result type {dtype} can't be cast to the output type {target.dtype}")
+
+
 @models(*(f"{TENSOR}.{name}" for name in _IN_PLACE))
 def in_place(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed."""
     if last_name(arguments.function) not in ("share_memory_", "zero_grad"):
         refuse_on_leaf(machine, arguments.positional[0])
+    _require_room(machine, arguments)
     written_to(machine, arguments.positional[0], (*arguments.positional[1:], *arguments.keywords.values()))
     return _with_elements(machine, arguments.positional[0], None)
 
@@ -492,12 +530,15 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
         dtype = _reduced_dtype(machine, name, source.dtype)
         if given != NONE:
             dtype = given.name if isinstance(given, Dtype) else None
+        elif name in _OF_FLOATS and source.dtype is not None and category(source.dtype) < 2:
+            raise machine.raises("RuntimeError", f"{name}(): takes floating point, but got {source.dtype}")
         dims, keep = _dims(arguments, machine, name)
         if name in ("max", "min"):
             other = arguments.get(1, "other", NONE)
             if tensor_of(machine, other) is not None:
                 left = arguments.get(0, "input", NONE)
                 return elementwise(machine, left, other, function, _joined_dtype(left, other, machine))
+        _require_some(machine, name, source.shape, dims)
         paired = name in _PAIRS and dims != NONE
         if paired and not isinstance(dims, Constant):
             return data_unknown(machine, f"torch.{name}", "whether it is given a dimension is not known", dims)
@@ -513,6 +554,25 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
         return TupleValue((values, made(machine, shape, "int64")), PAIR) if paired else values
 
     return apply
+
+
+_OF_FLOATS = ("mean", "std", "var", "norm")
+_OF_SOME = ("max", "min", "amax", "amin", "argmax", "argmin")
+
+
+def _require_some(machine: Machine, name: str, shape: Shape | None, dims: Value) -> None:
+    """Of nothing there is no largest.
+
+    Raises:
+        Raised: RuntimeError, IndexError.
+    """
+    if name not in _OF_SOME or shape is None or isinstance(dims, (Unknown, Choice)):
+        return
+    empty = [place for place, size in enumerate(shape) if type(size) is int and size == 0]
+    if empty and dims == NONE:
+        raise machine.raises("RuntimeError", f"{name}(): the dimension is to be given where there are no elements")
+    if empty and isinstance(dims, Constant) and dimension(machine, dims, len(shape)) in empty:
+        raise machine.raises("IndexError", f"{name}(): a dimension without elements cannot be reduced")
 
 
 _BEFORE_DIM = {"norm": 2, "kthvalue": 2}
@@ -582,6 +642,9 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, None, promoted(left.dtype, right.dtype) if left and right else None)
     dtype, (first, second) = promoted(left.dtype, right.dtype), (left.shape, right.shape)
     _require_ranks(machine, last_name(arguments.function), first, second)
+    if None not in (left.dtype, right.dtype) and left.dtype != right.dtype and not may_cast(machine):
+        message = f"both must have the same dtype, but got {left.dtype} and {right.dtype}"
+        raise machine.raises("RuntimeError", message)
     shape: Shape | None
     if not first or not second:
         raise machine.raises("RuntimeError", "both arguments to matmul need to be at least 1D")
