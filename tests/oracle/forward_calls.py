@@ -29,14 +29,14 @@ from typing import Any
 import torch
 
 import modgraph
-from modgraph.prediction import predict_graph
 from modgraph.prediction.answer.tree import _Tree
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
-from modgraph.prediction.entry import predict_target
+from modgraph.prediction.entry import Prediction, predict_target
 from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 from modgraph.prediction.forward.running import Followed, follow
 from modgraph.source.inputs import parse_input
 from modgraph.source.targets import parse_target
@@ -342,17 +342,17 @@ def _predicted(row: Row, subject: forward_models.Subject, want: Run) -> Row:
     row.told, row.right, row.unknown, row.wrong = len(got.calls), verdict.right, verdict.unknown, verdict.wrong
     row.lost = dict(first_lost_shapes(followed).most_common(8))
     if row.kind == "exact" and want.raised is None and followed.is_whole:
-        _compare_edges(row, subject)
+        _compare_edges(row, subject, prediction)
     return row
 
 
 # ---- dataflow ----------------------------------------------------------------------------------------------------------
 
 
-def _compare_edges(row: Row, subject: forward_models.Subject) -> None:
+def _compare_edges(row: Row, subject: forward_models.Subject, prediction: Prediction) -> None:
     """Against a trace, which sees what each operation of torch is given."""
-    inputs = [parse_input(each) for each in subject.inputs]
-    predicted = predict_graph(parse_target(subject.target), inputs=inputs)
+    wanted = Wanted([parse_input(each) for each in subject.inputs])
+    predicted = graph_with_forward(prediction, parse_target(subject.target), wanted, lambda *_: prediction)
     traced = modgraph.trace(subject.model, subject.positional, subject.keywords)
     if not traced.complete:
         return

@@ -17,6 +17,7 @@ from modgraph.prediction.code import (
     generators,
     hidden_calls,
     memo,
+    overrides,
     taken_away,
 )
 from modgraph.prediction.domain import endings, registry
@@ -117,7 +118,8 @@ def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "
 
 def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value:
     if machine.is_recording:
-        recording.unknown_call(machine, function, arguments)
+        given = (*arguments.positional, *arguments.keywords.values())
+        recording.unknown_call(machine, function, arguments, any(classes.is_callable(machine, each) for each in given))
     if not function.inert:
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
@@ -192,6 +194,9 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
             unknown = machine.of_library_object(unknown, arguments.positional[0])
         return call(machine, unknown, arguments)
     machine.step()
+    why = overrides.instead(machine, name, arguments)
+    if why is not None:
+        return _unknown(machine, why, arguments)
     if machine.is_recording and name.endswith(".forward"):
         found = hidden_calls.instead(machine, name, arguments)
         if found is not None:
@@ -230,6 +235,7 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
             found = model(given, machine)
         if type(found) is Address or type(found) is TupleValue:
             machine.place_tensors(found, since, arguments)
+            overrides.kept_class(machine, name, found, since, arguments)
         room = room_of(found)
         machine.makes(room)
         if room and type(found) is Constant and type(found.value) is int:

@@ -31,7 +31,8 @@ _PARAMETRIZED = "parametrizations"
 def instead(machine: Machine, name: str, arguments: Arguments) -> Value | None:
     """What the source of a layer's `forward` gives; None where it calls nothing, or there is no source."""
     module = machine.state.find(arguments.positional[0], ModuleObject) if arguments.positional else None
-    if module is None or not (name in _MADE_OF_OTHERS or _PARAMETRIZED in module.modules):
+    is_special = name in _MADE_OF_OTHERS or _calls_what_is_patched(machine, name)
+    if module is None or not (is_special or _PARAMETRIZED in module.modules):
         return None
     written = _source(machine, module, name)
     if written is None:
@@ -39,6 +40,11 @@ def instead(machine: Machine, name: str, arguments: Arguments) -> Value | None:
         recording.add(machine, Lost(why, arguments.where))
         return None
     return machine.call(written, arguments.positional, arguments.keywords, arguments.where, arguments.open)
+
+
+def _calls_what_is_patched(machine: Machine, name: str) -> bool:
+    """The layer is torch's, and a function is given another value which torch's layers may call."""
+    return name.startswith(_LAYERS) and any(each.count(".") in (1, 3) for each in machine.modules.patched)
 
 
 def _source(machine: Machine, module: ModuleObject, name: str) -> FunctionValue | None:

@@ -108,6 +108,7 @@ class Budget(ABC):
         self.base.work = 0
         self.granted, self.sharing, self.has_ended = MAX_WORK, "", False
         self.work_limit = MAX_WORK
+        self.forward_left = MAX_FORWARD_WORK
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def restart(self) -> None:
@@ -129,7 +130,7 @@ class Budget(ABC):
         before = self.work
         if units is not None:
             self.granted += units
-        self.work_limit = before + (self.forward_left if units is None else units)
+        self.work_limit = before + (max(self.forward_left, 0) if units is None else units)
         self.deadline = time.monotonic() + MAX_SECONDS
         try:
             yield

@@ -81,9 +81,13 @@ MAX_WORK = 14_000_000
 the same graph as a quiet one. A unit is about a microsecond of a slow machine; the costs below are measured. Most
 published models take half a million, and up to ten millions where their package is large and nothing was read yet."""
 
-MAX_FORWARD_WORK = 10_000_000
-"""Units besides for all that is done to know `forward`: runs with one input and another, and, where these ask for the
-surroundings, a second prediction that takes these for granted, and its runs. Most models take less than a million."""
+MAX_FORWARD_WORK = 8_000_000
+"""Units besides for all that is done to know `forward`: runs with one input and another, with every flag, and, where
+these ask for the surroundings, a second prediction that takes these for granted, and its runs. A large published model
+takes two millions for one run, besides what is written of it."""
+
+UNITS_OF_AN_EVENT = 100
+"""Of a call of a module or an operation that a run makes: to keep it, to write it and its edges, to draw it."""
 
 MAX_SHARED_WORK = 14_000_000
 """Those of all predictions of one command together, and of writing their graphs, what reads the same file again left

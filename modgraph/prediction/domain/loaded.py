@@ -77,6 +77,14 @@ class Loaded:
     """Those that are being executed, with their environment."""
     filled: set[int] = field(default_factory=set)
     """Addresses of classes whose body was executed as a whole."""
+    autocast: set[int] = field(default_factory=set)
+    """Nodes of functions that torch.autocast decorates."""
+    patched: set[str] = field(default_factory=set)
+    """What of torch is given another value: "torch.nn.modules.linear.Linear.forward", "torch.nn.functional.relu"."""
+    hooks: dict[tuple[int, str], Address] = field(default_factory=dict)
+    """By address of a module and name: the dicts of hooks that were asked for."""
+    hooks_assigned: set[int] = field(default_factory=set)
+    """Modules that were given another such dict."""
     roots: list[str] = field(default_factory=list)
     """Modules that are imported first: those of the targets."""
     hooked: set[str] = field(default_factory=set)

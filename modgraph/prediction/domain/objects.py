@@ -257,6 +257,8 @@ MIXED = "<mixed>"
 """Attribute of an open dict: its entries may stand in any order."""
 OF_LEAF = "<of leaf>"
 """Attribute of a tensor that needs a gradient as it is a view of one that has it, or of a parameter."""
+MAY_BE = "<may be>"
+"""Attribute of a tensor that a function gave: the argument that it may be itself, as torch gives that back or not."""
 LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
 

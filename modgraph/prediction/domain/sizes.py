@@ -63,7 +63,8 @@ class Conditions:
         """Writes it down; `asked`: nothing was compared, a number was needed."""
         factors = [atom for monomial in form.terms for atom, _ in monomial] if len(form.terms) == 1 else []
         parts = [forms.of(atom) for atom in factors]
-        if relation == "!=" and all((low := forms.lower(each)) is not None and low >= 0 for each in parts):
+        is_product = bool(parts) and all((low := forms.lower(each)) is not None and low >= 0 for each in parts)
+        if relation == "!=" and is_product:
             # A product of sizes that is not zero has no factor that is.
             for each in parts:
                 at_least_one = forms.subtract(each, forms.number(1))

@@ -27,7 +27,6 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
         *("torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling", "torch.compiler.is_exporting"),
         *("torch._dynamo.is_compiling", "torch._dynamo.external_utils.is_compiling", "torch._utils.is_compiling"),
     ),
-    "autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled"),
     "distributed": (
         *("torch.distributed.is_initialized", "torch.distributed.distributed_c10d.is_initialized"),
         "torch.distributed.is_torchelastic_launched",
@@ -39,7 +38,7 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "
 _NO_DEVICE = frozenset(
     {
         *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
-        "torch._utils._get_available_device_type",
+        *("torch._utils._get_available_device_type", "torch._C._get_tracing_state"),
     }
 )
 """Those that say None."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
-from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import NONE, Address, ClassValue, Constant, KnownClass, TupleValue, Value
 from modgraph.prediction.forward.running import Followed
 from modgraph.prediction.interpreter import Interpreter
@@ -65,6 +65,8 @@ class _Reader:
         """By address: the input that a tensor is, or is made of alone."""
         self.wishes: dict[str, Wish] = {}
         self.open: list[Sequence[Seen]] = []
+        self.dtype: str | None = None
+        """Of what the layer that is entered holds."""
 
     def read(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -95,7 +97,7 @@ class _Reader:
         name = self._name(seen)
         if name is not None:
             is_direct = any(self.given.get(index) == name for index in seen.indices)
-            self.wishes.setdefault(name, Wish(places, dtype, seen.shape, from_behind, is_direct))
+            self.wishes.setdefault(name, Wish(places, dtype or self.dtype, seen.shape, from_behind, is_direct))
 
     def enter(self, module: Address, inputs: Sequence[Seen]) -> None:
         held = self.state.find(module, ModuleObject)
@@ -106,8 +108,15 @@ class _Reader:
             kind = name.removeprefix("torch.nn.modules.")
             wanted = _LAYERS.get(kind) if kind != name else None
             if wanted is not None:
+                self.dtype = self._dtype(held)
                 wanted(self, module, inputs)
+                self.dtype = None
                 return
+
+    def _dtype(self, layer: ModuleObject) -> str | None:
+        """Of the parameters that a layer has itself."""
+        tensors = (self.state.find(each, TensorObject) for each in layer.parameters.values())
+        return next((each.dtype for each in tensors if each is not None), None)
 
     def _operate(self, event: Operate) -> None:
         short = event.name.removeprefix("torch.nn.functional.").removeprefix("torch.")

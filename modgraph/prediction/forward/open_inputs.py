@@ -91,7 +91,9 @@ def _accepted(tries: _Tries, given: Sequence[Given], witnesses: Mapping[str, int
     """A run that was not refused, or the one that came furthest."""
     best = tries.run(given, witnesses)
     seen = {_key(witnesses)}
-    while best is not None and best.is_refused and best.conditions is not None and tries.left > 0:
+    while (
+        best is not None and best.is_refused and not best.has_run_out and best.conditions is not None and tries.left > 0
+    ):
         better = None
         for changed in other_witnesses(best.conditions):
             if tries.left <= 0:
@@ -170,8 +172,8 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     if not shapes:
         return _accepted(tries, [each.given for each in wanted if each.given is not None], {})
     unshaped = tries.run(_inputs(wanted, shapes, False), {})
-    if unshaped is None:
-        return None
+    if unshaped is None or unshaped.has_run_out:
+        return unshaped
     wishes = first_wishes(tries.prediction.machine, unshaped) or _guess(tries.prediction, unshaped, shapes)
     for name, wish in wishes.items():
         if name in shapes:

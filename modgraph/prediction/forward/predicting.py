@@ -15,6 +15,7 @@ from modgraph.graph.paths import parameter_path
 from modgraph.graph.untaken import add_other_ways
 from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.domain.assumed import Assumed
+from modgraph.prediction.domain.limits import MAX_WORK
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.assumptions import USUAL
@@ -51,6 +52,8 @@ def graph_with_forward(
     graph = build_graph(prediction, target)
     if followed is None or followed.is_refused:
         return _graph(prediction, target, wanted, followed) if wanted.inputs and followed is not None else graph
+    if followed.has_run_out or prediction.machine.work > MAX_WORK // 2:
+        return _graph(prediction, target, wanted, followed) if wanted.inputs else graph
     second = again(USUAL.assumed, prediction.machine.forward_left)
     usual = _followed(second, wanted)
     if usual is not None and (usual.is_whole or (wanted.inputs and not usual.is_refused)):
@@ -66,7 +69,7 @@ def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
 
 def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Followed) -> Graph:
     others = None
-    if not wanted.every_way and followed.failure is None:
+    if not wanted.every_way and followed.failure is None and not followed.has_run_out:
         # On the same inputs: what was found of them is found once.
         others = follow(prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses)
 

@@ -64,6 +64,8 @@ class Followed:
     """The sizes that were left open, and what they must meet for all this to hold."""
     specs: tuple[Given, ...] = ()
     """What it was given, to be given again."""
+    has_run_out: bool = False
+    """It came to a limit of what may be done for one prediction; another run would too."""
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -163,7 +165,11 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
     )
     events = tuple(in_order(machine.state.events))
-    return Followed(events, described, addresses, outputs, machine.state, failure, conditions, tuple(inputs))
+    has_run_out = machine.exhausted
+    specs = tuple(inputs)
+    return Followed(
+        events, described, addresses, outputs, machine.state, failure, conditions, specs, has_run_out=has_run_out
+    )
 
 
 def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
@@ -61,6 +62,7 @@ _SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tenso
 
 
 def add(machine: Machine, event: Event) -> None:
+    machine.base.work += UNITS_OF_AN_EVENT
     machine.state.events = events.Cell(machine.state.events, event)
 
 
@@ -107,17 +109,28 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     return result
 
 
-def unknown_call(machine: Machine, function: Unknown, arguments: Arguments) -> None:
-    """A call of something that is not known; of torch's functions, the name may be."""
+def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_call: bool) -> None:
+    """A call of something that is not known; of torch's functions, the name may be.
+
+    Args:
+        may_call: it is given something that can be called.
+    """
     if machine.operating:
         return
     name = operation_of(function.library) if function.library else None
-    if name is not None:
+    if name is not None and may_call:
+        add(machine, Lost(f"{name} may call what it is given", arguments.where))
+    elif name is not None:
         inputs = tuple(_given(machine, arguments))
         if inputs:
             add(machine, Operate(name, inputs, (), arguments.where))
     elif not function.inert:
         add(machine, Lost(function.reason, arguments.where or function.where))
+
+
+def lost(machine: Machine, why: Unknown) -> None:
+    """Something runs that is not known, though torch's function that runs it is."""
+    add(machine, Lost(why.reason, machine.where or why.where))
 
 
 def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
@@ -146,7 +159,7 @@ def module_call(
     except Raised as raised:
         if raised.refusal is None and raised.is_of_rule:
             raised.refusal = Refusal(tuple(inputs), "", module, _is_of_call(machine, module, raised))
-        add(machine, Leave(error=str(raised)))
+        add(machine, Leave(error=str(raised).removeprefix("builtins.")))
         raise
     finally:
         machine.called.pop()

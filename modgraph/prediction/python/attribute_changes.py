@@ -56,6 +56,10 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 
+_FUNCTIONS_OF_LAYERS = ("torch", "torch.nn.functional")
+"""Modules whose functions torch's layers call by name."""
+
+
 def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
     """value.name = new.
 
@@ -75,6 +79,8 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
         _patch(machine, value, name, new)
     elif isinstance(value, ModuleReference):
         _take_before(machine, value.name, name)
+        if value.name in _FUNCTIONS_OF_LAYERS:
+            machine.modules.patched.add(f"{value.name}.{name}")
         machine.state.globals[(value.name, name)] = new
     elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
         if not (isinstance(value, FunctionValue) and callables.is_as_before(machine, value, name, new)):
@@ -121,7 +127,8 @@ def _require_mutable(machine: Machine, cls: KnownClass, name: str) -> None:
         raise machine.raises("TypeError", f"cannot set '{name}' attribute of immutable type '{short}'")
 
 
-def _tell_patched(machine: Machine, cls: Value, name: str) -> None:
+def _tell_patched(machine: Machine, cls: ClassValue | KnownClass, name: str) -> None:
+    machine.modules.patched.add(f"{cls.name}.{name}")
     what = f"{classes.short_name(cls)}.{name} is given another value"
     machine.problem(f"{what}, and what its package does with that is not followed")
 

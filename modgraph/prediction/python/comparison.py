@@ -252,7 +252,7 @@ def _equal_objects(machine: Machine, left: Address, right: Value) -> bool | None
     if isinstance(ours, SetObject) and isinstance(theirs, SetObject):
         return None if ours.open or theirs.open else ours.items.keys() == theirs.items.keys()
     if isinstance(ours, TensorObject) or isinstance(theirs, TensorObject):
-        return None
+        return truth(machine, compare(machine, "==", left, right))
     if isinstance(ours, (InstanceObject, ModuleObject)):
         return _equal_instances(machine, left, ours, right, theirs)
     return False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.frames import Frame
-from modgraph.prediction.domain.objects import EnvironmentObject
+from modgraph.prediction.domain.objects import MAY_BE, EnvironmentObject, TensorObject
 from modgraph.prediction.domain.registry import INSTALLED
+from modgraph.prediction.domain.sizes import is_open, same_sizes
 from modgraph.prediction.domain.values import (
     NONE,
+    Address,
     BoundMethod,
     Choice,
     ClassMethod,
@@ -56,6 +59,10 @@ def identical(machine: Machine, left: Value, right: Value) -> bool | None:
         return left.address == right.address
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return same_member(left, right)
+    if isinstance(left, Address) and isinstance(right, Address) and left != right:
+        return None if _may_be_one_tensor(machine, left, right) else False
+    if isinstance(left, Constant) and isinstance(right, Constant) and (is_open(left.value) or is_open(right.value)):
+        return None if left.value == right.value else False
     if left is right or left != right:
         return left is right
     if isinstance(left, Constant):
@@ -66,6 +73,25 @@ def identical(machine: Machine, left: Value, right: Value) -> bool | None:
     if isinstance(left, _MADE_ANEW) and left != TupleValue(()):
         return None
     return True
+
+
+def _may_be_one_tensor(machine: Machine, left: Address, right: Address) -> bool:
+    """One of them was made of the other, by what may give its argument back, and is like it."""
+    first, second = (machine.state.find(each, TensorObject) for each in (left, right))
+    if first is None or second is None or (MAY_BE not in first.attributes and MAY_BE not in second.attributes):
+        return False
+    if first.shape is not None and second.shape is not None and not same_sizes(first.shape, second.shape):
+        return False
+    return not {left, *_origins(machine, first)}.isdisjoint({right, *_origins(machine, second)})
+
+
+def _origins(machine: Machine, tensor: TensorObject) -> Iterator[Address]:
+    seen: set[Address] = set()
+    held: TensorObject | None = tensor
+    while held is not None and isinstance(origin := held.attributes.get(MAY_BE), Address) and origin not in seen:
+        yield origin
+        seen.add(origin)
+        held = machine.state.find(origin, TensorObject)
 
 
 def is_one(left: Value, right: Value) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
-from modgraph.prediction.domain.objects import ListObject, SetObject
+from modgraph.prediction.domain.objects import InstanceObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
     NOT_IMPLEMENTED,
@@ -20,6 +20,7 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     Constant,
     EnumMember,
+    FunctionValue,
     GenericAlias,
     KnownClass,
     TupleValue,
@@ -131,6 +132,8 @@ def _sides(machine: Machine, name: str, left: Value, right: Value) -> list[tuple
         return sides
     if isinstance(machine.class_of(left), ClassValue) and machine.class_of(left) == machine.class_of(right):
         return sides[:1]
+    if machine.state.find(left, TensorObject) is not None and _says_itself(machine, right, mirrored):
+        return sides[1:]  # what torch cannot make a tensor of is left to the other
     if rich_comparison.is_derived(machine, right, left) and _special(machine, left, mirrored) != _special(
         machine, right, mirrored
     ):
@@ -351,6 +354,14 @@ def unary(machine: Machine, symbol: str, value: Value) -> Value:
     if plain is not value:
         return unary(machine, symbol, plain)
     return machine.unknown(f"{name} is not modelled", value)
+
+
+def _says_itself(machine: Machine, value: Value, name: str) -> bool:
+    """An object of the project with that method, which does not answer for torch's functions as well."""
+    item = machine.state.find(value, InstanceObject)
+    if item is None or not isinstance(_special(machine, value, name), FunctionValue):
+        return False
+    return machine.class_attribute(item.cls, "__torch_function__") is None
 
 
 def _special(machine: Machine, receiver: Value, name: str) -> Value | None:

@@ -330,3 +330,18 @@ def test_all_runs_of_one_model_share_their_units_of_work(tmp_path: Path, monkeyp
     units = 300_000
     monkeypatch.setattr(budget, "MAX_FORWARD_WORK", units)
     assert units // 2 < spent(()) - alone < units + 50_000
+
+
+def test_a_run_that_the_model_refuses_is_told_as_torch_raises_it(tmp_path: Path) -> None:
+    graph = predict(
+        tmp_path,
+        init("nn.Linear(6, 5)", "nn.Linear(7, 5)") + "def forward(self, x):\n    return self.b(self.a(x))",
+        "2x6",
+    )
+    (problem,) = [each for each in graph.problems if each.stage == "forward"]
+    assert problem.message.startswith("raises RuntimeError: ")
+    assert [call.error is not None and call.error.startswith("RuntimeError: ") for call in graph.calls] == [
+        True,
+        False,
+        True,
+    ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
@@ -14,6 +15,7 @@ from modgraph.prediction.knowledge.shapes import fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import joined
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_names import OF_ONE, OF_THREE, OF_TWO, SAYING_OF_ONE, SAYING_OF_TWO
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import is_number
@@ -57,7 +59,10 @@ def _is_real(dtype: str | None) -> bool:
 
 @models(*_both(OF_ONE))
 def of_one(arguments: Arguments, machine: Machine) -> Value:
-    return _spread(arguments, machine, ("input",), None)
+    result = _spread(arguments, machine, ("input",), None)
+    if last_name(arguments.function) in ("positive", "conj_physical"):
+        share(machine, result, arguments.get(0, "input", NONE))
+    return result
 
 
 @models(*_both(SAYING_OF_ONE))

@@ -11,6 +11,7 @@ from modgraph.prediction.domain.values import Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size, require_spatial
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 
 NOT_KNOWN = TensorObject(None, None)
 """A tensor of which nothing is known; only looked at."""
@@ -96,3 +97,35 @@ def result(
 ) -> Value:
     """A new tensor."""
     return made(machine, shape if arguments.open is None else None, dtype, requires_grad=needs)
+
+
+def require_one_dtype(machine: Machine, given: TensorObject, weight: TensorObject, function: str) -> None:
+    """Of what is multiplied with each other.
+
+    Raises:
+        Raised: RuntimeError, where the two are certainly of another dtype, or one of them holds nothing.
+    """
+    may_differ = None in (given.dtype, weight.dtype) or may_cast(machine)
+    if not may_differ and given.dtype != weight.dtype:
+        told = f"{given.dtype} and {weight.dtype}"
+        raise machine.raises("RuntimeError", f"{function}: both must have the same dtype, but got {told}")
+    devices = (given.device, weight.device)
+    if None not in devices and "meta" in devices and devices[0] != devices[1]:
+        told = f"{given.device} and {weight.device}"
+        raise machine.raises("RuntimeError", f"{function}: both must be on the same device, but found {told}")
+
+
+def require_indices(machine: Machine, given: TensorObject) -> None:
+    """Of the rows of an embedding.
+
+    Raises:
+        Raised: RuntimeError, where they are certainly no numbers of 32 or 64 bits.
+    """
+    if given.dtype not in (None, "int64", "int32"):
+        raise machine.raises("RuntimeError", f"indices must be int64 or int32, but got {given.dtype}")
+
+
+def layer_name(machine: Machine, module: Value) -> str:
+    """How the class of a layer is called."""
+    cls = machine.class_of(module)
+    return getattr(cls, "name", "a layer").rpartition(".")[2]

@@ -29,6 +29,7 @@ signature(f"{_FUNCTIONAL}.bilinear(input1, input2, weight, bias=None)", "*b i, *
 def linear(arguments: Arguments, machine: Machine) -> Value:
     """(..., in) times the weights (out, in), or (in)."""
     given, weight = (fitting.tensor(machine, arguments.get(i, n, NONE)) for i, n in enumerate(("input", "weight")))
+    fitting.require_one_dtype(machine, given, weight, "linear")
     shape = fitting.fitted(machine, lambda: _through(given.shape, weight.shape))
     return fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight)))
 
@@ -96,6 +97,7 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
         fitting.tensor(machine, arguments.get(1, "weight", NONE)),
     )
     shape = None
+    fitting.require_indices(machine, given)
     if given.shape is not None:
         if weight.shape is not None and len(weight.shape) != 2:
             raise machine.raises("RuntimeError", "'weight' must be 2-D")

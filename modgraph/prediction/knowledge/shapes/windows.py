@@ -26,6 +26,7 @@ def _convolution(rank: int, transposed: bool) -> Model:
             fitting.tensor(machine, arguments.get(place, name, NONE)) for place, name in enumerate(("input", "weight"))
         )
         shape = given.shape
+        fitting.require_one_dtype(machine, given, weight, arguments.function)
         if shape is not None:
             sizes = weight.shape if weight.shape is not None else (None,) * (rank + 2)
             if len(sizes) != rank + 2:

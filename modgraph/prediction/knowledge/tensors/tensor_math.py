@@ -15,7 +15,6 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
-from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -52,6 +51,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown, is_number, number_unknown
@@ -408,39 +408,48 @@ _IN_PLACE = (
 )
 
 
-_WITH_ANOTHER = frozenset(
-    (
-        *("add_", "sub_", "mul_", "div_", "pow_", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__"),
-        *("__ifloordiv__", "__imod__", "__iand__", "__ior__", "__ixor__", "bitwise_and_", "eq_"),
-    )
-)
-"""Those that compute with another tensor, element by element."""
+_COMPUTING = {
+    **{name: name.strip("_") for name in ("add_", "sub_", "mul_", "div_", "pow_")},
+    **{f"__i{name}__": name for name in ("add", "sub", "mul", "pow", "floordiv", "mod", "and", "or", "xor")},
+    "__itruediv__": "div",
+}
+"""Those that compute as a function does which gives a new tensor."""
 
 
-def _require_into(machine: Machine, value: Value, other: Value) -> None:
-    """The other tensor broadcasts to the shape of the one that is written to, which stays as it is.
+def _require_room(machine: Machine, arguments: Arguments) -> None:
+    """What is computed fits into the tensor that it is written to.
 
     Raises:
-        Raised: it does not.
+        Raised: RuntimeError, where it is larger, or of a kind of numbers that it does not hold.
     """
-    held, given = tensor_of(machine, value), tensor_of(machine, other)
-    if held is None or given is None or held.shape is None or given.shape is None:
+    name = _COMPUTING.get(last_name(arguments.function))
+    left, right = _two(arguments)
+    target = tensor_of(machine, left)
+    if name is None or target is None or arguments.open is not None or not _is_operand(machine, right):
         return
-    fits = len(given.shape) <= len(held.shape)
-    for size, each in zip(reversed(held.shape), reversed(given.shape), strict=False) if fits else ():
-        fits = fits and (size is None or each is None or is_one(each) or size == each)
-    if not fits:
-        told = f"shape {list(held.shape)} doesn't match the shape {list(given.shape)} of what is computed with it"
-        raise machine.raises("RuntimeError", f"output with {told}")
+    shapes = target.shape, _operand(machine, right)[0]
+    if target.shape is not None and shapes[1] is not None:
+        try:
+            joined = broadcast(*shapes)
+        except ValueError as error:
+            raise machine.raises("RuntimeError", str(error)) from None
+        pairs = [pair for pair in zip(target.shape, joined or (), strict=False) if None not in pair]
+        if len(joined or ()) > len(target.shape) or any(size != wanted for size, wanted in pairs):
+            told = f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(joined or ())}"
+            raise machine.raises("RuntimeError", told)
+    dtype = _joined_dtype(left, right, machine)
+    if name == "div" and dtype is not None and category(dtype) < 2 and "rounding_mode" not in arguments.keywords:
+        dtype = "float32"
+    if dtype is not None and target.dtype is not None and category(dtype) > category(target.dtype):
+        raise machine.raises("RuntimeError", f"result type {dtype} can't be cast to the output type {target.dtype}")
 
 
 @models(*(f"{TENSOR}.{name}" for name in _IN_PLACE))
 def in_place(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed."""
-    if last_name(arguments.function) in _WITH_ANOTHER and arguments.open is None:
-        _require_into(machine, arguments.positional[0], arguments.get(1, "other", NONE))
     if last_name(arguments.function) not in ("share_memory_", "zero_grad"):
         refuse_on_leaf(machine, arguments.positional[0])
+    _require_room(machine, arguments)
     written_to(machine, arguments.positional[0], (*arguments.positional[1:], *arguments.keywords.values()))
     return _with_elements(machine, arguments.positional[0], None)
 
@@ -521,12 +530,15 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
         dtype = _reduced_dtype(machine, name, source.dtype)
         if given != NONE:
             dtype = given.name if isinstance(given, Dtype) else None
+        elif name in _OF_FLOATS and source.dtype is not None and category(source.dtype) < 2:
+            raise machine.raises("RuntimeError", f"{name}(): takes floating point, but got {source.dtype}")
         dims, keep = _dims(arguments, machine, name)
         if name in ("max", "min"):
             other = arguments.get(1, "other", NONE)
             if tensor_of(machine, other) is not None:
                 left = arguments.get(0, "input", NONE)
                 return elementwise(machine, left, other, function, _joined_dtype(left, other, machine))
+        _require_some(machine, name, source.shape, dims)
         paired = name in _PAIRS and dims != NONE
         if paired and not isinstance(dims, Constant):
             return data_unknown(machine, f"torch.{name}", "whether it is given a dimension is not known", dims)
@@ -542,6 +554,25 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
         return TupleValue((values, made(machine, shape, "int64")), PAIR) if paired else values
 
     return apply
+
+
+_OF_FLOATS = ("mean", "std", "var", "norm")
+_OF_SOME = ("max", "min", "amax", "amin", "argmax", "argmin")
+
+
+def _require_some(machine: Machine, name: str, shape: Shape | None, dims: Value) -> None:
+    """Of nothing there is no largest.
+
+    Raises:
+        Raised: RuntimeError, IndexError.
+    """
+    if name not in _OF_SOME or shape is None or isinstance(dims, (Unknown, Choice)):
+        return
+    empty = [place for place, size in enumerate(shape) if type(size) is int and size == 0]
+    if empty and dims == NONE:
+        raise machine.raises("RuntimeError", f"{name}(): the dimension is to be given where there are no elements")
+    if empty and isinstance(dims, Constant) and dimension(machine, dims, len(shape)) in empty:
+        raise machine.raises("IndexError", f"{name}(): a dimension without elements cannot be reduced")
 
 
 _BEFORE_DIM = {"norm": 2, "kthvalue": 2}
@@ -611,6 +642,9 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, None, promoted(left.dtype, right.dtype) if left and right else None)
     dtype, (first, second) = promoted(left.dtype, right.dtype), (left.shape, right.shape)
     _require_ranks(machine, last_name(arguments.function), first, second)
+    if None not in (left.dtype, right.dtype) and left.dtype != right.dtype and not may_cast(machine):
+        message = f"both must have the same dtype, but got {left.dtype} and {right.dtype}"
+        raise machine.raises("RuntimeError", message)
     shape: Shape | None
     if not first or not second:
         raise machine.raises("RuntimeError", "both arguments to matmul need to be at least 1D")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import LEAF, OF_LEAF, TensorObject
+from modgraph.prediction.domain.objects import LEAF, MAY_BE, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import TRUE, Address, TupleValue, Value
@@ -40,6 +40,8 @@ def share(machine: Machine, value: Value, source: Value) -> None:
     if not isinstance(value, Address) or not isinstance(source, Address) or value == source or origin is None:
         return
     tensor = machine.state.find(value, TensorObject)
+    if tensor is not None:
+        machine.state.change(value, TensorObject).attributes[MAY_BE] = source
     size = count(tensor.shape) if tensor is not None else None
     if tensor is None or (size is not None and size > MAX_ELEMENTS):  # of so many, none is kept
         return

@@ -101,6 +101,7 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         sizes: Sequence[int | None] | None = None if size is None else range(size)
     else:
         sizes = _sizes(machine, name, size, given)
+        _require_sum(machine, name, size, sizes)
     if sizes is None:
         return data_unknown(
             machine, f"torch.{name}", "into how many parts a tensor is split is not known", arguments.positional[0]
@@ -113,6 +114,19 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         part = (*source.shape[:place], *source.shape[place + 1 :])
         return TupleValue(tuple(like(machine, source, part, _along(source, place, (i,))) for i in range(len(sizes))))
     return _parts(machine, source, place, sizes)
+
+
+def _require_sum(machine: Machine, name: str, size: int | None, sizes: Sequence[int | None] | None) -> None:
+    """The parts are the whole.
+
+    Raises:
+        Raised: RuntimeError.
+    """
+    known = [each for each in sizes or () if each is not None]
+    if not name.startswith("split") or sizes is None or size is None or len(known) < len(sizes):
+        return
+    if sum(known) != size:
+        raise machine.raises("RuntimeError", f"{name} expects sizes to sum up to {size}, but got {list(sizes)}")
 
 
 _WAYS = {
@@ -140,6 +154,8 @@ def _sizes(machine: Machine, name: str, size: int | None, given: Value) -> Seque
         raise machine.raises("RuntimeError", f"{name} expects a size or number above 0, but got {number}")
     if size is None:
         return None
+    if name == "chunk" and type(size) is int and size == 0:
+        return [0] * number
     step = max(1, -(-size // number)) if name == "chunk" else max(number, 1)
     if witness_of(-(-size // step)) > MAX_LOOP_ITERATIONS:
         return range(witness_of(-(-size // step)))

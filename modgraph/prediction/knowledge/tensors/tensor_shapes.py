@@ -166,6 +166,12 @@ def gradient_function(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.@grad=", f"{TENSOR}.register_hook", f"{TENSOR}.retain_grad", f"{TENSOR}.backward")
 def without_effect(arguments: Arguments, machine: Machine) -> Value:
     """A hook is called when gradients are computed."""
+    if arguments.function.endswith(".backward"):
+        source, gradient = source_of(arguments, machine), arguments.get(1, "gradient", NONE)
+        if source.requires_grad is False:
+            raise machine.raises("RuntimeError", "element 0 of tensors does not require grad")
+        if gradient == NONE and source.shape is not None and any(type(n) is int and n != 1 for n in source.shape):
+            raise machine.raises("RuntimeError", "grad can be implicitly created only for scalar outputs")
     machine.may_be_called(arguments.positional[1:], machine.unknown("when gradients are computed is not known"))
     return NONE
 
@@ -283,6 +289,8 @@ def to(arguments: Arguments, machine: Machine) -> Value:
         elif isinstance(value, Unknown):
             wanted = None if not value.inert else wanted
             where = None
+    if arguments.keywords.get("copy", FALSE) != FALSE or TRUE in arguments.positional[3:]:
+        return machine.call(machine.get_attribute(_converted(arguments, machine, wanted, where), "clone"))
     return _converted(arguments, machine, wanted, where)
 
 
@@ -338,6 +346,8 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     if -1 in wanted:
         known = [size for size in wanted if size not in (-1, None)]
         fill = None
+        if type(total) is int and total == 0 and any(type(size) is int and size == 0 for size in known):
+            raise machine.raises("RuntimeError", f"-1 in {list(wanted)} may be any number where there are no elements")
         if total is not None and None not in wanted and (product := math.prod(s for s in known if s is not None)):
             if total % product:
                 raise machine.raises("RuntimeError", f"shape is invalid for input of size {total}")
@@ -360,8 +370,15 @@ def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
 
 @views(f"{TENSOR}.view_as", f"{TENSOR}.reshape_as", f"{TENSOR}.expand_as")
 def as_other(arguments: Arguments, machine: Machine) -> Value:
-    other = tensor_of(machine, arguments.positional[1])
-    return like(machine, source_of(arguments, machine), other.shape if other is not None else None)
+    source, other = source_of(arguments, machine), tensor_of(machine, arguments.get(1, "other", NONE))
+    shape = other.shape if other is not None else None
+    if source.shape is not None and shape is not None:
+        if arguments.function.endswith("expand_as"):
+            shape = _spread(machine, source.shape, shape)
+        elif (count(source.shape), count(shape)).count(None) == 0 and count(source.shape) != count(shape):
+            message = f"shape '{list(shape)}' is invalid for input of size {count(source.shape)}"
+            raise machine.raises("RuntimeError", message)
+    return like(machine, source, shape)
 
 
 @views(*both("unsqueeze"))
@@ -463,10 +480,19 @@ def expand(arguments: Arguments, machine: Machine) -> Value:
     wanted = shape_argument(machine, given) if arguments.open is None and given else None
     if wanted is None or source.shape is None:
         return like(machine, source, None)
-    offset = len(wanted) - len(source.shape)
-    _require_expandable(machine, source.shape, wanted, offset)
-    sizes = tuple(source.shape[i - offset] if size == -1 and i >= offset else size for i, size in enumerate(wanted))
-    return like(machine, source, sizes)
+    return like(machine, source, _spread(machine, source.shape, wanted))
+
+
+def _spread(machine: Machine, shape: Shape, wanted: Shape) -> Shape:
+    """What a tensor of that shape is expanded to; a size of -1 stays as it is.
+
+    Raises:
+        Raised: RuntimeError, where it does not fit.
+    """
+    offset = len(wanted) - len(shape)
+    _require_expandable(machine, shape, wanted, offset)
+    stays = [i >= offset and size is not None and same(size, -1) for i, size in enumerate(wanted)]
+    return tuple(shape[i - offset] if stays[i] else size for i, size in enumerate(wanted))
 
 
 def _require_expandable(machine: Machine, shape: Shape, wanted: Shape, offset: int) -> None:

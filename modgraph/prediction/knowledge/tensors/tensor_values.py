@@ -23,7 +23,8 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors.elements import MAX_RANK, Number, Shape, is_refused, is_size
+from modgraph.prediction.knowledge.tensors.elements import FLOATS, MAX_RANK, Number, Shape, is_refused, is_size
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
 from modgraph.prediction.paths.shared_memory import current
 from modgraph.prediction.python.bounds import is_long_range
@@ -96,6 +97,8 @@ def made(
     if requires_grad and not asked:
         requires_grad = are_recorded(machine)
     count(machine, len(elements or ()) + len(shape or ()))
+    if dtype in FLOATS and may_cast(machine):
+        dtype = None
     if shape is not None and len(shape) > MAX_RANK:
         elements = None
     tensor = TensorObject(shape, dtype, requires_grad=requires_grad, elements=elements, device=device)

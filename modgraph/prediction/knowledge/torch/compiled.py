@@ -8,6 +8,7 @@ from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import MODULE, NONE, TRUE, Address, Constant, KnownClass, Unknown, Value
 from modgraph.prediction.knowledge.torch.torch_functions import transparent
+from modgraph.prediction.paths import recording
 
 OPTIMIZED = "torch._dynamo.eval_frame.OptimizedModule"
 SCRIPTED = "torch.jit._script.RecursiveScriptModule"
@@ -55,6 +56,22 @@ def script(arguments: Arguments, machine: Machine) -> Value:
     if machine.state.find(value, ModuleObject) is None:
         return transparent(arguments, machine)
     return _converted(machine, value, SCRIPTED, SCRIPTED, arguments)
+
+
+@models(f"{OPTIMIZED}.__call__", f"{OPTIMIZED}.forward")
+def optimized(arguments: Arguments, machine: Machine) -> Value:
+    """What of the module inside is called from Python, and what is compiled, is for the compiler to say."""
+    why = machine.unknown("what a compiled module calls is not known")
+    machine.expose((*arguments.positional, *arguments.keywords.values()), why)
+    if machine.is_recording:
+        recording.lost(machine, why)
+    return why
+
+
+@models("torch.jit._script.ScriptModule.forward", *(f"{cls}.forward" for cls in (SCRIPTED, TRACED, TOP_TRACED)))
+def compiled(arguments: Arguments, machine: Machine) -> Value:
+    """It calls no modules that Python sees; what it gives is not in Python's source."""
+    return Unknown("what a compiled module gives is not followed", arguments.where, inert=True)
 
 
 @models("torch.jit.trace", "torch.jit._trace.trace")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.objects import DictObject, ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -27,7 +27,8 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, pooled
+from modgraph.prediction.knowledge.shapes import fitting
+from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, pooled, product
 from modgraph.prediction.knowledge.shapes.fitting import fitted, length, require_pooled, with_rank
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
@@ -38,6 +39,7 @@ from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, tensor_of
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
+from modgraph.prediction.python.registration import class_name
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
@@ -76,13 +78,32 @@ def _input(arguments: Arguments, machine: Machine, taken: int = 0, leading: tupl
         leading: how many more may stand before them, at least and at most.
 
     Raises:
-        Raised: TypeError, where it is a number, a text or None.
+        Raised: TypeError, where it is a number, a text, None, or several things in one.
     """
     values = [*arguments.positional[1:], *arguments.keywords.values()]
-    if values and isinstance(values[0], Constant):
-        given = type(values[0].value).__name__
+    held = None if not values or type(values[0]) is not Address else machine.state.read(values[0])
+    if values and (isinstance(values[0], (Constant, TupleValue)) or type(held) in (ListObject, DictObject)):
+        given = class_name(machine.class_of(values[0]))
         raise machine.raises("TypeError", f"argument 'input' (position 1) must be Tensor, not {given}")
     return with_rank(machine, tensor_of(machine, values[0]) if values else None, taken, leading)
+
+
+def _require_weight(machine: Machine, module: Value, source: TensorObject) -> TensorObject | None:
+    """What a layer multiplies its input with, which need not be as its attributes say; None where it is not known.
+
+    Raises:
+        Raised: it has none, or one of another dtype than the input.
+    """
+    layer = fitting.layer_name(machine, module)
+    value = machine.get_attribute(module, "weight")
+    if value == NONE:
+        raise machine.raises("TypeError", f"{layer}: argument 'weight' must be Tensor, not NoneType")
+    machine.get_attribute(module, "bias")
+    weight = tensor_of(machine, value)
+    if weight is not None and weight.lazy is False:
+        fitting.require_one_dtype(machine, source, weight, layer)
+        return weight
+    return None
 
 
 def _require_one(arguments: Arguments, machine: Machine) -> None:
@@ -104,8 +125,9 @@ def _convolution(rank: int, transposed: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         shape = source.shape
+        weight = _require_weight(machine, module, source)
         if shape is not None:
-            rule, known = _convolution_of(machine, module, rank, transposed), shape
+            rule, known = _convolution_of(machine, module, rank, transposed, weight), shape
             if rule.groups and rule.out_channels is not None and rule.out_channels % rule.groups:  # a lazy one
                 message = f"given groups={rule.groups}, expected weight to be divisible by it"
                 raise machine.raises("RuntimeError", message)
@@ -115,12 +137,18 @@ def _convolution(rank: int, transposed: bool) -> Model:
     return forward
 
 
-def _convolution_of(machine: Machine, module: Value, rank: int, transposed: bool) -> Convolution:
+def _convolution_of(
+    machine: Machine, module: Value, rank: int, transposed: bool, weight: TensorObject | None
+) -> Convolution:
     names = ("kernel_size", "stride", "dilation", "output_padding")
     kernel, stride, dilation, extra = (_numbers(machine, module, name, rank) for name in names)
     out_channels, in_channels, groups = (
         _numbers(machine, module, name, 1)[0] for name in ("out_channels", "in_channels", "groups")
     )
+    if weight is not None and weight.shape is not None and len(weight.shape) == rank + 2:
+        whole = product((weight.shape[1], groups))
+        out_channels, in_channels = (whole, weight.shape[0]) if transposed else (weight.shape[0], whole)
+        kernel = list(weight.shape[2:])
     padding = padding_of(machine, _attribute(machine, module, "padding") or NONE, rank)
     return Convolution(
         out_channels, in_channels or None, groups, kernel, stride, padding, dilation, extra if transposed else None
@@ -183,15 +211,25 @@ for _rank in (1, 2, 3):
 def linear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
     _require_one(arguments, machine)
-    return _result(machine, source, layer_shape(machine, module, "*b in_features -> *b out_features", source.shape))
+    weight = _require_weight(machine, module, source)
+    if weight is not None and weight.shape is not None:
+        shape = fitted(machine, lambda: read("*b i, o i -> *b o").shape([source.shape, weight.shape]))
+    else:
+        shape = layer_shape(machine, module, "*b in_features -> *b out_features", source.shape)
+    return _result(machine, source, shape)
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
 def embedding(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
-    if source.shape is None:
-        return _result(machine, source, None, "float32")
-    return _result(machine, source, (*source.shape, _numbers(machine, module, "embedding_dim", 1)[0]), "float32")
+    weight = tensor_of(machine, machine.get_attribute(module, "weight"))
+    fitting.require_indices(machine, source)
+    width = _numbers(machine, module, "embedding_dim", 1)[0]
+    if weight is not None and weight.shape is not None and len(weight.shape) == 2:
+        width = weight.shape[1]
+    result = _result(machine, source, None if source.shape is None else (*source.shape, width))
+    machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
+    return result
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
@@ -202,6 +240,13 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return machine.call(machine.get_attribute(value, "flatten"), given)
 
 
+@models(f"{_LAYERS}.flatten.Unflatten.forward")
+def unflatten(arguments: Arguments, machine: Machine) -> Value:
+    module, value = arguments.positional[0], arguments.get(1, "input", Constant(None))
+    given = [_attribute(machine, module, name) or NONE for name in ("dim", "unflattened_size")]
+    return machine.call(machine.get_attribute(value, "unflatten"), given)
+
+
 def _same_shape(arguments: Arguments, machine: Machine) -> Value:
     return _as_given(arguments, machine, _input(arguments, machine).shape)
 
@@ -210,10 +255,20 @@ def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Va
     """A tensor of the shape that the layer was given; or what was given, of a layer that works in place."""
     module, *given = (*arguments.positional, *arguments.keywords.values())
     _require_one(arguments, machine)
-    result = _result(machine, _input(arguments, machine), shape)
+    source = _input(arguments, machine)
+    result = _result(machine, source, shape)
+    is_dropout = "dropout" in arguments.function
+    if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
+        machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
     if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
         _written(machine, given[:1], result)
+    elif is_dropout and given:
+        share(machine, result, given[0])  # gives its input back where it does nothing
     return result
+
+
+def _is_whole(tensor: TensorObject) -> bool:
+    return tensor.dtype is not None and category(tensor.dtype) < 2
 
 
 def _written(machine: Machine, given: Sequence[Value], result: Value) -> None:
@@ -280,9 +335,14 @@ def of_batches(arguments: Arguments, machine: Machine) -> Value:
     if ranks and source.shape is not None and len(source.shape) not in ranks:
         wanted = " or ".join(f"{rank}D" for rank in ranks)
         raise machine.raises("ValueError", f"expected {wanted} input (got {len(source.shape)}D input)")
+    if machine.truth(_attribute(machine, module, "training") or FALSE) is not False:
+        for name in ("running_mean", "running_var", "num_batches_tracked"):
+            overwrite(machine, _attribute(machine, module, name) or NONE)
     held = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
-    if any(each not in (None, NONE) for each in held) and _numbers(machine, module, "num_features", 1)[0]:
-        shape = layer_shape(machine, module, "n num_features *s -> same", shape)
+    tensors = [tensor_of(machine, each) for each in held if each not in (None, NONE)]
+    sizes = [each.shape[0] for each in tensors if each is not None and each.shape is not None and len(each.shape) == 1]
+    if sizes and sizes[0] is not None:
+        shape = fitted(machine, lambda: read("n c *s -> n c *s").shape([shape], {"c": sizes[0]}))
     return _as_given(arguments, machine, shape)
 
 
@@ -362,6 +422,8 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
     if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
         _written(machine, (given,), result)
+    elif "dropout" in arguments.function or arguments.function.endswith("threshold"):
+        share(machine, result, given)
     return result
 
 

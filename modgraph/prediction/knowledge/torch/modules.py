@@ -307,8 +307,7 @@ def set_non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
 
 
 _HOOKS = (
-    *("_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook", "_forward_hooks", "_forward_pre_hooks"),
-    *("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs"),
+    *("_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook"),
     *("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
 )
 
@@ -323,7 +322,7 @@ def set_state(arguments: Arguments, machine: Machine) -> Value:
 
 @models(*(f"{MODULE}.@{name}=" for name in _HOOKS))
 def set_hooks(arguments: Arguments, machine: Machine) -> Value:
-    """Hooks run with forward, backward or the state dict."""
+    """These hooks run with backward or the state dict."""
     return NONE
 
 

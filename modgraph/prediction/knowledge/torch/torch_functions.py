@@ -126,9 +126,8 @@ inert(
 # ---- contexts and decorators -----------------------------------------------------------------------------------------
 
 _CONTEXTS = (
-    *("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast"),
     *("torch.autograd.profiler.record_function", "torch.autograd.set_detect_anomaly", "torch.random.fork_rng"),
-    *("torch.cuda.amp.custom_fwd", "torch.cuda.amp.custom_bwd"),
+    *("torch.cuda.amp.custom_bwd", "torch.amp.custom_bwd"),
 )
 
 
@@ -175,7 +174,7 @@ _NEVER = (
         "torch.jit._trace.is_tracing",
     ),
     *("torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._dynamo.is_compiling"),
-    *("torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state", "torch.is_autocast_enabled"),
+    "torch.onnx.is_in_onnx_export",
     *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
     *("torch.overrides.has_torch_function_variadic", "torch._C._has_torch_function"),
 )
@@ -185,6 +184,12 @@ _NEVER = (
 def never(arguments: Arguments, machine: Machine) -> Value:
     """False while a constructor runs as plain Python."""
     return FALSE
+
+
+@models("torch._C._get_tracing_state")
+def not_traced(arguments: Arguments, machine: Machine) -> Value:
+    """There is no trace in which plain Python runs."""
+    return NONE
 
 
 @models("torch._C._add_docstr")
