@@ -330,6 +330,8 @@ def _along(names: tuple[str, ...], otherwise: Callable[[str], str]) -> None:
         source = tensor_of(machine, arguments.get(0, "input", NONE))
         if source is None:
             return made(machine, None, None)
+        if source.shape is not None:
+            dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
         given = arguments.get(2, "dtype", NONE)
         kept_dtype = None if source.dtype is None else otherwise(source.dtype)
         dtype = kept_dtype if given == NONE else given.name if isinstance(given, Dtype) else None
