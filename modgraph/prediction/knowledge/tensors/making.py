@@ -12,7 +12,7 @@ from typing import Any
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.objects import BELOW, ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, alias, known_class, models
 from modgraph.prediction.domain.sizes import is_open, whole
 from modgraph.prediction.domain.values import (
@@ -287,7 +287,11 @@ def arange(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("RuntimeError", "step must be nonzero")
     size = max(0, -whole(-(stop - start) // step)) if isinstance(step, int) else _ceil((stop - start) / step)
     elements = kept([start + i * step for i in range(size)], dtype) if size <= MAX_ELEMENTS else None
-    return made(machine, (size,), dtype, elements, **options(machine, arguments))
+    found = made(machine, (size,), dtype, elements, **options(machine, arguments))
+    if elements is None and dtype in INTEGERS and not any(isinstance(number, float) for number in numbers):
+        last = start + (size - 1) * step
+        machine.state.change(found, TensorObject).attributes[BELOW] = Constant(1 + (last if step > 0 else start))
+    return found
 
 
 def _ceil(number: float) -> int:

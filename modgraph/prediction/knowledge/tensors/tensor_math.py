@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import (
     INTEGERS,
     MAX_ELEMENTS,
@@ -654,7 +655,8 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     rows = first[-2:-1] if len(first) > 1 else ()
     columns = second[-1:] if len(second) > 1 else ()
     needs = needs_any((left, right))
-    return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
+    result = made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
+    return layout.set_anew(machine, result) if len(first) >= len(second) else result
 
 
 @models("torch.inner", f"{TENSOR}.inner")

@@ -33,6 +33,7 @@ from modgraph.prediction.knowledge.shapes.fitting import fitted, length
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
@@ -209,20 +210,21 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
         shape = fitted(machine, lambda: read("*b i, o i -> *b o").shape([source.shape, weight.shape]))
     else:
         shape = layer_shape(machine, module, "*b in_features -> *b out_features", source.shape)
-    return _result(machine, source, shape)
+    return layout.set_anew(machine, _result(machine, source, shape))
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
 def embedding(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine)
     weight = tensor_of(machine, machine.get_attribute(module, "weight"))
-    fitting.require_indices(machine, source)
+    rows = weight.shape[0] if weight is not None and weight.shape else None
+    fitting.require_indices(machine, source, rows)
     width = _numbers(machine, module, "embedding_dim", 1)[0]
     if weight is not None and weight.shape is not None and len(weight.shape) == 2:
         width = weight.shape[1]
     result = _result(machine, source, None if source.shape is None else (*source.shape, width))
     machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
-    return result
+    return layout.set_anew(machine, result)
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
@@ -238,6 +240,8 @@ def _same_shape(arguments: Arguments, machine: Machine) -> Value:
     source = _input(arguments, machine)
     _require_one(arguments, machine)
     result = _result(machine, source, source.shape)
+    if layout.is_row_by_row(source):
+        layout.set_anew(machine, result)
     is_dropout = "dropout" in arguments.function
     if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
         machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
@@ -359,6 +363,8 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.get(0, "input", NONE)
     source = tensor_of(machine, given) or TensorObject(None, None)
     result = _result(machine, source, source.shape)
+    if layout.is_row_by_row(source):
+        layout.set_anew(machine, result)
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
     if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
         machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
