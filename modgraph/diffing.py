@@ -60,7 +60,7 @@ def diff(
 
     if inputs and not run:
         raise ConfigError("inputs are of use to a run alone", hint="run=True builds and runs the models")
-    finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs), path=path)
+    finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs or ()), path=path)
     return compared(*finder.pair(old, new))
 
 

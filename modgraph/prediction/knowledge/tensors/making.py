@@ -255,6 +255,8 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, *_from_data(machine, rest[0], dtype)[:2], **_options_like(machine, arguments))
     if name == "full":
         rest = rest[:1]
+    if not name.isidentifier() and len(rest) < 2:  # `x.new()` holds nothing; `x.new(y)` is of a size, or of data
+        return made(machine, None if rest else (0,), dtype, **_options_like(machine, arguments))
     sizes = (arguments.keywords["size"],) if "size" in arguments.keywords else rest
     if name in ("zeros", "ones", "empty", "full"):
         refuse_truth(machine, sizes)
@@ -438,7 +440,7 @@ def _common(machine: Machine, numbers: Sequence[Any]) -> str | None:
     order = (bool, int, float, complex)
     if any(isinstance(number, float64) for number in numbers):
         return "float64" if not any(isinstance(number, complex) for number in numbers) else "complex128"
-    highest = max(order.index(type(number)) for number in numbers)
+    highest = max(order.index(int if is_open(number) else type(number)) for number in numbers)
     return ("bool", "int64", default_float(machine), "complex64")[highest]
 
 

@@ -160,7 +160,9 @@ def needs_any(tensors: Iterable[TensorObject]) -> bool | None:
 
 
 def _is_operand(machine: Machine, value: Value) -> bool:
-    return tensor_of(machine, value) is not None or isinstance(value, (Constant, Unknown, Choice))
+    if isinstance(value, Constant):
+        return isinstance(value.value, (bool, int, float, complex))
+    return tensor_of(machine, value) is not None or isinstance(value, (Unknown, Choice))
 
 
 def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:

@@ -361,6 +361,8 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     total = count(source.shape)
     if (total is None or None in wanted) and not _always_fits(source.shape, wanted):
         machine.may_refuse("RuntimeError")
+    if [type(size) is int and size == -1 for size in wanted].count(True) > 1:
+        raise machine.raises("RuntimeError", "only one dimension can be inferred")
     if -1 in wanted:
         known = [size for size in wanted if size not in (-1, None)]
         fill = None
@@ -529,6 +531,9 @@ def repeat(arguments: Arguments, machine: Machine) -> Value:
     times = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
     if source.shape is None or times is None:
         return like(machine, source, None)
+    if len(times) < len(source.shape) and arguments.function.endswith("repeat"):
+        message = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        raise machine.raises("RuntimeError", message)
     width = max(len(times), len(source.shape))
     sizes = (1,) * (width - len(source.shape)) + tuple(source.shape)
     factors = (1,) * (width - len(times)) + tuple(times)

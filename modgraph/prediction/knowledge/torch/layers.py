@@ -149,16 +149,31 @@ def _convolution_of(
     )
 
 
+def _require_rank(machine: Machine, shape: Shape, rank: int) -> None:
+    """Of what is pooled: so many dimensions in which windows move, channels, and examples.
+
+    Raises:
+        Raised: RuntimeError.
+    """
+    if len(shape) not in (rank + 1, rank + 2):
+        raise machine.raises("RuntimeError", f"Expected {rank + 1}D or {rank + 2}D input, but got {len(shape)}D")
+
+
 def _pool(rank: int, dilated: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine)
-        if source.shape is None or len(source.shape) < rank:
+        if source.shape is None:
             return _result(machine, source, None)
+        _require_rank(machine, source.shape, rank)
         kernel = _numbers(machine, module, "kernel_size", rank)
         stride = _numbers(machine, module, "stride", rank)
         padding = _numbers(machine, module, "padding", rank, 0)
         dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
+        for window, beside in zip(kernel, padding, strict=True):
+            if window is not None and beside is not None and 2 * beside > window:
+                message = f"pad should be at most half of kernel size, but got pad={beside} and kernel_size={window}"
+                raise machine.raises("RuntimeError", message)
         spatial = source.shape[-rank:]
         options = (kernel, stride, padding, dilation)
         sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
@@ -173,10 +188,13 @@ def _pool(rank: int, dilated: bool) -> Model:
 def _adaptive_pool(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine)
-        if source.shape is None or len(source.shape) < rank:
+        if source.shape is None:
             return _result(machine, source, None)
+        _require_rank(machine, source.shape, rank)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
+        if len(items) != rank:
+            raise machine.raises("ValueError", f"output_size should have {rank} numbers, not {len(items)}")
         kept = source.shape[-rank:]
         sizes: list[Size] = []
         for item, size in zip(items, kept, strict=False):

@@ -38,6 +38,16 @@ def _product(*sizes: Size) -> Size:
     return result
 
 
+def _require_size(machine: Machine, shape: Shape, wanted: Size, kind: str = "RuntimeError") -> None:
+    """The last dimension is as large as the layer was made for.
+
+    Raises:
+        Raised: of that kind.
+    """
+    if shape[-1] is not None and wanted is not None and shape[-1] != wanted:
+        raise machine.raises(kind, f"the last dimension of the input must be {wanted}, but got {shape[-1]}")
+
+
 @models(*(f"{_LAYERS}.rnn.{name}.forward" for name in ("RNN", "LSTM", "GRU")))
 def recurrent(arguments: Arguments, machine: Machine) -> Value:
     """The output and the last state; of an LSTM, that is two."""
@@ -46,6 +56,9 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     both_ways, first = _flag(machine, module, "bidirectional"), _flag(machine, module, "batch_first")
     if source is None or source.shape is None or both_ways is None or first is None:
         return machine.unknown("the input of a recurrent layer is not known", given)
+    if len(source.shape) not in (2, 3):
+        raise machine.raises("ValueError", f"Expected input to be 2D or 3D, got {len(source.shape)}D instead")
+    _require_size(machine, source.shape, _size(machine, module, "input_size"))
     ways = 2 if both_ways else 1
     hidden = _size(machine, module, "hidden_size")
     projected = _size(machine, module, "proj_size") or hidden
@@ -62,6 +75,10 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
 def cell(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input", NONE))
     shape = source.shape if source is not None else None
+    if shape is not None and len(shape) not in (1, 2):
+        raise machine.raises("ValueError", f"Expected input to be 1D or 2D, got {len(shape)}D instead")
+    if shape is not None:
+        _require_size(machine, shape, _size(machine, module, "input_size"))
     hidden = (*shape[:-1], _size(machine, module, "hidden_size")) if shape is not None else None
     dtype = source.dtype if source is not None else None
     state = _tensor(machine, hidden, dtype)
@@ -74,6 +91,11 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     module, query = arguments.positional[0], tensor_of(machine, arguments.get(1, "query", NONE))
     keys = tensor_of(machine, arguments.get(2, "key", NONE))
     query, keys = query or TensorObject(None, None), keys or TensorObject(None, None)
+    if query.shape is not None:
+        if len(query.shape) not in (2, 3):
+            message = f"query should be unbatched 2D or batched 3D but received {len(query.shape)}-D query tensor"
+            raise machine.raises("AssertionError", message)
+        _require_size(machine, query.shape, _size(machine, module, "embed_dim"), "AssertionError")
     output = _tensor(machine, query.shape, query.dtype)
     asked = machine.truth(arguments.get(5, "need_weights", TRUE))
     if asked is False:
@@ -81,10 +103,12 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     weights: Value = machine.unknown("the weights of an attention are not known")
     averaged = machine.truth(arguments.get(7, "average_attn_weights", TRUE))
     first = _flag(machine, module, "batch_first")
-    if asked and averaged and first is not None and query.shape is not None and keys.shape is not None:
+    known = first is not None and query.shape is not None and keys.shape is not None
+    if asked and averaged is not None and known and query.shape is not None and keys.shape is not None:
         length = 1 if first and len(query.shape) == 3 else 0
         batch = query.shape[1 - length : 2 - length] if len(query.shape) == 3 else ()
-        weights = _tensor(machine, (*batch, query.shape[length], keys.shape[length]), query.dtype)
+        heads = () if averaged else (_size(machine, module, "num_heads"),)
+        weights = _tensor(machine, (*batch, *heads, query.shape[length], keys.shape[length]), query.dtype)
     return TupleValue((output, weights))
 
 
