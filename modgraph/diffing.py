@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.api import analyze_target, find_targets, load
-from modgraph.errors import ConfigError, GraphError, InputError, TargetError
+from modgraph.errors import GraphError, InputError, TargetError
 from modgraph.graph.model import Graph, Problem
 from modgraph.names import last_name
 from modgraph.options import TraceOptions
@@ -45,7 +45,8 @@ def diff(
         new: the same.
         run: also build and run what is named by a target, in a process of its own; otherwise it is predicted, and
             nothing is executed.
-        inputs: for a run, as on the command line: `["1x3x224x224", "mask=1x128:bool"]`.
+        inputs: as on the command line: `["1x3x224x224", "mask=1x128:bool"]`; without a run also with sizes that are
+            left open, `["batch x 3 x h x w"]`.
         path: where imports are looked up; by default the working directory and `sys.path`.
 
     Returns:
@@ -54,12 +55,10 @@ def diff(
     Raises:
         TargetError: a target, a file or a revision does not exist, or names more than one model.
         GraphError: a file holds no graph, or nothing is known of one of the models.
-        ConfigError: inputs are given, and nothing is run.
+        InputError: an input cannot be read.
     """
     from modgraph.source.inputs import parse_input
 
-    if inputs and not run:
-        raise ConfigError("inputs are of use to a run alone", hint="run=True builds and runs the models")
     finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs or ()), path=path)
     return compared(*finder.pair(old, new))
 

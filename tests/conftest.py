@@ -56,7 +56,10 @@ warm = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(warm)
 
 GOLDEN = Path(__file__).parent / "golden"
-TRACING = Path(__file__).parent / "tracing"
+TRACING = {
+    Path(__file__).parent / name
+    for name in ("tracing", "security/test_live_models.py", "security/test_fake_stays_fake.py")
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -82,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Those of the trace come first: each looks through all objects of the process, and other tests leave a million there.
     """
-    items.sort(key=lambda item: TRACING not in item.path.parents)
+    items.sort(key=lambda item: TRACING.isdisjoint((item.path, *item.path.parents)))
     drawable = importlib.util.find_spec("pygraphviz") or shutil.which(os.environ.get("MODGRAPH_DOT", "dot"))
     missing = {
         "needs_torch": None if importlib.util.find_spec("torch") else "PyTorch is not installed",
@@ -109,7 +112,7 @@ def _environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def run_code() -> Callable[..., subprocess.CompletedProcess[Any]]:
-    """run_code(CODE, ...): `python -c CODE` where torch is imported already; other arguments as of `subprocess.run`."""
+    """run_code(CODE, WORD, ...): `python -c CODE WORD` where torch is imported already; named ones as of `subprocess.run`."""
     return warm.run_code
 
 

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from modgraph.changes.alignment import ascending
 from modgraph.changes.facts import Facts
-from modgraph.changes.flow import flows
+from modgraph.changes.flow import flows, place_of
 from modgraph.changes.matching import Matching, match
 from modgraph.changes.model import (
     Changed,
     Changes,
     FindingChange,
+    Flow,
     NotCompared,
     Renamed,
     Rewritten,
@@ -25,7 +26,7 @@ from modgraph.changes.model import (
     sorted_by_path,
 )
 from modgraph.changes.openness import Openness
-from modgraph.changes.runs import run_totals, runs_of
+from modgraph.changes.runs import certain_part, run_totals, runs_of
 from modgraph.changes.shares import Shares
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
@@ -49,7 +50,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     Raises:
         GraphError: nothing is known of one of the models.
     """
-    old, new = as_run(old), as_run(new)
+    old, new = _compared(old), _compared(new)
     for graph, side in ((old, "old"), (new, "new")):
         _require_something(graph, side)
     matching = match(old, new)
@@ -70,6 +71,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     return Changes(
         old=_side(old),
         new=_side(new),
+        forward=runs.forward,
         totals=_totals(old, new, matching),
         added=lone_new,
         removed=lone_old,
@@ -78,13 +80,20 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=ways or (),
         findings=_findings(matching, [*open_old, *open_new]),
-        rewritten=_rewritten(matching, *methods, told) if methods is not None and not runs.calls else (),
+        rewritten=()
+        if methods is None or runs.forward == "run"
+        else _rewritten(matching, *methods, told, _with_effect(changed, ways or ())),
         state=state_changes(matching),
         undecided=sorted_by_path([*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts)]),
         not_compared=not_compared,
         graphs=(old, new),
         pairs=tuple(matching.to_new.items()),
     )
+
+
+def _compared(graph: Graph) -> Graph:
+    """What of a graph is compared: what ran, or what `forward` is sure to do."""
+    return as_run(graph) if graph.traced else certain_part(graph)
 
 
 def _require_something(graph: Graph, side: str) -> None:
@@ -136,16 +145,35 @@ def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | 
     )
 
 
-def _rewritten(matching: Matching, old: Methods, new: Methods, told: Iterable[str]) -> tuple[Rewritten, ...]:
-    """Modules of one class on both sides, whose methods are not the same text. A method of one side alone is called by
-    others, whose text differs then, or is the `forward` that took the place of an inherited one. What builds a module
-    is named where nothing is told of the module and of those below it, the paths `told`."""
-    found: list[Rewritten] = []
-    accounted = set(told)
-    for path in told:
+_RAN = frozenset(["calls", "outputs", "output_dtypes", "operations"])
+"""Kinds of fields that say what `forward` does."""
+
+
+def _with_effect(changed: Iterable[Changed], ways: Iterable[Flow]) -> set[str]:
+    """Paths of modules of which, or below which, it is told what `forward` does in another way."""
+    places = [place for one in changed if any(each.kind in _RAN for each in one.fields) for place in (one.old, one.new)]
+    places += [place_of(end) for way in ways for end in (way.producer, way.consumer)]
+    return _and_around(places)
+
+
+def _and_around(paths: Iterable[str]) -> set[str]:
+    found = set(paths)
+    for path in tuple(found):
         while path:
             path = path.rpartition(".")[0]
-            accounted.add(path)
+            found.add(path)
+    return found
+
+
+def _rewritten(
+    matching: Matching, old: Methods, new: Methods, told: Iterable[str], with_effect: set[str]
+) -> tuple[Rewritten, ...]:
+    """Modules of one class on both sides, whose methods are not the same text. A method of one side alone is called by
+    others, whose text differs then, or is the `forward` that took the place of an inherited one. What builds a module
+    is named where nothing is told of the module and of those below it, the paths `told`; what runs, where no effect
+    is told."""
+    found: list[Rewritten] = []
+    accounted = _and_around(told)
     for path, other in matching.to_new.items():
         name, kind = matching.old.nodes[path].class_name, matching.new.nodes[other].class_name
         same = matching.old.class_of(path) == matching.new.class_of(other)
@@ -157,6 +185,8 @@ def _rewritten(matching: Matching, old: Methods, new: Methods, told: Iterable[st
         differing = [each for each in sorted({*one, *two}) if one.get(each) != two.get(each)]
         if path in accounted or other in accounted:
             differing = [each for each in differing if each not in _BUILDING]
+        if path in with_effect or other in with_effect:
+            differing = [each for each in differing if each in _BUILDING]
         said = tuple(each for each in differing if each == "forward" or (each in one and each in two))
         if said:
             found.append(Rewritten(old=path, new=other, class_name=kind, methods=said))

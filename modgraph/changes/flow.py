@@ -5,6 +5,7 @@ What was added or removed is looked through: a layer put between two others is o
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Literal
@@ -61,6 +62,19 @@ def _is_matched(key: Key, paths: Mapping[str, str]) -> bool:
     return key[0] in ("input", "output", "const") or key[1] in paths
 
 
+_AROUND = re.compile(r"(?:\S+(?: #\d+)? in )?(.+?)(?: \(call \d+\))?")
+_NO_MODULE = ("input ", "output ", "parameter ", "constant")
+
+
+def place_of(end: str) -> str:
+    """The path of the module that an end of a `Flow` is in; "" of the model's own."""
+    if end.startswith(_NO_MODULE):
+        return ""
+    found = _AROUND.fullmatch(end)
+    place = end if found is None else found[1]
+    return "" if place == "the model" else place
+
+
 class _Side:
     """The edges of one graph, their ends named by the paths of the new one.
 
@@ -87,6 +101,8 @@ class _Side:
     def _number_calls(self) -> None:
         counted: Counter[str] = Counter()
         for call in self.graph.calls:
+            if not call.certain:
+                continue
             counted[call.module] += 1
             self.keys[f"call:{call.index}"] = ("call", self.paths.get(call.module), counted[call.module])
 

@@ -56,6 +56,11 @@ FieldKind = Literal[
 of registration; `same_as`: the module that this one is another name of; `operations`: what its own `forward` does."""
 
 
+Forward = Literal["run", "predicted", "unknown"]
+"""What calls, operations, shapes and dataflow of the two models are compared by: their runs, what their `forward` is
+predicted to do, or nothing, as one of them lacks it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One fact that differs: JSON values, or ABSENT. An argument that is ABSENT has its default (one of torch's
@@ -260,6 +265,7 @@ class Changes:
 
     old: Side
     new: Side
+    forward: Forward = "unknown"
     totals: tuple[Total, ...] = ()
     added: tuple[Subtree, ...] = ()
     removed: tuple[Subtree, ...] = ()

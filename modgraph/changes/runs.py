@@ -1,12 +1,14 @@
-"""What of two runs can be compared, and what cannot, or says less than it seems to."""
+"""What of two runs can be compared, and what cannot, or says less than it seems to. Where neither model was run, what
+`forward` is predicted to do takes the place of a run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from modgraph.changes.model import NotCompared, Total
+from modgraph.changes.model import Forward, NotCompared, Total
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph
 
@@ -17,38 +19,76 @@ _ALL = "calls, shapes and dataflow"
 class Runs:
     """What of the two runs can be compared."""
 
-    calls: bool
-    """Both ran to their end."""
+    forward: Forward
+    """What is known of both: runs that ended, predictions that could be followed to the end, or neither."""
     outputs: bool
     """And both were given the same inputs."""
+
+    @property
+    def calls(self) -> bool:
+        """Calls, operations and dataflow are those of two runs."""
+        return self.forward != "unknown"
 
 
 def runs_of(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
     """What can be compared of the runs, and why the rest cannot."""
     lacking = _which(not old.traced, not new.traced)
     if lacking == "both" and old.predicted and new.predicted:
-        return Runs(calls=False, outputs=False), ()  # what is said of constructors says this too
+        return _predicted(old, new)
     if lacking is not None:
         reason = "were not run" if lacking == "both" else "was not run"
-        return Runs(calls=False, outputs=False), (NotCompared(what=_ALL, side=lacking, reason=reason),)
+        return Runs(forward="unknown", outputs=False), (NotCompared(what=_ALL, side=lacking, reason=reason),)
     broken = _which(not GraphIndex(old).run_finished, not GraphIndex(new).run_finished)
     if broken is not None:
         reason = f"did not run to {'their' if broken == 'both' else 'its'} end"
-        return Runs(calls=False, outputs=False), (NotCompared(what=_ALL, side=broken, reason=reason),)
+        return Runs(forward="unknown", outputs=False), (NotCompared(what=_ALL, side=broken, reason=reason),)
     same_inputs = _inputs(old) == _inputs(new)
-    return Runs(calls=True, outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+    return Runs(forward="run", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+
+
+def _predicted(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
+    """What can be compared of two predictions: their calls, where `forward` of both could be followed whole."""
+    followed = [is_followed(graph) for graph in (old, new)]
+    if not all(followed):
+        return Runs(forward="unknown", outputs=False), ()  # what is said of constructors says this too
+    same_inputs = _inputs(old) == _inputs(new)
+    return Runs(forward="predicted", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+
+
+def is_followed(graph: Graph) -> bool:
+    """Whether all that `forward` does on the inputs of a predicted graph is in it."""
+    return bool(graph.calls) and not any(problem.stage == "forward" for problem in graph.problems)
+
+
+def certain_part(graph: Graph) -> Graph:
+    """The graph without what a branch or loop decides that cannot be followed; a run has none."""
+    unsure = {call.index for call in graph.calls if not call.certain}
+    operations = {each.id for each in graph.operations if not each.certain}
+    if not unsure and not operations and all(edge.certain for edge in graph.edges):
+        return graph
+    gone = {f"call:{index}" for index in unsure} | operations
+    return replace(
+        graph,
+        modules=tuple(
+            replace(node, calls=tuple(index for index in node.calls if index not in unsure)) for node in graph.modules
+        ),
+        operations=tuple(each for each in graph.operations if each.id not in operations and each.call not in unsure),
+        edges=tuple(edge for edge in graph.edges if edge.certain and gone.isdisjoint((edge.producer, edge.consumer))),
+    )
 
 
 def _less_compared(old: Graph, new: Graph, same_inputs: bool) -> Iterator[NotCompared]:
     """Of two runs that ended."""
     if not same_inputs:
-        yield NotCompared(what="output shapes and dtypes", side="both", reason="were given different inputs")
+        given = "were given" if old.traced else "are predicted for"
+        yield NotCompared(what="output shapes and dtypes", side="both", reason=f"{given} different inputs")
     modes = old.model.mode, new.model.mode
     if None not in modes and modes[0] != modes[1]:
         yield NotCompared(what="runs in one mode", side="both", reason="ran in different modes, train and eval")
     if old.operations and new.operations:
         # A softmax along another dimension is the same operation on the same tensor.
-        yield NotCompared(what="arguments of operations", side="both", reason="have runs that do not record them")
+        lacking = "have runs that do not record them" if old.traced else "are predicted without them"
+        yield NotCompared(what="arguments of operations", side="both", reason=lacking)
     unprofiled = _which(old.profile is None, new.profile is None)
     if unprofiled in ("old", "new"):
         yield NotCompared(what="floating point operations", side=unprofiled, reason="was not profiled")
@@ -56,13 +96,15 @@ def _less_compared(old: Graph, new: Graph, same_inputs: bool) -> Iterator[NotCom
 
 def run_totals(old: Graph, new: Graph) -> list[Total]:
     """How the models were run, where that differs."""
-    if not (old.traced and new.traced):
+    if not (old.traced and new.traced) and not (is_followed(old) and is_followed(new)):
         return []
     found: list[Total] = []
     if _inputs(old) != _inputs(new):
         found.append(Total(name="inputs", old=_inputs(old), new=_inputs(new)))
     if None not in (old.model.mode, new.model.mode) and old.model.mode != new.model.mode:
         found.append(Total(name="mode", old=old.model.mode, new=new.model.mode))
+    if not (old.traced and new.traced):
+        return found
     ends = [_end(graph) for graph in (old, new)]
     if ends[0] != ends[1]:
         found.append(Total(name="run", old=ends[0], new=ends[1]))

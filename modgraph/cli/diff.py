@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run_group = parser.add_argument_group("the run")
     run_group.add_argument("--run", action="store_true", help="build and run targets too, compare the runs")
-    run_group.add_argument("--input", action="append", default=[], metavar="SPEC", help="an input of both runs")
+    run_group.add_argument("--input", action="append", default=[], metavar="SPEC", help="an input of both models")
     run_group.add_argument(
         "--device", choices=get_args(Device), default="cpu", metavar="NAME", help="cpu, cuda, fake; default: cpu"
     )
@@ -123,7 +123,7 @@ def _destination(arguments: argparse.Namespace) -> tuple[Path | None, str]:
 
 def _options(arguments: argparse.Namespace) -> TraceOptions:
     options = TraceOptions.among(vars(arguments))
-    asked = [f"--{name.replace('_', '-')}" for name in options.changed()] + ["--input"] * bool(arguments.input)
+    asked = [f"--{name.replace('_', '-')}" for name in options.changed()]
     if asked and not arguments.run:
         are = "is" if len(asked) == 1 else "are"
         raise ConfigError(f"{', '.join(asked)} {are} of use with --run alone", hint="add --run, which runs the models")

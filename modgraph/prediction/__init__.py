@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from modgraph.graph.model import Graph
     from modgraph.prediction.entry import Prediction
+    from modgraph.prediction.interpreter import Interpreter
     from modgraph.prediction.together import Together
     from modgraph.source.inputs import InputSpec
     from modgraph.source.targets import Target
@@ -45,23 +46,31 @@ def predict_graph(
     from modgraph.prediction.domain.assumed import NOTHING, Assumed
     from modgraph.prediction.entry import predict_target
 
-    def predicted(assumed: Assumed = NOTHING) -> Prediction:
+    machines: list[Interpreter] = []
+
+    def predicted(assumed: Assumed = NOTHING, units: int | None = None) -> Prediction:
+        """The prediction, in at most so many units of work."""
+        granted = None if units is None else (units, "what `forward` does")
         if together is None:
-            return predict_target(target, doing=doing, assumed=assumed)
-        granted = (together.left, "all models of one command")
-        return predict_target(
-            target,
-            together.source(target),
-            together.prepare,
-            granted,
-            free_reading=together.read_before,
-            doing=doing,
-            assumed=assumed,
-        )
+            made = predict_target(target, granted=granted, doing=doing, assumed=assumed)
+        else:
+            left = together.left - sum(each.work for each in machines)
+            made = predict_target(
+                target,
+                together.source(target),
+                together.prepare,
+                granted if granted is not None and granted[0] < left else (left, "all models of one command"),
+                free_reading=together.read_before,
+                doing=doing,
+                assumed=assumed,
+            )
+        machines.append(made.machine)
+        if units is not None:
+            made.machine.forward_left = max(units - made.machine.work, 0)
+        return made
 
     def predict() -> Graph:
         prediction = predicted()
-        machine = prediction.machine
         n_nodes = 0
         try:
             if inputs is None:
@@ -73,9 +82,10 @@ def predict_graph(
                 graph = graph_with_forward(prediction, target, wanted, predicted)
             n_nodes = len(graph.modules)
         finally:
-            if together is not None:
-                together.take(machine.work, machine.finder.reading, n_nodes)
-            machine.forget()
+            for machine in machines:
+                if together is not None:
+                    together.take(machine.work, machine.finder.reading, n_nodes if machine is machines[0] else 0)
+                machine.forget()
         return graph
 
     return with_deep_stack(predict)

@@ -24,7 +24,7 @@ from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.budget import Allowance
 from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Raised
-from modgraph.prediction.domain.frames import place_outside_torch
+from modgraph.prediction.domain.frames import frame_outside_torch, place_outside_torch
 from modgraph.prediction.domain.limits import MAX_MODULE_STEPS, MAX_TREE_WORK, LimitError
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.machine import Machine
@@ -339,6 +339,8 @@ class Interpreter(Machine):
 
     def may_raise(self, raised: Raised) -> None:
         """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
+        if self.leading is not None:
+            self.leading.dropped.append(raised)
         if self.guards:
             self.guards[-1].append((raised.kept(), self.state))
 
@@ -354,6 +356,8 @@ class Interpreter(Machine):
         if not results:
             self.state = raised[0][1]
             raise raised.pop(0)[0]
+        if raised and self.leading is not None:
+            self.leading.dropped += [each for each, _ in raised]
         if raised and self.guards:
             self.guards[-1].extend(raised)
         value, self.state = results[0]
@@ -394,8 +398,10 @@ class Interpreter(Machine):
             given = (replace(why, text=(("", ""),)),)
         exception = self.allocate(InstanceObject(KnownClass(qualified), {"args": TupleValue(given)}, where=self.where))
         exceptions.keep_context(self, exception)
-        raised = Raised(exception, qualified, message, self.where)
-        raised.asked = place_outside_torch(self.frames)
+        raised = Raised(exception, qualified, message, self.frames[-1].raising if self.frames else None)
+        asking = frame_outside_torch(self.frames)
+        raised.asked = None if asking is None else asking.raising
+        raised.is_of_rule = True
         return raised
 
     def problem(self, reason: str, address: Address | None = None, where: SourceLocation | None = None) -> None:

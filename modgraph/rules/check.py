@@ -81,6 +81,7 @@ def check_text(
         summary = summarize(tree)
         project.add(path, summary, tree, text)
         file = FileSubject(path, shown, text, tree, summary, project)
+        project.work_apart = 0
         found = list(_findings(file, [rule for rule in rules if rule.code not in ignored], only))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, ValueError) and "null" not in str(error):

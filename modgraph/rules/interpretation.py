@@ -52,6 +52,10 @@ MAX_KEPT_OBJECTS = 200_000
 """Objects in those of them that are kept besides the latest."""
 MAX_WORK = 6_000_000
 """Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
+MAX_WORK_APART, MAX_WORK_OF_A_CLASS_APART = 2_000_000, 500_000
+"""The same of those that are interpreted for what may be left unsaid: where it is spent, nothing is said."""
+FREE_READING_APART = 1_000_000
+"""Units for reading other files that do not count there: much of torch, and little of a large library."""
 WORK_OF_A_CLASS = 3_000
 """Units that take as long as the beginning of each interpretation."""
 MAX_HOLDINGS = 10_000
@@ -232,10 +236,10 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         if project.work > MAX_WORK:
             return _given_up(project, qualname)
         _make_room(project.interpreted)
-        project.interpreted[key] = _interpret(project, file, qualname, text, key[3])
-        if len(project.holdings) >= MAX_HOLDINGS:
-            project.holdings.clear()
-        project.holdings[key] = _holdings(project.interpreted[key].state)
+        granted = (MAX_WORK - project.work, "all classes of one file")
+        project.interpreted[key], work = _interpret(project, file, qualname, text, key[3], granted)
+        project.work += work
+        _keep_holdings(project, key)
     found: _Found = project.interpreted[key]
     project.read.update(found.files)
     if found.is_spent:
@@ -243,6 +247,36 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
     if found.limit is not None:
         project.cut[qualname] = found.limit
     return found.state
+
+
+def interpret_apart(
+    project: Project, file: str, qualname: str, text: str, unknown: Iterable[str] = ()
+) -> Interpreted | None:
+    """The same for what may be left undone: with a share of work of its own, so that nothing is taken from what has to
+    be said, and None where that is not enough."""
+    text = without_long_comments(text)
+    key = (file, qualname, text, tuple(unknown), tuple(project.believed))
+    found: _Found | None = project.interpreted.get(key)
+    if found is None:
+        units = min(MAX_WORK_APART - project.work_apart, MAX_WORK_OF_A_CLASS_APART)
+        if units <= 0:
+            return None
+        granted = (units, "classes whose forward is followed")
+        found, work = _interpret(project, file, qualname, text, key[3], granted, FREE_READING_APART)
+        project.work_apart += work
+        if found.limit is not None or found.is_spent:
+            return None
+        _make_room(project.interpreted)
+        project.interpreted[key] = found
+        _keep_holdings(project, key)
+    project.read.update(found.files)
+    return None if found.is_spent or found.limit is not None else found.state
+
+
+def _keep_holdings(project: Project, key: tuple[Any, ...]) -> None:
+    if len(project.holdings) >= MAX_HOLDINGS:
+        project.holdings.clear()
+    project.holdings[key] = _holdings(project.interpreted[key].state)
 
 
 def _given_up(project: Project, qualname: str) -> Interpreted | None:
@@ -289,7 +323,21 @@ def _holdings(state: Interpreted | None) -> Holdings | None:
     return None if state is None else Holdings(state.names, len(state.registered), state.failed)
 
 
-def _interpret(project: Project, file: str, qualname: str, text: str, unknown: Iterable[str]) -> _Found:
+def _interpret(
+    project: Project,
+    file: str,
+    qualname: str,
+    text: str,
+    unknown: Iterable[str],
+    granted: tuple[int, str],
+    free_reading: int = EVERYTHING,
+) -> tuple[_Found, int]:
+    """What is found, and the work that counts.
+
+    Args:
+        granted: units of work, and with whom they are shared.
+        free_reading: units for reading other files that do not count.
+    """
     path = Path(os.path.realpath(file))
     root, module = import_name(path)
     own = [folder for folder in roots(file).folders if folder != str(root)]
@@ -311,21 +359,19 @@ def _interpret(project: Project, file: str, qualname: str, text: str, unknown: I
         _add_believed(finder, list(project.believed))
 
     state, limit, is_spent = None, None, False
+    work = WORK_OF_A_CLASS
     try:
-        granted = (MAX_WORK - project.work, "all classes of one file")
-        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading=EVERYTHING)
+        prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading)
         machine = prediction.machine
         # A class that was the first to be looked at had all of it: that is a limit of its own.
-        is_spent = project.work > 0 and machine.has_spent_what_is_shared
+        is_spent = granted[0] < MAX_WORK and machine.has_spent_what_is_shared
         limit, state = limit_reached(prediction), None if is_spent else _interpreted(prediction)
         # What is read of other files serves the next file too, and does not count for the first.
-        project.work += machine.work - machine.unshared()
+        work += machine.work - machine.unshared()
     except ModgraphError:
         pass
-    finally:
-        project.work += WORK_OF_A_CLASS
     depends = (each for finder in finders for each in (*finder.files_read, *finder.looked_in))
-    return _Found(state, dict.fromkeys(depends), limit, is_spent)
+    return _Found(state, dict.fromkeys(depends), limit, is_spent), work
 
 
 def _shared(project: Project, path: tuple[str, ...]) -> Shared:

@@ -69,6 +69,8 @@ class Project:
         """What is only possible is reported too."""
         self.work = 0
         """What the interpretations for the present file have cost; only the interpretation counts."""
+        self.work_apart = 0
+        """The same of those for what may be left unsaid."""
         self.given_up: dict[str, None] = {}
         """Classes of the present file that were not interpreted, as it was enough."""
         self.cut: dict[str, str] = {}

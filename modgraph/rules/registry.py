@@ -30,6 +30,10 @@ FILES = (
     "mg204_submodule_never_used",
     "mg205_forward_writes_self",
     "mg206_deprecated_hook",
+    "mg301_shapes_do_not_fit",
+    "mg302_chain_does_not_fit",
+    "mg303_arguments_not_taken",
+    "mg304_module_not_there",
 )
 """One file each, in the order of their codes."""
 

@@ -183,7 +183,8 @@ def _salt() -> str:
     """What findings depend on beside files and settings: modgraph's own code, Python, and what is installed."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parts = [__version__, sys.version, *sys.path]
-    rooms = ("", "rules", "source", "prediction", os.path.join("prediction", "knowledge"))
+    floors = ("", "knowledge", "forward", os.path.join("knowledge", "shapes"), os.path.join("knowledge", "torch"))
+    rooms = ("", "rules", "source", *(os.path.join("prediction", floor) for floor in floors))
     parts.extend(_contents(os.path.join(root, room)) for room in rooms)
     installed = [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
     parts.extend(str(os.stat(folder).st_mtime_ns) for folder in installed if os.path.isdir(folder))

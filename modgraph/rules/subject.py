@@ -39,6 +39,17 @@ class FileSubject:
         return lines_of(self.text)
 
     @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Names that the file gives whole numbers, or tuples and lists that begin with one, at its top."""
+        return frozenset(
+            target.id
+            for statement in self.tree.body
+            if isinstance(statement, ast.Assign) and _is_number(statement.value)
+            for target in statement.targets
+            if isinstance(target, ast.Name)
+        )
+
+    @cached_property
     def renamed(self) -> list[tuple[str, str]]:
         """(name, what is imported under it), where these differ."""
         bound = self.summary.imports.items()
@@ -49,6 +60,12 @@ class FileSubject:
         other = FileSubject(self.path, self.shown, self.text, self.tree, summary, self.project)
         other.__dict__.update(lines=self.lines)
         return other
+
+
+def _is_number(node: ast.expr) -> bool:
+    if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+        return _is_number(node.elts[0])
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 class Subject:
@@ -99,26 +116,47 @@ class Subject:
             self._interpreted = self._interpret(())
         return self._interpreted
 
+    def interpreted_apart(self, openly: bool = False) -> Interpreted | None:
+        """The same for what may be left unsaid, within bounds of its own; `openly`: nothing is known of arguments that
+        have defaults."""
+        names = self._with_defaults() if openly else []
+        known = self._interpreted_openly if names else self._interpreted
+        if not isinstance(known, bool):
+            return known
+        text = self._text_to_interpret()
+        if text is None:
+            return None
+        from modgraph.rules.interpretation import interpret_apart
+
+        return interpret_apart(self.file.project, self.file.path, self.facts.qualname, text, names)
+
+    def _with_defaults(self) -> list[str]:
+        """Parameters of the constructor that have a default."""
+        init = self.facts.methods.get("__init__")
+        return [name for name, default in init.parameters.items() if default] if init is not None else []
+
     def interpreted_openly(self) -> Interpreted | None:
         """The same with nothing known of arguments that have defaults: what may be there on any path."""
         if isinstance(self._interpreted_openly, bool):
-            init = self.facts.methods.get("__init__")
-            names = [name for name, default in init.parameters.items() if default] if init is not None else []
+            names = self._with_defaults()
             self._interpreted_openly = self._interpret(names) if names else None
         return self._interpreted_openly
 
     def _interpret(self, unknown: Sequence[str]) -> Interpreted | None:
-        if self.file.project.reluctant:
-            raise Costly
         from modgraph.rules.interpretation import interpret
 
         file = self.file
-        text: str | None = self._without_strange_initialisers()
+        text = self._text_to_interpret()
         name = self.facts.qualname
         if self.is_local and text is not None:
             name = self.facts.node.name
             text = local_classes.with_it_at_the_end(text, lines_of(text), file.tree, self.facts.node)
         return None if text is None else interpret(file.project, file.path, name, text, unknown)
+
+    def _text_to_interpret(self) -> str | None:
+        if self.file.project.reluctant:
+            raise Costly
+        return self._without_strange_initialisers()
 
     def _without_strange_initialisers(self) -> str:
         """The text of the file, where `self.apply(init)` does nothing if no source of `init` is found: such functions

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from modgraph.errors import TargetError
-from modgraph.source.dotted_names import dotted
 from modgraph.source.index import Definition, ImportedName
-from modgraph.source.integers import parse
 from modgraph.source.module_classes import FORWARD, TORCH, is_taken, of_bases, of_path
 from modgraph.source.modules import ModuleFinder, SourceModule
 
@@ -41,7 +38,6 @@ class BaseResolver:
     def __init__(self, finder: ModuleFinder) -> None:
         self._finder = finder
         self._known: dict[tuple[str, str], bool | None] = {}
-        self._aliases: dict[str, dict[str, list[str]]] = {}
         self._meant: dict[tuple[str, str, str], tuple[tuple[SourceModule, str], ...]] = {}
         self._stars: dict[str, tuple[SourceModule, ...]] = {}
         self._n_stars = 0
@@ -155,7 +151,7 @@ class BaseResolver:
         if name in module.index.definitions:
             yield module, name
         first, _, rest = name.partition(".")
-        for value in self._aliases_in(module).get(first, ()):
+        for value in module.index.aliases.get(first, ()):
             yield from self._meanings(module, f"{value}.{rest}" if rest else value, steps - 1)
         named = module.index.imports_of.get(first, ())
         for imported in named:
@@ -181,23 +177,6 @@ class BaseResolver:
             message = f"looking for names behind star imports is given up after {MAX_STARS_FOLLOWED:,} of them"
             raise TargetError(message, file=module.file, hint="import the names, or fewer modules")
         return found
-
-    def _aliases_in(self, module: SourceModule) -> dict[str, list[str]]:
-        """Module-level names that are assigned other names: `Base = nn.Module`, also inside `try` and `if`."""
-        if module.name not in self._aliases:
-            found: dict[str, list[str]] = {}
-            try:
-                tree = parse(module.text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                tree = ast.Module([], [])
-            for target, value in _assignments(tree.body):
-                values = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
-                for option in values:
-                    name = dotted(option)
-                    if isinstance(target, ast.Name) and name is not None and name != target.id:
-                        found.setdefault(target.id, []).append(name)
-            self._aliases[module.name] = found
-        return self._aliases[module.name]
 
     def _through(
         self, module: SourceModule, imported: ImportedName, rest: str, steps: int
@@ -246,39 +225,3 @@ def imports_torch(module: SourceModule) -> bool:
 def _plain(base: str) -> str:
     """A base without its type arguments: "Base[int]" -> "Base"."""
     return base.partition("[")[0]
-
-
-def _assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(target, value) of every assignment that importing may carry out; tuples item by item."""
-    for statement in statements:
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                yield from pairs(target, statement.value)
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            yield statement.target, statement.value
-        elif not isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            for block in blocks(statement):
-                yield from _assignments(block)
-
-
-def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(target, value) of one assignment: `a, b = f(), g()` is two."""
-    sequences = ast.Tuple | ast.List
-    if isinstance(target, sequences) and isinstance(value, sequences) and len(target.elts) == len(value.elts):
-        for one, given in zip(target.elts, value.elts, strict=True):
-            yield from pairs(one, given)
-    else:
-        yield target, value
-
-
-def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a compound statement, in the order of the text."""
-    if isinstance(statement, ast.Match):
-        for case in statement.cases:
-            yield case.body
-        return
-    yield getattr(statement, "body", [])
-    for handler in getattr(statement, "handlers", []):
-        yield handler.body
-    yield getattr(statement, "orelse", [])
-    yield getattr(statement, "finalbody", [])

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from modgraph.source.bases import pairs
+from modgraph.source.assignments import pairs
 from modgraph.source.changed_objects import bound_by, changed_by_method, root_name, stored_in
 from modgraph.source.dotted_names import dotted
 from modgraph.source.modules import SourceModule

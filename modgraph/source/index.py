@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from modgraph.source.assignments import aliases_in
 from modgraph.source.changed_objects import root_name, stored_in
 from modgraph.source.containers import FUNCTIONS
 from modgraph.source.dotted_names import dotted
@@ -92,6 +93,8 @@ class ModuleIndex:
     """By qualified name; of several with one name the last."""
     exported: tuple[str, ...] | None = None
     """`__all__`, where it is a literal list of strings."""
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Module-level names that are assigned other names, with these."""
 
     @cached_property
     def statements(self) -> dict[str, list[Statement]]:
@@ -151,12 +154,13 @@ def read_index(text: str, filename: str = "<source>") -> ModuleIndex:
         RecursionError: it is nested too deeply to parse.
     """
     tree = parse(text, filename)
+    aliases = aliases_in(tree.body)
     if has_private(text):
         mangle_syntax(tree)
     definitions: dict[str, Definition] = {}
     body = _statements(tree.body, "", definitions)
     _local_definitions(tree.body, "", definitions)
-    return ModuleIndex(body=body, definitions=definitions, exported=_exported(tree.body))
+    return ModuleIndex(body=body, definitions=definitions, exported=_exported(tree.body), aliases=aliases)
 
 
 def _statements(nodes: Sequence[ast.stmt], prefix: str, definitions: dict[str, Definition]) -> tuple[Statement, ...]:

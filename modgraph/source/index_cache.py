@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph._version import __version__
 from modgraph.doors.reading import read
+from modgraph.source import assignments as _assignments
 from modgraph.source import index as _index
 from modgraph.source.cache_home import cache_home, kept_in
 from modgraph.source.index import Definition, ImportedName, ModuleIndex, Statement, read_index
@@ -65,7 +66,7 @@ def salt_of(*files: str) -> bytes:
 
 @cache
 def _salt() -> bytes:
-    return salt_of(_index.__file__)
+    return salt_of(_index.__file__, _assignments.__file__)
 
 
 def _load(place: Kept, name: str) -> ModuleIndex | None:
@@ -110,7 +111,7 @@ def _encoded(index: ModuleIndex) -> Any:
 
     body = [statement(each) for each in index.body]
     named = {name: number(definition) for name, definition in index.definitions.items()}
-    return {"body": body, "definitions": named, "rows": rows, "exported": index.exported}
+    return {"body": body, "definitions": named, "rows": rows, "exported": index.exported, "aliases": index.aliases}
 
 
 def _decoded(entry: Any) -> ModuleIndex:
@@ -151,4 +152,5 @@ def _decoded(entry: Any) -> ModuleIndex:
         body=tuple(statement(each) for each in entry["body"]),
         definitions={name: made[number] for name, number in entry["definitions"].items()},
         exported=None if exported is None else tuple(exported),
+        aliases={name: tuple(given) for name, given in entry["aliases"].items()},
     )

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from modgraph.names import last_name
-from modgraph.source.bases import BaseResolver, LostBase, pairs
+from modgraph.source.assignments import pairs
+from modgraph.source.bases import BaseResolver, LostBase
 from modgraph.source.call_arguments import Arguments, Written, calls_at_lines, written_calls
 from modgraph.source.dotted_names import dotted
 from modgraph.source.file_classes import FileClasses

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from modgraph.source.bases import blocks, pairs
+from modgraph.source.assignments import blocks, pairs
 from modgraph.source.dotted_names import dotted
 from modgraph.source.torch_names import GIVING_ITSELF
 

@@ -104,6 +104,7 @@ class Territory:
 def _admits(border: Border, directory: str, entry: os.DirEntry[str]) -> bool:
     """Whether an entry lies within a border, links followed, or leads down to it."""
     if entry.is_symlink():
+        entry.stat()  # the system follows forty links; of more, each would be walked from each that leads to it
         real = real_path(entry.path, strict=True)
         return border.holds_real(real) and (real.lower().endswith(PYTHON_FILES) or os.path.isdir(real))
     real = os.path.join(directory, entry.name)

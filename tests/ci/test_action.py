@@ -203,8 +203,8 @@ def test_a_change_of_forward_alone_gets_a_comment(act, repository: Path, git):
     net = NET.format(width=16, blocks="nn.ModuleList()")
     git.commit("net.py", net.replace("self.body(x)", "self.body(x) * 2"), cwd=repository)
     result = act(inputs={"fail-on": "failed,change"})
-    assert result.status == 0  # it may change nothing
-    assert "**forward of Net changed (its effect is not known without --run)" in result.comments[0]["body"]
+    assert result.status == 1
+    assert "operations none → mul" in result.comments[0]["body"]
 
 
 @pytest.mark.needs_torch

@@ -68,7 +68,7 @@ def test_each_step_of_the_history_is_told(repository: Path, capsys):
     assert main(["diff", "HEAD~1:model.py:Net", "model.py:Net"]) == 1
     assert "hidden 16 → 32, in 3 places; 6 inside follow" in capsys.readouterr().out
     assert main(["diff", "HEAD:model.py", "model.py"]) == 0
-    assert "no difference in modules, arguments and tensors · forward not compared" in capsys.readouterr().out
+    assert "no difference found · not compared: arguments of operations" in capsys.readouterr().out
     assert not list(repository.rglob("executed"))
 
 
@@ -108,7 +108,7 @@ def test_graphs_are_files_too_also_at_a_revision(repository: Path, git, capsys):
         (["HEAD:model.py:Nte", "model.py"], "has no class or function 'Nte'"),
         (["net.onnx", "model.py"], "is an ONNX file"),
         (["model.py", "nothing.json"], "cannot read the graph"),
-        (["model.py", "model.py", "--input", "1x3"], "--input is of use with --run alone"),
+        (["model.py", "model.py", "--timeout", "3"], "--timeout is of use with --run alone"),
         (["model.py", "model.py", "-o", "x.png"], "names no format of a diff"),
         (["model.py", "model.py", "-o", "x.md", "--format", "json"], "is a file of format markdown"),
         (["model.py", "model.py", "-o", "x.png", "--format", "svg"], "names no format of a diff"),

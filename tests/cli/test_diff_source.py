@@ -1,4 +1,6 @@
-"""`modgraph diff` of source: methods whose text changed are named, and nothing is said of what they do."""
+"""`modgraph diff` of source of which `forward` cannot be followed: methods whose text changed are named, and nothing is
+said of what they do.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Block(Base):
   as it is"""
         return self.tail(self.fc(x))
 '''
-NET = """\
+FOLLOWED = """\
 from torch import nn
 from block import Block
 
@@ -48,6 +50,8 @@ class Net(nn.Module):
     def forward(self, x):
         return self.head(self.layers(x))
 """
+NET = FOLLOWED.replace("def forward(self, x):", "def forward(self, x, then):\n        x = then(x)")
+"""What `then` calls is not known."""
 EFFECT = "(its effect is not known without --run)"
 
 
@@ -252,7 +256,8 @@ def test_a_saved_graph_has_no_source_to_compare(changed):
 
 
 @pytest.mark.needs_torch
-def test_what_a_run_tells_is_not_told_of_the_text(changed):
+def test_what_a_run_tells_is_not_told_of_the_text(changed, git):
+    git.commit("net.py", FOLLOWED)
     changed("return self.inner(x)", "return self.inner(x) + x")
     changes = modgraph.diff("HEAD:net.py:Net", "net.py:Net", run=True, inputs=["3x4"])
     assert told(changes) == []

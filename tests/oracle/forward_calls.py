@@ -28,13 +28,15 @@ from typing import Any
 
 import torch
 
+import modgraph
 from modgraph.prediction.answer.tree import _Tree
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Operate, Repeat, Seen
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
-from modgraph.prediction.entry import predict_target
+from modgraph.prediction.entry import Prediction, predict_target
 from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 from modgraph.prediction.forward.running import Followed, follow
 from modgraph.source.inputs import parse_input
 from modgraph.source.targets import parse_target
@@ -299,6 +301,11 @@ class Row:
     unknown: int = 0
     wrong: int = 0
     seconds: float = 0.0
+    edges: int = 0
+    """Ways of data between calls, through any operations, in a trace of the run."""
+    edges_missed: int = 0
+    edges_wrong: int = 0
+    """Predicted, and not in the trace."""
     lost: dict[str, int] = field(default_factory=dict)
     """`first_lost_shapes`."""
 
@@ -334,7 +341,60 @@ def _predicted(row: Row, subject: forward_models.Subject, want: Run) -> Row:
     row.kind, row.why = verdict.kind, verdict.first or got.open_reason or ""
     row.told, row.right, row.unknown, row.wrong = len(got.calls), verdict.right, verdict.unknown, verdict.wrong
     row.lost = dict(first_lost_shapes(followed).most_common(8))
+    if row.kind == "exact" and want.raised is None and followed.is_whole:
+        _compare_edges(row, subject, prediction)
     return row
+
+
+# ---- dataflow ----------------------------------------------------------------------------------------------------------
+
+
+def _compare_edges(row: Row, subject: forward_models.Subject, prediction: Prediction) -> None:
+    """Against a trace, which sees what each operation of torch is given."""
+    wanted = Wanted([parse_input(each) for each in subject.inputs])
+    predicted = graph_with_forward(prediction, parse_target(subject.target), wanted, lambda *_: prediction)
+    traced = modgraph.trace(subject.model, subject.positional, subject.keywords)
+    if not traced.complete:
+        return
+    told, may_be, real = ways(predicted), ways(predicted, every_way=True), ways(traced)
+    row.edges = len(real)
+    row.edges_missed, row.edges_wrong = len(real - may_be), len(told - real)
+    if row.edges_missed or row.edges_wrong:
+        print("missed", sorted(real - may_be)[:5], "wrong", sorted(told - real)[:5], file=sys.stderr)
+
+
+def ways(graph: modgraph.Graph, every_way: bool = False) -> set[tuple[str, str]]:
+    """From which calls, inputs and parameters data comes to each call and output, through any operations.
+
+    Args:
+        every_way: what depends on a test that cannot be decided counts too.
+    """
+    names: dict[str, str] = {}
+    counted: collections.Counter[str] = collections.Counter()
+    for call in graph.calls:
+        if call.observed is not False and (call.certain or every_way):
+            counted[call.module] += 1
+            names[f"call:{call.index}"] = f"{call.module} #{counted[call.module]}"
+    incoming: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        if edge.observed is not False and (edge.certain or every_way):
+            incoming.setdefault(edge.consumer, []).append(edge.producer)
+    found: set[tuple[str, str]] = set()
+    for consumer in incoming:
+        if consumer.startswith("op:"):
+            continue
+        pending, seen = list(incoming[consumer]), set()
+        while pending:
+            producer = pending.pop()
+            if producer in seen:
+                continue
+            seen.add(producer)
+            if producer.startswith("op:"):
+                pending += incoming.get(producer, ())
+            elif not producer.startswith("const:"):
+                end = "output" if consumer.startswith("output:") else names.get(consumer, consumer)
+                found.add((names.get(producer, producer), end))
+    return found
 
 
 def in_child(library: str, name: str, path: Sequence[str]) -> Row:
@@ -373,8 +433,9 @@ def _limit() -> None:
 def table(rows: Sequence[Row]) -> list[str]:
     """The figures of each library."""
     lines = [
-        "| library | models | exact | prefix | wrong | unbuilt | fault | no run | calls told | shapes right | unknown | wrong |",
-        "|---|" + "--:|" * 11,
+        "| library | models | exact | prefix | wrong | unbuilt | fault | no run | calls told | shapes right | unknown | wrong"
+        " | edges | missed | wrong |",
+        "|---|" + "--:|" * 14,
     ]
     for library in dict.fromkeys(row.library for row in rows):
         mine = [row for row in rows if row.library == library]
@@ -382,6 +443,7 @@ def table(rows: Sequence[Row]) -> list[str]:
         cells = [kinds[kind] for kind in ("exact", "prefix", "wrong", "unbuilt", "fault", "no run")]
         told, calls = sum(row.told for row in mine), sum(row.calls for row in mine)
         shapes = [sum(getattr(row, name) for row in mine) for name in ("right", "unknown", "wrong")]
+        shapes += [sum(getattr(row, name) for row in mine) for name in ("edges", "edges_missed", "edges_wrong")]
         shown = [library, len(mine) - kinds["no run"], *cells, f"{told} of {calls}", *shapes]
         lines.append(f"| {' | '.join(map(str, shown))} |")
     times = [row.seconds for row in rows if row.seconds]

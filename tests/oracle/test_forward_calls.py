@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import modgraph
+from modgraph.prediction import predict_graph
 from modgraph.prediction.answer.tree import _Tree
 from modgraph.prediction.entry import predict_target
 from modgraph.prediction.forward.assumptions import USUAL
@@ -150,6 +153,19 @@ def test_a_crash_is_to_be_told(tmp_path: Path) -> None:
     assert forward_calls.judged(fine, got).kind == "wrong"
     _, told_nothing = runs(tmp_path)
     assert forward_calls.judged(want, told_nothing).kind == "wrong"
+
+
+def test_ways_of_data_are_those_of_a_trace_and_a_lost_one_shows(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(MODEL.format(then="pass"))
+    target = parse_target(f"{file}:Net")
+    predicted = predict_graph(target, inputs=[parse_input("4x7x6")])
+    traced = modgraph.analyze(f"{file}:Net", inputs=["4x7x6"])
+    ways = forward_calls.ways(traced)
+    assert forward_calls.ways(predicted) == ways
+    assert {("blocks.0.second #1", "blocks.1.first #1"), ("input:x", "blocks.0.first #1")} <= ways
+    fewer = dataclasses.replace(predicted, edges=predicted.edges[1:])
+    assert forward_calls.ways(fewer) != ways
 
 
 HIDDEN = """

@@ -34,6 +34,19 @@ def predict_source(tmp_path: Path) -> Callable[..., Graph]:
 
 
 @pytest.fixture
+def lower_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """lower_limits(8): what one prediction may cost is an eighth; what is counted ends there in an eighth of the time, and
+    what is not takes as long as ever."""
+    from modgraph.prediction.domain import budget
+
+    def lower(part: int) -> None:
+        for name in ("MAX_STEPS", "MAX_WORK", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS", "MAX_MADE_MODULES"):
+            monkeypatch.setattr(budget, name, getattr(budget, name) // part)
+
+    return lower
+
+
+@pytest.fixture
 def described() -> Callable[[Graph], list[tuple[Any, ...]]]:
     """Path, class, aliases, parameters and buffers of every module of a graph."""
 

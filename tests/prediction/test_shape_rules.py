@@ -69,6 +69,85 @@ F.group_norm(Z(2, 6, 5), 4)
 torch.addcmul(Z(2), Z(3), Z(2, 3))
 Z(2, 12).unflatten(1, (3, 5))
 torch.cdist(Z(2, 5, 3), Z(2, 7, 4))
+nn.Conv2d(3, 4, 3, stride=0)(Z(1, 3, 9, 9))
+nn.Conv2d(3, 4, 3, padding=-1)(Z(1, 3, 9, 9))
+nn.Conv2d(3, 4, 3, dilation=0)(Z(1, 3, 9, 9))
+nn.ConvTranspose2d(3, 4, 3, stride=2, output_padding=2)(Z(1, 3, 9, 9))
+F.conv_transpose2d(Z(1, 3, 9, 9), Z(3, 4, 3, 3), stride=0)
+nn.MaxPool2d(3, 1, 2)(Z(1, 3, 9, 9))
+nn.AvgPool1d(3, 1, 2)(Z(1, 3, 9))
+F.max_pool2d(Z(1, 3, 9, 9), 3, 1, 2, dilation=2)
+F.avg_pool3d(Z(1, 3, 9, 9, 9), 3, 1, 2)
+nn.MaxPool2d(3, 0)(Z(1, 3, 9, 9))
+F.avg_pool2d(Z(1, 3, 9, 9), 3, 0)
+F.max_pool2d(Z(1, 3, 9, 9), 0, 1)
+nn.MaxPool2d(2)(Z(9, 9))
+F.max_pool2d(Z(1, 1, 3, 9, 9), 2)
+nn.AdaptiveAvgPool2d(2)(Z(9, 9))
+F.adaptive_avg_pool3d(Z(3, 9, 9), 2)
+nn.InstanceNorm2d(4, affine=True)(Z(2, 3, 5, 5))
+nn.InstanceNorm2d(4)(Z(5, 5))
+nn.PixelShuffle(2)(Z(1, 5, 2, 2))
+F.pixel_unshuffle(Z(1, 5, 3, 2), 2)
+nn.LSTM(3, 5)(Z(7, 2, 4))
+nn.LSTM(3, 5)(Z(3))
+nn.GRU(3, 5, 2)(Z(7, 2, 3), Z(1, 2, 5))
+nn.GRU(3, 5)(Z(7, 2, 3), Z(1, 2, 4))
+nn.LSTM(3, 5)(Z(7, 2, 3), (Z(1, 2, 5), Z(1, 2, 4)))
+nn.LSTM(3, 5)(Z(7, 2, 3), (Z(1, 5), Z(1, 5)))
+nn.LSTMCell(3, 5)(Z(2, 4))
+nn.LSTMCell(3, 5)(Z(2, 3), (Z(2, 4), Z(2, 5)))
+nn.GRUCell(3, 5)(Z(2, 3), Z(1, 5))
+nn.MultiheadAttention(4, 2)(Z(2, 3, 5), Z(2, 3, 5), Z(2, 3, 5))
+nn.MultiheadAttention(4, 2)(Z(2, 3, 4), Z(2, 3, 5), Z(2, 3, 5))
+nn.MultiheadAttention(4, 2)(Z(3, 4), Z(2, 3, 4), Z(2, 3, 4))
+nn.Bilinear(2, 3, 4)(Z(5, 3), Z(5, 3))
+torch.bmm(Z(1, 2, 3), Z(4, 3, 2))
+torch.bmm(Z(2, 3), Z(3, 2))
+torch.mm(Z(2, 2, 3), Z(3, 2))
+Z(2, 3).mv(Z(3, 1))
+Z(2, 3).permute(0)
+Z(2, 3).permute(0, 2)
+Z(2, 3).permute(0, -2)
+Z(2, 3).expand(4, 3)
+Z(3).expand(-1, 3)
+Z(2, 3).expand(3)
+Z(0, 3).expand(2, -1)
+Z(2, 3).mean((1, -1))
+torch.var_mean(Z(2, 3), (1, 1))
+F.log_softmax(Z(2, 3), dim=2)
+nn.Unflatten(1, (2, 3))(Z(2, 7))
+nn.Unflatten(2, (2, 3))(Z(2, 6))
+Z(2, 7).unflatten(1, (2, -1))
+torch.unflatten(Z(2, 6), 1, (4, 2))
+nn.Conv2d(3, 0, 3)(Z(1, 3, 9, 9))
+"""
+TAKEN = """
+F.max_pool2d(Z(1, 3, 9, 9), 3, 1, 1)
+nn.AvgPool2d(2, 1, 1)(Z(1, 3, 9, 9))
+nn.MaxPool2d(2)(Z(3, 9, 9))
+nn.AdaptiveAvgPool1d(2)(Z(3, 9))
+nn.InstanceNorm2d(4)(Z(2, 3, 5, 5))
+nn.InstanceNorm1d(4, affine=True)(Z(2, 4, 5))
+nn.PixelShuffle(2)(Z(1, 8, 2, 2))
+nn.GRU(3, 5, 2, bidirectional=True)(Z(7, 2, 3), Z(4, 2, 5))[0]
+nn.LSTM(3, 5, proj_size=2)(Z(7, 2, 3), (Z(1, 2, 2), Z(1, 2, 5)))[0]
+nn.LSTM(3, 5, batch_first=True)(Z(7, 2, 3), (Z(1, 7, 5), Z(1, 7, 5)))[0]
+nn.LSTMCell(3, 5)(Z(3), (Z(5), Z(5)))[0]
+nn.MultiheadAttention(4, 2, kdim=6, vdim=8)(Z(2, 3, 4), Z(5, 3, 6), Z(5, 3, 8))[0]
+nn.Bilinear(2, 3, 4)(Z(5, 2), Z(5, 3))
+Z(2, 3).permute(-1, 0)
+Z(2, 1).expand(4, 2, 3)
+Z(2, 3).expand(-1, 3)
+Z(2, 1).expand(size=(2, 5))
+torch.broadcast_to(Z(1, 3), (2, 3))
+Z(2, 3, 4).mean((1, 2))
+F.softmax(Z(2, 3), dim=-2)
+nn.Unflatten(1, (2, 3))(Z(2, 6))
+nn.Unflatten(-1, (2, -1, 1))(Z(2, 6))
+torch.unflatten(Z(2, 6), 0, (1, 2))
+nn.ConvTranspose2d(3, 4, 3, stride=2, output_padding=1)(Z(1, 3, 4, 4))
+nn.Conv2d(3, 4, 3, padding="same")(Z(1, 3, 4, 4))
 """
 
 
@@ -80,13 +159,23 @@ def test_what_torch_refuses_is_refused(predict_source: Callable[..., Graph], exp
     from torch import nn
 
     code = expression.replace("Z(", "torch.zeros(")
-    with pytest.raises((RuntimeError, ValueError)) as real:
+    with pytest.raises((RuntimeError, ValueError, IndexError, AssertionError)) as real:
         eval(code, {"torch": torch, "nn": nn, "F": F})
     graph = predict_source(
         f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.x = {code}\n"
     )
     told = [problem.message for problem in graph.problems]
     assert any(f"raises {type(real.value).__name__}" in message for message in told), told
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("expression", TAKEN.strip().splitlines())
+def test_what_torch_takes_is_taken(agrees: Callable[[str], Graph], expression: str) -> None:
+    value = expression.replace("Z(", "torch.zeros(")
+    agrees(
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"        self.register_buffer('b', ({value}).detach())\n"
+    )
 
 
 def test_letters_are_sizes() -> None:

@@ -89,9 +89,13 @@ def test_the_names_are_those_of_the_specification():
         "MG204": "unused-submodule",
         "MG205": "forward-writes-self",
         "MG206": "deprecated-hook",
+        "MG301": "shape-mismatch",
+        "MG302": "chain-mismatch",
+        "MG303": "forward-arguments",
+        "MG304": "missing-submodule",
     }
     default = [code for code, rule in RULES.items() if rule.default and code not in OF_THE_ENGINE]
-    assert default == [f"MG{number}" for number in range(101, 111)]
+    assert default == [f"MG{number}" for number in (*range(101, 111), *range(301, 305))]
 
 
 def test_all_rules_together_say_nothing_new_of_examples_that_are_right(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -65,6 +66,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git: Any) -> Path:
     (top / ".gitignore").write_text(".env\n")
     (top / "good.py").write_text(net())
     return top
+
+
+@pytest.fixture
+def run_watched(run_code: Any) -> Callable[..., Any]:
+    return functools.partial(watched.run, run_code=run_code)
 
 
 def secrets(top: Path) -> list[Path]:
@@ -156,15 +162,21 @@ LEADS_OUT = ["../outside/secret.py", ".git/x.py"]
 """Called as Python is, too."""
 
 
+def test_the_watch_sees_what_is_read(run_watched: Any, project: Path):
+    assert reads(run_watched(["check", "good.py"], project, secret=[project / "good.py"])) != []
+
+
 @pytest.mark.parametrize("to", LEADS)
 @pytest.mark.parametrize(
     ("place", "command"), PLACES, ids=lambda each: each[0] if isinstance(each, list) else each.__name__
 )
-def test_no_place_of_a_project_leads_to_a_secret(project: Path, place: Any, command: Sequence[str], to: str, git: Any):
+def test_no_place_of_a_project_leads_to_a_secret(
+    run_watched: Any, project: Path, place: Any, command: Sequence[str], to: str, git: Any
+):
     if place in (target, list_of_what_is_done):
         git.commit()
     place(project, to, git)
-    seen = watched.run(command, project, secret=secrets(project))
+    seen = run_watched(command, project, secret=secrets(project))
     assert "Traceback" not in seen.errors
     assert reads(seen) == []
     written = [path.read_text("utf-8") for path in (project.parent / "out").rglob("*") if path.is_file()]
@@ -177,11 +189,13 @@ def test_no_place_of_a_project_leads_to_a_secret(project: Path, place: Any, comm
 
 @pytest.mark.parametrize("to", LEADS_OUT)
 @pytest.mark.parametrize("place", [target, was_a_target, an_import, a_package, a_file])
-def test_a_file_of_python_beyond_the_border_is_none_of_the_projects(project: Path, place: Any, to: str, git: Any):
+def test_a_file_of_python_beyond_the_border_is_none_of_the_projects(
+    run_watched: Any, project: Path, place: Any, to: str, git: Any
+):
     git.commit()
     place(project, to, git)
     command = {target: ["diff", "HEAD"], was_a_target: ["diff", "HEAD"], a_file: ["check", "."]}.get(place, ANALYZED)
-    seen = watched.run(command, project, secret=secrets(project))
+    seen = run_watched(command, project, secret=secrets(project))
     assert reads(seen) == []
     assert "two words" not in seen.output + seen.errors
 
@@ -237,13 +251,13 @@ def test_an_argument_of_a_target_is_no_path(project: Path, capfd):
 
 
 @pytest.mark.parametrize("text", ["../outside/secret.py", "{outside}/secret.py:Net", "lnk/secret.py"])
-def test_targets_of_a_revision_are_those_of_its_files(project: Path, text: str, git: Any):
+def test_targets_of_a_revision_are_those_of_its_files(run_watched: Any, project: Path, text: str, git: Any):
     outside = project.parent / "outside"
     (project / "lnk").symlink_to("../outside")
     targets(project, "good.py", text.format(outside=outside))
     git.commit()
     targets(project, "good.py")
-    seen = watched.run(["diff", "HEAD"], project, secret=secrets(project))
+    seen = run_watched(["diff", "HEAD"], project, secret=secrets(project))
     assert (seen.status, reads(seen)) == (0, [])
     assert "no difference" in seen.output
 
@@ -295,11 +309,11 @@ def test_links_of_a_clone_are_not_checked_beyond_it(clone: Path, capfd):
 
 
 @pytest.mark.parametrize("name", ["modgraph.toml", "pyproject.toml"])
-def test_a_clone_has_no_configuration_of_the_repository_around_it(clone: Path, name: str):
+def test_a_clone_has_no_configuration_of_the_repository_around_it(run_watched: Any, clone: Path, name: str):
     (clone.parents[1] / "private" / "own.toml").write_text(f'{MARK} = "tool.modgraph"\n')
     (clone / name).symlink_to("../../private/own.toml")
     (clone / "m.py").write_text(net())
-    seen = watched.run(["check", "vendor/clone"], clone.parents[1], secret=[clone.parents[1] / "private"])
+    seen = run_watched(["check", "vendor/clone"], clone.parents[1], secret=[clone.parents[1] / "private"])
     assert reads(seen) == []
     assert MARK not in seen.output + seen.errors
     assert "leads out of the project" in seen.errors
@@ -346,7 +360,7 @@ def test_a_submodule_that_is_a_part_of_a_package_is_analysed(project: Path, git:
 
 
 @pytest.mark.parametrize("name", ["modgraph.toml", "pyproject.toml"])
-def test_a_home_that_is_a_repository_is_no_project(project: Path, name: str):
+def test_a_home_that_is_a_repository_is_no_project(run_watched: Any, project: Path, name: str):
     """An archive that was unpacked there belongs to nothing around it."""
     home = project.parent / "home"
     archive = home / "downloads" / "net"
@@ -357,7 +371,7 @@ def test_a_home_that_is_a_repository_is_no_project(project: Path, name: str):
     (archive / name).symlink_to("../../.secrets.toml")
     (archive / "m.py").write_text(net())
     secret = [home / ".secrets.toml"]
-    seen = watched.run(["check", "m.py"], archive, secret=secret, environment={"HOME": str(home)})
+    seen = run_watched(["check", "m.py"], archive, secret=secret, environment={"HOME": str(home)})
     assert (reads(seen), seen.status) == ([], 2)
     assert MARK not in seen.output + seen.errors
 

@@ -216,13 +216,17 @@ DOUBLED = """\
 """
 
 
+def a_fiftieth_of_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for owner, names in ((interpretation, ["MAX_WORK"]), (budget, ["MAX_MADE_MODULES", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS"])):  # fmt: skip
+        for name in names:
+            monkeypatch.setattr(owner, name, getattr(owner, name) // 50)
+
+
 def test_copies_count_as_what_they_cost_and_the_classes_of_a_file_share_it(
     interpreted: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     """Each class ends at a limit of its own; of many, most are not begun. A fiftieth of the limits says as much."""
-    for owner, names in ((interpretation, ["MAX_WORK"]), (budget, ["MAX_MADE_MODULES", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS"])):  # fmt: skip
-        for name in names:
-            monkeypatch.setattr(owner, name, getattr(owner, name) // 50)
+    a_fiftieth_of_the_limits(monkeypatch)
     text = f"import copy\n{HEAD}" + "".join(module(f"Net{k}", DOUBLED) for k in range(20))
     outcome = checked(text)
     assert len(interpreted) <= 3
@@ -363,8 +367,9 @@ def test_a_source_that_says_what_a_limit_would_say_reaches_none(
 
 
 def test_a_file_that_was_not_followed_to_its_end_is_not_kept_as_clean(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
+    a_fiftieth_of_the_limits(monkeypatch)
     file = tmp_path / "net.py"
     file.write_text(f"import copy\n{HEAD}{module('Net', DOUBLED)}")
     given = ["check", "--isolated", "--cache-dir", str(tmp_path / "cache"), str(file)]

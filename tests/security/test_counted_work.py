@@ -86,7 +86,7 @@ def test_turns_of_a_statement_are_counted_for_what_they_cost(
 ) -> None:
     monkeypatch.setenv("MODGRAPH_CACHE", "off")
     units, calls = [], []
-    for turns in (1, 40, 120):
+    for turns in (1, 20, 60):
         path = tmp_path / f"turns_{turns}.py"
         path.write_text(HEAD.format(turns=turns, statement=statement))
 

@@ -76,7 +76,7 @@ def test_all_runs_of_one_prediction_share_a_limit(
     graph = modgraph.predict(f"{file}:Net", inputs=inputs)
 
     assert 1 <= len(machines) <= 2
-    assert all(whole - machine.left_for_runs <= 1.5 * whole for machine in machines)
+    assert all(whole - machine.forward_left <= 1.5 * whole for machine in machines)
     assert len(graph.operations) + len(graph.calls) <= whole // limits.UNITS_OF_AN_EVENT + 1
     if inputs:
         assert [each.stage for each in graph.problems][-1:] == ["forward"]

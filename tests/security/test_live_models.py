@@ -7,22 +7,14 @@ goes back after it.
 
 from __future__ import annotations
 
-import builtins
-import collections
 import contextlib
 import gc
-import itertools
-import logging
-import os
-import random
+import importlib.util
 import runpy
 import signal
 import sys
-import threading
-import types
-import warnings
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy
 import pytest
@@ -37,201 +29,33 @@ Fingerprint: Any = runpy.run_path(str(Path(__file__).with_name("fingerprint.py")
 pytestmark = [pytest.mark.needs_torch, pytest.mark.filterwarnings("ignore")]
 
 TRACING, LIVE = str(Path(tracing.__file__).parent), live.__file__
-COUNTER = 0
-TABLE: dict[str, Any] = {"steps": []}
-CACHE = torch.zeros(4)
-PENDING: list[Any] = []
 
-
-class Hostile(nn.Module):
-    """Has some of each: parameters, buffers in train mode, plain state."""
-
-    kept_on_class: ClassVar[list[int]] = []
-    count_on_class = 0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lin, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
-        self.spectral = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4))
-        self.register_buffer("scale", torch.ones(4))
-        self.register_buffer("ema", torch.zeros(4), persistent=False)
-        self.plain, self.steps, self.seen = torch.zeros(4), 0, collections.deque([1], maxlen=3)
-        self.state = {"a": [1, {2}], "b": types.SimpleNamespace(n=1)}
-        self.counts = collections.UserDict(n=1)
-        self.numbers, self.generator = itertools.count(3), torch.Generator()
-        self.array, self.python = numpy.zeros(3), random.Random(1)
-        self.bound = self.state["a"].append
-
-    def body(self, x: torch.Tensor) -> torch.Tensor:
-        return self.spectral(self.norm(self.lin(x))) * self.scale
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.change(x)
-        return self.body(x)
-
-    def change(self, x: torch.Tensor) -> None:
-        pass
-
-
-def counts_globally(self: Any, x: Any) -> None:
-    global COUNTER
-    COUNTER += 1
-    TABLE["steps"].append(x)
-    CACHE[1:].add_(1)
-
-
-def writes_buffers(self: Any, x: Any) -> None:
-    self.ema.mul_(0.9).add_(x.mean(0), alpha=0.1)
-    self.scale.copy_(x[0])
-    self.plain[1:].add_(3)
-    self.lin.weight.data.add_(1)
-
-
-def swaps_memory(self: Any, x: Any) -> None:
-    self.scale.data = x[0].clone()
-    self.ema.set_(torch.ones(4))
-    self.plain.resize_(64).fill_(2)
-    self.lin.bias.data = torch.zeros(4)
-
-
-def changes_containers(self: Any, x: Any) -> None:
-    self.steps += 1
-    self.state["a"][1].add(7)
-    self.state["b"].n += 1
-    self.counts["n"] += 1
-    self.seen.append(x)
-    self.array[0] = next(self.numbers)
-    self.new, self.python.x = x, self.python.random()
-    torch.rand(1, generator=self.generator)
-    self.bound(9)
-
-
-def changes_the_tree(self: Any, x: Any) -> None:
-    self.lin.weight.requires_grad_(False)
-    self.lin.weight.grad = torch.ones(4, 4)
-    self.norm.eval()
-    self.extra = nn.Linear(4, 4)
-    self.register_buffer("late", x)
-    self.lin.register_forward_hook(lambda *_: None)
-    self.lin.bias.register_hook(lambda gradient: gradient)
-    nn.Module.__setattr__(self, "spectral", self._modules.pop("spectral"))
-
-
-def changes_its_class(self: Any, x: Any) -> None:
-    Hostile.count_on_class += 1
-    Hostile.kept_on_class.append(1)
-    Hostile.helper = lambda self: 1
-    type(self).body = lambda self, x: self.lin(x)
-    type(self).forward = lambda self, x: x
-
-
-def changes_functions(self: Any, x: Any) -> None:
-    changes_functions.calls = getattr(changes_functions, "calls", 0) + 1
-    _collects(x)
-
-
-def _collects(x: Any, cache: list[Any] = []) -> None:  # noqa: B006
-    cache.append(x)
-
-
-def _closure() -> Any:
-    n = 0
-
-    def counts(self: Any, x: Any) -> None:
-        nonlocal n
-        n += 1
-
-    return counts
-
-
-def sets_torch(self: Any, x: Any) -> None:
-    torch.set_default_dtype(torch.float64)
-    torch.set_num_threads(torch.get_num_threads() + 1)
-    torch.use_deterministic_algorithms(True)
-    torch.backends.mkldnn.set_flags(False)
-    torch.set_float32_matmul_precision("medium")
-    torch.autograd.set_detect_anomaly(True)
-    torch.set_printoptions(precision=2)
-    torch.set_grad_enabled(True)
-    torch.set_grad_enabled(False)
-    torch.manual_seed(5)
-
-
-def enters_modes(self: Any, x: Any) -> None:
-    torch.set_default_device("cpu")
-    torch.autocast("cpu").__enter__()
-    torch.utils._python_dispatch.TorchDispatchMode().__enter__()
-
-
-def hooks_all_modules(self: Any, x: Any) -> None:
-    nn.modules.module.register_module_forward_hook(lambda *_: None)
-    nn.modules.module.register_module_parameter_registration_hook(lambda *_: None)
-
-
-def sets_python(self: Any, x: Any) -> None:
-    os.environ["MODGRAPH_TEST"] = "1"
-    os.environ.pop("HOME", None)
-    os.chdir("/")
-    sys.path.insert(0, "/nowhere")
-    sys.setrecursionlimit(5000)
-    sys.setswitchinterval(0.02)
-    random.seed(1)
-    numpy.random.seed(1)
-    warnings.simplefilter("ignore")
-    logging.getLogger().setLevel(5)
-    logging.getLogger().addHandler(logging.NullHandler())
-    logging.getLogger("torch").disabled = True
-    gc.disable()
-    gc.set_threshold(1)
-    builtins.modgraph_was_here = 1
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    sys.excepthook = print
-    sys.setprofile(None)
-    threading.settrace(lambda *_: None)
-    sys.stderr = sys.__stderr__
-
-
-CHANGES = {
-    function.__name__: function
-    for function in (
-        counts_globally, writes_buffers, swaps_memory, changes_containers, changes_the_tree, changes_its_class,
-        changes_functions, sets_torch, enters_modes, hooks_all_modules, sets_python,
-    )
-}  # fmt: skip
-CHANGES["closure"] = _closure()
-
-
-def model_with(change: Any, ending: str = "") -> Any:
-    """A model of a class of its own that does `change` in forward, and ends in its middle by an exception or Ctrl-C."""
-
-    def forward(self: Any, x: torch.Tensor) -> torch.Tensor:
-        made = self.body(x)
-        change(self, x)
-        if ending == "raises":
-            raise ValueError("in the middle")
-        if ending == "exits":
-            raise SystemExit(3)
-        if ending == "interrupted":
-            os.kill(os.getpid(), signal.SIGINT)
-        return made * 2
-
-    torch.manual_seed(0)
-    return type("Model", (Hostile,), {"forward": forward, "__module__": __name__})()
-
-
+_spec = importlib.util.spec_from_file_location("hostile_models", Path(__file__).with_name("hostile_models.py"))
+assert _spec is not None
+assert _spec.loader is not None
+hostile: Any = importlib.util.module_from_spec(_spec)
+sys.modules["hostile_models"] = hostile
+_spec.loader.exec_module(hostile)
+CHANGES, Hostile, model_with = hostile.CHANGES, hostile.Hostile, hostile.model_with
 X = torch.randn(6, 4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> None:
+    """What other tests have left does not end in the middle of one of these."""
+    gc.collect()
 
 
 def unchanged(model: Any, run: Any, *others: Any) -> None:
     """`run()` leaves everything as it was, and a graph of autograd made before goes back after it."""
     x = X.clone()
     pending = (model.lin(x) * model.scale * model.norm.running_mean * model.plain).sum()
-    others = (model, x, others, TABLE, CACHE)
-    gc.collect()
+    others = (model, x, others, hostile.TABLE, hostile.CACHE)
+    gc.collect(1)  # of this test; of others there is none, see `collected`
     python_tree("")  # filters for warnings of texts that are analysed, which stay: see `source/quiet.py`
-    before = Fingerprint(roots=others, counter=COUNTER)
+    before = Fingerprint(roots=others, counter=hostile.COUNTER)
     run(x)
-    after = Fingerprint(roots=others, counter=COUNTER)
+    after = Fingerprint(roots=others, counter=hostile.COUNTER)
     assert before.differences(after) == []
     pending.backward()
 

@@ -1,4 +1,4 @@
-"""Runs modgraph in a fresh process under an audit hook, and says what it did that code of a stranger may have asked for.
+"""Runs modgraph in a process of its own under an audit hook, and says what it did that code of a stranger may have asked for.
 
     seen = watched.run(["check", "--select", "ALL", "."], cwd=tmp_path)
     assert seen.forbidden == []
@@ -22,9 +22,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import modgraph
 
@@ -149,6 +150,7 @@ def run(
     before: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     seconds: float = 300,
+    run_code: Callable[..., Any] | None = None,
 ) -> Watched:
     """Run `modgraph ARGUMENTS` in `cwd`.
 
@@ -159,6 +161,8 @@ def run(
         bare: patterns of names that may be opened for writing in a folder that is not known; see `OWN_FILES`.
         before: modules that are imported before the watch begins.
         environment: variables to be added.
+        run_code: the fixture of that name, for a process in which modgraph is imported already. What is imported is
+            not told then, and a file of Python that modgraph itself imports is not seen to be read.
     """
     root = Path(modgraph.__file__).resolve().parent
     trusted = [str(root), *(os.path.realpath(path) for path in (*sys.path, *sysconfig.get_paths().values()) if path)]
@@ -179,13 +183,14 @@ def run(
             **os.environ,
             "TMPDIR": f"{folder}/tmp",
             "XDG_CACHE_HOME": f"{folder}/tmp",
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
         there = _state(cwd, settings["writable"])
-        done = subprocess.run(
-            [sys.executable, "-c", _COMMAND, json.dumps(settings), *arguments],
+        if run_code is None:
+            run_code, env["PYTHONDONTWRITEBYTECODE"] = _fresh, "1"
+        done = run_code(
+            _COMMAND, json.dumps(settings), *arguments,
             cwd=cwd, env={**env, **(environment or {})}, pass_fds=[said.fileno()], stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=seconds, check=False,
+            capture_output=True, timeout=seconds,
         )  # fmt: skip
         said.seek(0)
         events = [tuple(json.loads(line)) for line in said.read().decode().splitlines()]
@@ -198,6 +203,10 @@ def run(
         [(event, what) for event, what in events if event != "imports"],
         frozenset(what for event, what in events if event == "imports"),
     )
+
+
+def _fresh(code: str, *words: str, **given: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-c", code, *words], check=False, **given)
 
 
 def _state(folder: Path, writable: Sequence[str]) -> dict[str, tuple[object, ...]]:

@@ -12,11 +12,11 @@ while (number := os.open(os.devnull, os.O_RDWR)) < 3:  # the lowest that is free
 os.close(number)
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import client  # noqa: E402
+import asking  # noqa: E402
 
 if __name__ == "__main__":
-    connection, _ = client.asked_for(
+    connection, _ = asking.asked_for(
         sys.argv[1], "all", sys.argv[2:], numbers=[0, 1, 2], closed=closed, where=os.getcwd(), tied=True
     )
-    status = client.told(connection)
+    status = asking.told(connection)
     os._exit(status if status >= 0 else 128 - status)

@@ -12,9 +12,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import runpy
 import select
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,9 +23,10 @@ from typing import Any
 
 _HASH_SEED = "1"
 """So that a failure comes again; a run that asks for another gets a fresh process."""
-_SECONDS = 500.0
-"""How long the server may take to import everything."""
 _ROOT = str(Path(__file__).resolve().parents[2])
+asked_for, told = map(runpy.run_path(str(Path(__file__).with_name("asking.py"))).get, ("asked_for", "told"))
+SHIM = os.path.join(_ROOT, "tests", "oracle", "torchvision_shim")
+"""A folder whose `sitecustomize` does the same after torch was imported, so a fork runs it."""
 _FRESH = subprocess.Popen
 _AT_THE_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "GOMP_", "KMP_", "TORCH", "PYTORCH", "CUDA", "NUMEXPR", "OPENBLAS")  # fmt: skip
 """Variables that are read when an interpreter starts, or torch is imported, begin so."""
@@ -64,10 +64,10 @@ def use(folder: str) -> None:
     begin()
 
 
-def run_code(code: str, **given: Any) -> subprocess.CompletedProcess[Any]:
-    """`python -c CODE`, forked from the server that has imported everything; other arguments as for `subprocess.run`."""
+def run_code(code: str, *words: str, **given: Any) -> subprocess.CompletedProcess[Any]:
+    """`python -c CODE WORDS`, forked from the server that has imported everything; others as for `subprocess.run`."""
     _codes.add(code)
-    return subprocess.run([sys.executable, "-c", code], check=False, **given)
+    return subprocess.run([sys.executable, "-c", code, *words], check=False, **given)
 
 
 def words() -> list[str]:
@@ -113,19 +113,6 @@ def _at_the_start(environment: Any) -> dict[str, str]:
     return {"PYTHONHASHSEED": _HASH_SEED, **found}
 
 
-def _connected(folder: str, name: str) -> socket.socket:
-    import time
-
-    connection = socket.socket(socket.AF_UNIX)
-    until = time.monotonic() + _SECONDS
-    while not os.path.exists(f"{folder}/{name}") and time.monotonic() < until:
-        if _server is not None and _server.poll() is not None:
-            break
-        time.sleep(0.02)
-    connection.connect(f"{folder}/{name}")
-    return connection
-
-
 def _forked(args: Any) -> tuple[str, list[str]] | None:
     """Which server is asked for which command; None for a command that is none of these."""
     if isinstance(args, (str, bytes)) or not all(isinstance(word, str) for word in args):
@@ -151,48 +138,11 @@ def _room(words: list[str]) -> str:
     return "all" if slow else "torch"
 
 
-def asked_for(folder: str, room: str, command: list[str], *, numbers: list[int], where: str, given: list[int] | None = None, closed: list[int] = [], environment: Any = os.environ, group: bool = False, tied: bool = False) -> tuple[socket.socket, int]:  # fmt: skip  # noqa: B006
-    """The connection on which the end of the command is told, and its number.
-
-    Args:
-        numbers: the descriptors that it has.
-        given: ours that it gets as these; by default those of the same numbers.
-        closed: those of the numbers that it has not.
-        group: it is the first of a process group.
-        tied: it ends with the connection.
-    """
-    umask = os.umask(0o22)
-    os.umask(umask)
-    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    request = {
-        "command": command, "cwd": where, "environment": dict(environment), "umask": umask, "group": group,
-        "numbers": numbers, "closed": closed, "tied": tied,
-        "ignored": [number for number in ends if signal.getsignal(number) == signal.SIG_IGN],
-    }  # fmt: skip
-    text = json.dumps(request).encode()
-    connection = _connected(folder, room)
-    socket.send_fds(connection, [len(text).to_bytes(8, "little")], given or numbers)
-    connection.sendall(text)
-    said = b""
-    while not said.endswith(b"\n"):
-        said += connection.recv(1)
-    return connection, int(said)
-
-
-def told(connection: socket.socket) -> int:
-    """The status; -9 where the server is gone."""
-    said = b""
-    while not said.endswith(b"\n"):
-        said += connection.recv(64) or b"-9\n"
-    connection.close()
-    return int(said)
-
-
 class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
     """A process that is forked by a server, where this gives the same as a fresh one."""
 
     def _execute_child(self, args: Any, executable: Any, preexec_fn: Any, close_fds: Any, pass_fds: Any, cwd: Any, env: Any, startupinfo: Any, creationflags: Any, shell: Any, p2cread: int, p2cwrite: int, c2pread: int, c2pwrite: int, errread: int, errwrite: int, restore_signals: Any, gid: Any, gids: Any, uid: Any, umask: int, start_new_session: bool, *rest: Any) -> None:  # fmt: skip
-        self._connection: socket.socket | None = None
+        self._connection: Any = None
         environment = dict(os.environ if env is None else env)
         plain = not (
             fresh or executable or preexec_fn or shell or start_new_session or gid or gids or uid or umask != -1
@@ -219,7 +169,7 @@ class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
         handed_down = [number for number in pass_fds if number > 2]
         self._connection, self.pid = asked_for(
             _folder or "", room, command, numbers=[0, 1, 2, *handed_down], given=[*streams, *handed_down], where=where,
-            environment=environment, group=group,
+            environment=environment, group=group, is_over=lambda: _server is not None and _server.poll() is not None,
         )  # fmt: skip
 
     def _told(self, seconds: float | None) -> bool:
@@ -257,7 +207,7 @@ class WarmPopen(_FRESH):  # type: ignore[type-arg,valid-type,misc]
 def _shadowing(environment: dict[str, str]) -> bool:
     """A folder on the path has code that runs at the start of an interpreter, or a torch of its own."""
     for entry in environment.get("PYTHONPATH", "").split(os.pathsep):
-        if not entry or os.path.realpath(entry) == _ROOT:
+        if not entry or os.path.realpath(entry) in (_ROOT, SHIM):
             continue
         with contextlib.suppress(OSError):
             names = set(os.listdir(entry))

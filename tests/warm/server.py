@@ -5,7 +5,7 @@ There are two of them, of which the second is a fork of the first:
 - `torch`: torch, modgraph's tracing, and no more: what a process of the user's code has loaded before that code runs.
 - `all`: beside this the command line, all exports, and ONNX; for the commands themselves.
 
-Each listens at a socket of its own. A request is one JSON object with the descriptors that the process gets: `command`
+Each listens at a socket of its own. A request is one marshalled dict with the descriptors that the process gets: `command`
 (the words of a Python command line), `cwd`, `environment`, `umask`, and the numbers under which it gets the descriptors.
 Answered is the number of the process, and once it has ended, its status.
 
@@ -17,8 +17,10 @@ from __future__ import annotations
 import array
 import contextlib
 import gc
+import importlib
 import io
-import json
+import linecache
+import marshal
 import os
 import runpy
 import select
@@ -30,6 +32,7 @@ import threading
 import traceback
 import types
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +136,16 @@ def _silent_elsewhere() -> Any:
             os.chdir(place)
 
 
+def _forget() -> None:
+    """What each fork would do with what is here, it does not have to do: what it writes to, it gets a copy of."""
+    linecache.clearcache()
+    sys.path_importer_cache.clear()
+    for made in weakref.finalize._registry.values():  # type: ignore[attr-defined]
+        made.atexit = False  # the operators of torch's libraries are taken back one by one
+    from modgraph import isolation  # noqa: F401  # `client.begin` does so
+    from modgraph.batch import tasks  # noqa: F401
+
+
 class Server:
     """Forks on request, and tells how each fork ended."""
 
@@ -150,6 +163,7 @@ class Server:
         assert threading.active_count() == 1, threading.enumerate()
         warnings.filters[:] = list(warnings.filters)
         getattr(warnings, "_filters_mutated", lambda: None)()  # what was warned of already is not remembered
+        _forget()
         gc.collect()
         gc.freeze()  # what is there is never looked at again, so that a fork shares its memory
         woken, wake = os.pipe()
@@ -228,10 +242,10 @@ def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     for descriptor in descriptors:
         os.close(descriptor)
     left = int.from_bytes(data, "little")
-    text = b""
-    while len(text) < left:
-        text += connection.recv(left - len(text))
-    return json.loads(text), moved
+    request = b""
+    while len(request) < left:
+        request += connection.recv(left - len(request))
+    return marshal.loads(request), moved
 
 
 def _become(request: dict[str, Any], descriptors: list[int], server: Server) -> None:
@@ -257,7 +271,6 @@ def _become(request: dict[str, Any], descriptors: list[int], server: Server) -> 
 
 
 def _as_if_fresh(server: Server) -> None:
-    import linecache
     import random
 
     import torch
@@ -272,6 +285,9 @@ def _as_if_fresh(server: Server) -> None:
     sys.path[:0] = [
         entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry not in sys.path
     ]
+    if any(os.path.realpath(entry) == client.SHIM for entry in sys.path):
+        sys.modules.pop("sitecustomize", None)
+        importlib.import_module("sitecustomize")
     _streams()
     client.use(server.folder)
 

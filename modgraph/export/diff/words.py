@@ -90,7 +90,7 @@ def verdict(changes: Changes) -> str:
     if not changes:
         said = ["no difference" if not (changes.undecided or changes.not_compared) else "no difference found"]
         # Of source alone no forward is known: a model that computes something else must not read as the same.
-        if _not_run(changes):
+        if _not_run(changes) and changes.forward == "unknown":
             said = [f"{said[0]} in modules, arguments and tensors"]
             said += ["forward not compared (--run does)"] * (not changes.rewritten)
     if changes.rewritten:
@@ -98,7 +98,7 @@ def verdict(changes: Changes) -> str:
         said.insert(len(said) if changes else 0, f"{_rewritten_names(changes)} changed ({effect_unknown(changes)})")
     if changes.undecided:
         said.append(f"{len(changes.undecided):,} cannot be told")
-    if changes.not_compared:
+    if changes.not_compared and not (changes and changes.forward == "predicted"):
         said.append(f"not compared: {'; '.join(dict.fromkeys(one.what for one in changes.not_compared))}")
     return " · ".join(said)
 
@@ -108,7 +108,9 @@ def _not_run(changes: Changes) -> bool:
 
 
 def effect_unknown(changes: Changes) -> str:
-    """What is to be said of methods whose text alone is known."""
+    """What is to be said of methods of which nothing but another text is known."""
+    if changes.forward == "predicted":
+        return "the same calls, operations and shapes, as far as is known"
     return "its effect is not known" + (" without --run" if _not_run(changes) else "")
 
 

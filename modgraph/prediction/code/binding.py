@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.objects import DictObject
 from modgraph.prediction.domain.values import Constant, FunctionValue, TupleValue, Unknown, Value
 
@@ -31,7 +31,7 @@ def bind(machine: Machine, function: FunctionValue, arguments: Arguments) -> dic
                 bound[name] = positional[place]
                 place += 1
                 if kind == "normal" and name in keywords and not may_be_absent(machine, keywords.pop(name)):
-                    raise machine.raises("TypeError", f"{_called(function)} got multiple values for argument '{name}'")
+                    raise _refused(machine, function, f"got multiple values for argument '{name}'")
             elif kind == "normal" and name in keywords:
                 bound[name] = keywords.pop(name)
             else:
@@ -50,10 +50,10 @@ def bind(machine: Machine, function: FunctionValue, arguments: Arguments) -> dic
             bound[name] = machine.allocate(DictObject(entries, arguments.open))
             keywords = {}
     if place < len(positional) and not variadic:
-        raise machine.raises("TypeError", f"{_called(function)} {_too_many(function, len(positional), arguments)}")
+        raise _refused(machine, function, _too_many(function, len(positional), arguments))
     for name, value in keywords.items():
         if not may_be_absent(machine, value):
-            raise machine.raises("TypeError", f"{_called(function)} got an unexpected keyword argument '{name}'")
+            raise _refused(machine, function, f"got an unexpected keyword argument '{name}'")
     return bound
 
 
@@ -80,8 +80,10 @@ def _too_many(function: FunctionValue, given: int, arguments: Arguments) -> str:
     return f"takes {takes} positional argument{plural} but {given}{also} {verb} given"
 
 
-def _called(function: FunctionValue) -> str:
-    return f"{function.definition.qualname}()"
+def _refused(machine: Machine, function: FunctionValue, why: str) -> Raised:
+    raised = machine.raises("TypeError", f"{function.definition.qualname}() {why}")
+    raised.binding = function.definition
+    return raised
 
 
 def _missing(
@@ -91,5 +93,5 @@ def _missing(
         return arguments.open
     default = defaults.get(name)
     if default is None:
-        raise machine.raises("TypeError", f"{_called(function)} missing a required argument: '{name}'")
+        raise _refused(machine, function, f"missing a required argument: '{name}'")
     return default

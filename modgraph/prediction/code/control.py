@@ -60,6 +60,8 @@ def run_paths(machine: Machine, frame: Frame, paths: Sequence[Path], reason: str
     if not ended:
         machine.state = raised[0][1]
         raise raised.pop(0)[0]
+    if raised and machine.leading is not None:
+        machine.leading.dropped += [each for each, _ in raised]
     if raised and machine.guards:
         machine.guards[-1].extend(raised)
     if len(alive) == 1 and len(ended) == 1:

@@ -182,7 +182,11 @@ def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
     where = frame.location(node)
     if type(function) is Unknown and type(node.func) is nodes.Name and node.func.value == "super":
         machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
-    return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
+    outer, frame.calling = frame.calling, where
+    try:
+        return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
+    finally:
+        frame.calling = outer
 
 
 def _require_single(machine: Machine, keywords: dict[str, Value], name: str) -> None:

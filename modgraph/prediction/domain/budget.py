@@ -90,9 +90,8 @@ class Budget(ABC):
         self.has_ended = False
         """The graph is made of what there is, however it ended."""
         self.deadline = 0.0
-        self.left_for_runs = MAX_FORWARD_WORK
-        """Work that runs of `forward` may take from here on."""
-        self.running_since = 0
+        self.forward_left = MAX_FORWARD_WORK
+        """Units of what is still to be done with what was built."""
 
     def grant(self, units: int, sharing: str) -> None:
         """The work is shared with other predictions, which have left so much of it."""
@@ -109,7 +108,7 @@ class Budget(ABC):
         self.base.work = 0
         self.granted, self.sharing, self.has_ended = MAX_WORK, "", False
         self.work_limit = MAX_WORK
-        self.left_for_runs = MAX_FORWARD_WORK
+        self.forward_left = MAX_FORWARD_WORK
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def restart(self) -> None:
@@ -120,19 +119,23 @@ class Budget(ABC):
         self.undecided = 0
         self.limit = MAX_STEPS
 
-    def begin_run(self) -> None:
-        """Some more, for what is done with what was built."""
-        self.restart()
-        if self.left_for_runs == MAX_FORWARD_WORK:
-            self.granted += MAX_FORWARD_WORK
-        self.running_since = self.work
-        self.work_limit = self.work + max(self.left_for_runs, 0)
-        self.deadline = time.monotonic() + MAX_SECONDS
+    @contextmanager
+    def run_on(self, units: int | None = None) -> Iterator[None]:
+        """What is done inside with what was built has what is left of the units for that.
 
-    def end_run(self) -> bool:
-        """Whether it came to a limit."""
-        self.left_for_runs -= self.work - self.running_since
-        return self.exhausted
+        Args:
+            units: units of work besides, which are not counted among those that are shared.
+        """
+        self.restart()
+        before = self.work
+        if units is not None:
+            self.granted += units
+        self.work_limit = before + (max(self.forward_left, 0) if units is None else units)
+        self.deadline = time.monotonic() + MAX_SECONDS
+        try:
+            yield
+        finally:
+            self.forward_left -= self.work - before
 
     def step(self) -> None:
         """Counts one statement or call.

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from modgraph.source.plain_uses import Known, Uses
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The arguments that a function takes, as its source says; the first is left out."""
+
+    places: tuple[str, ...]
+    required: int = 0
+    """How many of the places have no default."""
+    keywords: frozenset[str] = frozenset()
+    """Those that are given by name alone, and may be left out."""
+    is_open: bool = True
+    """It takes others as well, or that is not known."""
+
+
 @dataclass(slots=True)
 class Caches:
     literals: dict[nodes.Node, Value] = field(default_factory=dict)
@@ -55,8 +68,8 @@ class Caches:
     """What the methods of a class do with its attributes."""
     kinds_by_uses: dict[Value, dict[str, Known]] = field(default_factory=dict)
     """The same of a class and those that it is derived from."""
-    forward_parameters: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Parameters of the `forward` of torch's layers, by its name."""
+    forward_parameters: dict[str, Taken] = field(default_factory=dict)
+    """What the `forward` of torch's layers takes, by its name."""
     naming_hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class of
     it has the method for that."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.events import Refusal
 from modgraph.prediction.domain.values import Unknown, Value
 
 
@@ -23,6 +24,12 @@ class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no er
         self.where = where
         self.asked: SourceLocation | None = None
         """Where it is raised in torch's own source: what outside of it has led there."""
+        self.binding: object = None
+        """The definition of the function that does not take the arguments of the call, where that is why."""
+        self.is_of_rule = False
+        """Python or torch raises it, and no `raise` of the source."""
+        self.refusal: Refusal | None = None
+        """Where a run of `forward` is followed: what refused what it was given."""
 
     def kept(self) -> Raised:
         """Itself, to be raised again later: without the traceback, which would keep every frame that ran, with its

@@ -90,6 +90,19 @@ class Assume:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """What did not take what it was given, where a run was refused."""
+
+    inputs: tuple[Seen, ...]
+    operation: str = ""
+    """Of torch: "torch.cat"; empty where a module refused."""
+    module: Address | None = None
+    """The innermost module that was called: the one that refused, or that called the operation."""
+    is_binding: bool = False
+    """`forward` of the module takes other arguments."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """Something ran of which it is not known what it does: it may call modules."""
 

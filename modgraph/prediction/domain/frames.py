@@ -74,6 +74,8 @@ class Frame:
     """Of a comprehension: that of the code in which it stands."""
     value: Value = NONE
     """Of the `return` that ended the block."""
+    calling: SourceLocation | None = None
+    """The call in the statement that is being made: where Python says that it raises."""
 
     @property
     def is_of_module(self) -> bool:
@@ -85,9 +87,20 @@ class Frame:
             return SourceLocation(self.parsed.file, self.parsed.first_line)
         return self.parsed.location(self.statement, expression)
 
+    @property
+    def raising(self) -> SourceLocation:
+        """Where Python says that it raises: the call that is being made, else the statement."""
+        return self.calling or self.location()
+
 
 def place_outside_torch(frames: Sequence[Frame]) -> SourceLocation | None:
     """Of code of torch's that runs: the innermost statement outside of it; None where other code runs."""
+    frame = frame_outside_torch(frames)
+    return None if frame is None else frame.location()
+
+
+def frame_outside_torch(frames: Sequence[Frame]) -> Frame | None:
+    """Of code of torch's that runs: the innermost code outside of it; None where other code runs."""
     if not frames or not frames[-1].module.startswith("torch."):
         return None
-    return next((frame.location() for frame in reversed(frames) if not frame.module.startswith("torch.")), None)
+    return next((frame for frame in reversed(frames) if not frame.module.startswith("torch.")), None)

@@ -82,8 +82,9 @@ the same graph as a quiet one. A unit is about a microsecond of a slow machine; 
 published models take half a million, and up to ten millions where their package is large and nothing was read yet."""
 
 MAX_FORWARD_WORK = 8_000_000
-"""Those of all runs of `forward` that are followed for one prediction: with other inputs until one is taken, and with
-every flag. A large published model takes two millions for one, besides what is written of it."""
+"""Units besides for all that is done to know `forward`: runs with one input and another, with every flag, and, where
+these ask for the surroundings, a second prediction that takes these for granted, and its runs. A large published model
+takes two millions for one run, besides what is written of it."""
 
 UNITS_OF_AN_EVENT = 100
 """Of a call of a module or an operation that a run makes: to keep it, to write it and its edges, to draw it."""

@@ -17,6 +17,7 @@ from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import Frame, Outcome
+from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Choice, ClassValue, KnownClass, Unknown, Value
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 class Machine(Budget):
     """What Python would raise is raised as `Raised` by every method that interprets."""
+
+    leading: Leading | None = None
+    """How many dimensions layers are taken to be given, where nothing is known of that; None where it is open."""
 
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()

@@ -39,12 +39,12 @@ class Wanted:
 
 
 def graph_with_forward(
-    prediction: Prediction, target: Target, wanted: Wanted, again: Callable[[Assumed], Prediction]
+    prediction: Prediction, target: Target, wanted: Wanted, again: Callable[[Assumed, int], Prediction]
 ) -> Graph:
     """The graph of a prediction, with its calls; without them where nobody gave inputs and they cannot all be followed.
 
     Args:
-        again: predicts the target once more, with something taken for granted.
+        again: predicts the target once more, with something taken for granted, in so many units of work.
     """
     followed = _followed(prediction, wanted)
     if followed is not None and followed.is_whole:
@@ -54,7 +54,7 @@ def graph_with_forward(
         return _graph(prediction, target, wanted, followed) if wanted.inputs and followed is not None else graph
     if followed.has_run_out or prediction.machine.work > MAX_WORK // 2:
         return _graph(prediction, target, wanted, followed) if wanted.inputs else graph
-    second = again(USUAL.assumed)
+    second = again(USUAL.assumed, prediction.machine.forward_left)
     usual = _followed(second, wanted)
     if usual is not None and (usual.is_whole or (wanted.inputs and not usual.is_refused)):
         joined = _with_calls_of(graph, _graph(second, target, wanted, usual))

@@ -121,13 +121,13 @@ def follow(
     built = machine.state
     machine.state = built.fork()
     machine.frames.clear()
-    machine.begin_run()
     machine.is_recording = True
     try:
-        if not grad:
-            without = machine.call(machine.resolve("torch.no_grad"))
-            machine.call(machine.get_attribute(without, "__enter__"))
-        return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
+        with machine.run_on():
+            if not grad:
+                without = machine.call(machine.resolve("torch.no_grad"))
+                machine.call(machine.get_attribute(without, "__enter__"))
+            return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
     finally:
         machine.is_recording = False
         machine.operating = 0
@@ -166,7 +166,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
     )
     events = tuple(in_order(machine.state.events))
-    has_run_out = machine.end_run()
+    has_run_out = machine.exhausted
     specs = tuple(inputs)
     return Followed(
         events, described, addresses, outputs, machine.state, failure, conditions, specs, has_run_out=has_run_out

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
+from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Seen
+from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Refusal, Seen
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
@@ -90,6 +91,10 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     machine.operating += 1
     try:
         result = run()
+    except Raised as raised:
+        if raised.refusal is None and raised.is_of_rule:
+            raised.refusal = Refusal(inputs, called, machine.called[-1] if machine.called else None)
+        raise
     finally:
         machine.operating -= 1
     taken = {index for each in inputs for index in each.indices}
@@ -152,13 +157,22 @@ def module_call(
     try:
         result = run()
     except Raised as raised:
-        add(machine, Leave(error=str(raised)))
+        if raised.refusal is None and raised.is_of_rule:
+            raised.refusal = Refusal(tuple(inputs), "", module, _is_of_call(machine, module, raised))
+        add(machine, Leave(error=str(raised).removeprefix("builtins.")))
         raise
     finally:
         machine.called.pop()
         machine.operating = operating
     add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
     return result
+
+
+def _is_of_call(machine: Machine, module: Address, raised: Raised) -> bool:
+    """`forward` of the module does not take the arguments of the call."""
+    run = machine.find_attribute(module, "forward") if raised.binding is not None else None
+    function = run.function if isinstance(run, BoundMethod) else run
+    return isinstance(function, FunctionValue) and function.definition is raised.binding
 
 
 def method(machine: Machine, receiver: Address, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
@@ -173,7 +187,7 @@ def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
     run = machine.find_attribute(module, "forward")
     function = run.function if isinstance(run, BoundMethod) else run
     if isinstance(function, KnownFunction):
-        return _parameters_in_source(machine, function.name)
+        return _taken_in_source(machine, function.name).places
     if not isinstance(function, FunctionValue):
         return ("input",)
     taken = [each for each in function.definition.parameters if each.kind in ("normal", "positional", "varargs")]
@@ -181,25 +195,57 @@ def _parameters(machine: Machine, module: Address) -> tuple[str, ...]:
     return names[1:] if isinstance(run, BoundMethod) else names
 
 
-def _parameters_in_source(machine: Machine, name: str) -> tuple[str, ...]:
-    """The same of a layer of torch whose `forward` is not interpreted: as its source has them."""
+def require_arguments(machine: Machine, name: str, given: Sequence[Value], keywords: Iterable[str]) -> None:
+    """Of a layer of torch whose `forward` is not interpreted: it takes the arguments of a call.
+
+    Raises:
+        Raised: TypeError, where it does not.
+    """
+    taken = _taken_in_source(machine, name)
+    if taken.is_open:
+        return
+    called = ".".join(name.split(".")[-2:])
+    named = set(keywords)
+    unexpected = sorted(named - set(taken.places) - taken.keywords)
+    missing = [each for each in taken.places[len(given) : taken.required] if each not in named]
+    if len(given) > len(taken.places):
+        number = len(taken.places) + 1
+        why = f"takes {number} positional arguments but {len(given) + 1} were given"
+        raise machine.raises("TypeError", f"{called}() {why}")
+    if unexpected:
+        raise machine.raises("TypeError", f"{called}() got an unexpected keyword argument '{unexpected[0]}'")
+    if missing:
+        raise machine.raises("TypeError", f"{called}() missing 1 required positional argument: '{missing[0]}'")
+
+
+def _taken_in_source(machine: Machine, name: str) -> Taken:
+    """What a layer of torch whose `forward` is not interpreted takes: as its source has it."""
     known = machine.caches.forward_parameters.get(name)
     if known is None:
-        known = machine.caches.forward_parameters[name] = _read_parameters(machine, name) or ("input",)
+        known = machine.caches.forward_parameters[name] = _read_taken(machine, name) or Taken(("input",))
     return known
 
 
-def _read_parameters(machine: Machine, name: str) -> tuple[str, ...]:
+def _read_taken(machine: Machine, name: str) -> Taken | None:
     path, _, method = name.rpartition(".")
     module, _, cls = path.rpartition(".")
     source = machine.finder.source(module)
     definition = None if source is None else source.index.definitions.get(f"{cls}.{method}")
     if source is None or definition is None:
-        return ()
+        return None
     node = source.parse(definition.first_line, definition.last_line).statements[0]
     if not isinstance(node, nodes.FunctionDef):
-        return ()
-    return tuple(each.name for each in (*node.params.posonly_params, *node.params.params))[1:]
+        return None
+    params = node.params
+    places = (*params.posonly_params, *params.params)[1:]
+    is_open = params.star_arg is not None or params.star_kwarg is not None
+    is_open = is_open or any(each.default is None for each in params.kwonly_params)
+    return Taken(
+        tuple(each.name for each in places),
+        sum(each.default is None for each in places),
+        frozenset(each.name for each in params.kwonly_params),
+        is_open,
+    )
 
 
 def _name(names: Sequence[str], place: int) -> str:

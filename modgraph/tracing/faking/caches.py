@@ -10,6 +10,8 @@ from typing import Any
 
 from torch._subclasses.fake_tensor import FakeTensor
 
+from modgraph.tracing.basics.alive import objects_of
+
 _Remembering = type(functools.lru_cache(lambda: None))
 _DEPTH = 4
 """Containers in containers that are looked into."""
@@ -21,9 +23,8 @@ def nothing_fake_remembered() -> Iterator[None]:
     try:
         yield
     finally:
-        for found in gc.get_objects():
-            # `type`, not `isinstance`, which would ask the object.
-            if type(found) is _Remembering and _holds_fake(found, _DEPTH):
+        for found in objects_of([_Remembering]):
+            if _holds_fake(found, _DEPTH):
                 found.cache_clear()
 
 

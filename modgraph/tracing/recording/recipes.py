@@ -19,6 +19,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from modgraph.errors import RAISED_BY_OTHERS
+from modgraph.tracing.basics.alive import objects_of, with_subclasses
 from modgraph.tracing.basics.tensors import ATOMS, Named, inner_tensors, instance_state, tensors_in
 from modgraph.tracing.recording.dataflow import Dataflow
 from modgraph.tracing.restoring.fingerprints import Fingerprint, fingerprint
@@ -380,7 +381,7 @@ def _tensors_alive() -> dict[int, Any] | None:
     """The tensors that there are now, by `id`; None where they cannot be told."""
     if gc.get_freeze_count():  # what is frozen is not listed
         return None
-    return {id(item): ref(item) for item in gc.get_objects() if issubclass(type(item), torch.Tensor)}
+    return {id(item): ref(item) for item in objects_of(with_subclasses(torch.Tensor))}
 
 
 def _generators_among(given: tuple[Any, ...]) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:

@@ -10,7 +10,9 @@ import pytest
 from modgraph.errors import InputError
 from modgraph.graph.model import Graph
 from modgraph.prediction import predict_graph
-from modgraph.source.inputs import parse_input
+from modgraph.prediction.domain import budget
+from modgraph.prediction.together import Together
+from modgraph.source.inputs import InputSpec, parse_input
 from modgraph.source.targets import parse_target
 
 PRELUDE = """
@@ -304,3 +306,42 @@ def test_a_run_needs_sizes(tmp_path: Path) -> None:
                                      "        super().__init__(3, 4)\n", encoding="utf-8")  # fmt: skip
     with pytest.raises(InputError, match="leaves batch open, and a run needs sizes"):
         modgraph.analyze(f"{tmp_path / 'net.py'}:Net", inputs=["batch x 3"])
+
+
+def test_all_runs_of_one_model_share_their_units_of_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many inputs are tried, and the surroundings are taken for granted once: together that has one limit."""
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import os\nfrom torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(6, 6)\n        self.flag = os.environ.get('FLAG')\n\n    def forward(self, x):\n"
+        "        for turn in range(50):\n            for number in range(50):\n                x = x + number\n        if self.flag:\n            x = x * 2\n"
+        "        return self.fc(x).view(7, -1)\n",
+        encoding="utf-8",
+    )
+    target = parse_target(f"{file}:Net")
+
+    def spent(inputs: tuple[InputSpec, ...] | None) -> int:
+        together = Together(reads=False)
+        before = together.left
+        predict_graph(target, together, inputs=inputs)
+        return before - together.left
+
+    alone = spent(None)
+    units = 300_000
+    monkeypatch.setattr(budget, "MAX_FORWARD_WORK", units)
+    assert units // 2 < spent(()) - alone < units + 50_000
+
+
+def test_a_run_that_the_model_refuses_is_told_as_torch_raises_it(tmp_path: Path) -> None:
+    graph = predict(
+        tmp_path,
+        init("nn.Linear(6, 5)", "nn.Linear(7, 5)") + "def forward(self, x):\n    return self.b(self.a(x))",
+        "2x6",
+    )
+    (problem,) = [each for each in graph.problems if each.stage == "forward"]
+    assert problem.message.startswith("raises RuntimeError: ")
+    assert [call.error is not None and call.error.startswith("RuntimeError: ") for call in graph.calls] == [
+        True,
+        False,
+        True,
+    ]

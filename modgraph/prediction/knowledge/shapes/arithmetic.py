@@ -38,6 +38,7 @@ def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Si
     Raises:
         MisfitError: it does not fit once.
     """
+    _require_options(kernel, stride, padding, dilation)
     if size is None or kernel is None or padding is None or dilation is None or not stride or upwards is None:
         return None
     room = size + 2 * padding - dilation * (kernel - 1) - 1
@@ -52,12 +53,28 @@ def windowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Si
     return found
 
 
+def _require_options(kernel: Size, stride: Size, padding: Size, dilation: Size) -> None:
+    """Of a window: torch takes none that has no extent, or that does not move.
+
+    Raises:
+        MisfitError: it is none that torch takes.
+    """
+    for each, what in ((kernel, "kernel"), (stride, "stride"), (dilation, "dilation")):
+        if each is not None and each <= 0:
+            raise MisfitError(f"a {what} of {each} is not supported")
+    if padding is not None and padding < 0:
+        raise MisfitError("negative padding is not supported")
+
+
 def unwindowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, extra: Size) -> Size:
     """What a transposed convolution makes of a size.
 
     Raises:
         MisfitError: nothing is left.
     """
+    _require_options(kernel, stride, padding, dilation)
+    if extra is not None and stride is not None and dilation is not None and extra >= max(stride, dilation):
+        raise MisfitError(f"output padding must be smaller than either stride or dilation, and is {extra}")
     if size is None or kernel is None or stride is None or padding is None or dilation is None or extra is None:
         return None
     found = (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1
@@ -91,6 +108,8 @@ class Convolution:
         if len(given) not in (rank + 1, rank + 2):
             raise MisfitError(f"a convolution of {rank} dimensions takes {rank + 1} or {rank + 2}, not {_told(given)}")
         channels = given[-rank - 1]
+        if self.out_channels is not None and self.out_channels <= 0:
+            raise MisfitError(f"expected weight to be at least 1 at dimension 0, but there are {self.out_channels}")
         if self.in_channels is not None and channels is not None and self.in_channels != channels:
             raise MisfitError(
                 f"expected input{_told(given)} to have {self.in_channels} channels, but got {channels} channels instead"
@@ -121,6 +140,33 @@ def places(given: Sequence[Size], options: Sequence[Sequence[Size]], upwards: bo
     kernel, stride, padding, dilation = options
     each = zip(given, kernel, stride, padding, dilation, strict=True)
     return [windowed(*one, upwards) for one in each]
+
+
+def pooled(given: Shape, options: Sequence[Sequence[Size]], upwards: bool | None) -> Shape:
+    """What a pool leaves of it.
+
+    Args:
+        options: kernel, stride, padding, dilation, one of each per dimension that is pooled.
+
+    Raises:
+        MisfitError: another number of dimensions, or a window that does not fit.
+    """
+    rank = len(options[0])
+    require_spatial(given, rank)
+    for kernel, padding in zip(options[0], options[2], strict=True):
+        if kernel is not None and padding is not None and kernel > 0 and 2 * padding > kernel:
+            raise MisfitError(f"pad should be at most half of kernel size, but got pad={padding}, kernel_size={kernel}")
+    return (*given[:-rank], *places(given[-rank:], options, upwards))
+
+
+def require_spatial(given: Shape, rank: int) -> None:
+    """Of what is pooled over so many dimensions: channels stand before them, and a batch may.
+
+    Raises:
+        MisfitError: it has another number of dimensions.
+    """
+    if len(given) not in (rank + 1, rank + 2):
+        raise MisfitError(f"a pool of {rank} dimensions takes {rank + 1} or {rank + 2}, not {_told(given)}")
 
 
 def _told(shape: Shape) -> str:

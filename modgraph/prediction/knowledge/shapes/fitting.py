@@ -8,7 +8,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import BELOW, ListObject, TensorObject
 from modgraph.prediction.domain.values import Constant, TupleValue, Value
-from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
+from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size, require_spatial
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.torch.autocasting import may_cast
@@ -29,9 +29,39 @@ def fitted(machine: Machine, rule: Callable[[], Shape | None], kind: str = "Runt
         raise machine.raises(kind, str(misfit)) from None
 
 
+def require_pooled(machine: Machine, shape: Shape, rank: int) -> None:
+    """Of what is pooled over so many dimensions.
+
+    Raises:
+        Raised: it has too few or too many.
+    """
+
+    def rule() -> Shape:
+        require_spatial(shape, rank)
+        return shape
+
+    fitted(machine, rule)
+
+
 def tensor(machine: Machine, value: Value) -> TensorObject:
     """The tensor, or one of which nothing is known."""
     return tensor_of(machine, value) or NOT_KNOWN
+
+
+def with_rank(machine: Machine, found: TensorObject | None, taken: int, leading: tuple[int, int]) -> TensorObject:
+    """What a layer is given. Where nothing is known of it, and a run takes a number of dimensions for granted, a tensor
+    of so many sizes that are not known: a layer refuses any other.
+
+    Args:
+        taken: dimensions that the layer looks at; none where it takes any.
+        leading: how many more may stand before them, at least and at most.
+    """
+    found = found or NOT_KNOWN
+    if found.shape is not None or machine.leading is None or not taken:
+        return found
+    more = leading[0] if leading[0] == leading[1] else machine.leading.pick(*leading)
+    shape = (None,) * (taken + more)
+    return TensorObject(shape, found.dtype, requires_grad=found.requires_grad, device=found.device)
 
 
 def sizes(machine: Machine, value: Value, rank: int) -> list[Size]:

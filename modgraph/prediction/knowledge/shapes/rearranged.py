@@ -53,16 +53,11 @@ def _places(machine: Machine, value: Value, rank: int) -> list[int] | None:
     return known if len(known) == len(found) == len(set(known)) else None
 
 
-@views(f"{TENSOR}.unflatten", "torch.unflatten", "torch.nn.modules.flatten.Unflatten.forward")
+@views(f"{TENSOR}.unflatten", "torch.unflatten")
 def unflattened(arguments: Arguments, machine: Machine) -> Value:
     """One dimension becomes several, of which one may be what is left over."""
-    is_layer = arguments.function.endswith("forward")
-    given = fitting.tensor(machine, arguments.get(int(is_layer), "input", NONE))
-    if is_layer:
-        module = arguments.positional[0]
-        dim, sizes = (machine.find_attribute(module, name) or NONE for name in ("dim", "unflattened_size"))
-    else:
-        dim, sizes = arguments.get(1, "dim", NONE), arguments.get(2, "sizes", NONE)
+    given = fitting.tensor(machine, arguments.get(0, "input", NONE))
+    dim, sizes = arguments.get(1, "dim", NONE), arguments.get(2, "sizes", NONE)
     listed = machine.iterate(sizes) if fitting.length(machine, sizes) is not None else None
     place = dimension(machine, dim, len(given.shape)) if given.shape is not None else None
     if given.shape is None or place is None or not isinstance(listed, list):

@@ -604,7 +604,11 @@ def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | No
     listed = [] if dims == NONE else [dims] if isinstance(dims, Constant) else machine.iterate(dims)
     if isinstance(listed, Unknown):
         return None
-    places = {dimension(machine, dim, len(shape)) for dim in listed} if listed else set(range(len(shape)))
+    found = [dimension(machine, dim, len(shape)) for dim in listed]
+    places = set(found) if listed else set(range(len(shape)))
+    if len(places) < len(found) and None not in places:
+        twice = next(each for each in found if found.count(each) > 1)
+        raise machine.raises("RuntimeError", f"dim {twice} appears multiple times in the list of dims")
     if None in places:
         return None
     if keep:
@@ -640,6 +644,7 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     if left is None or right is None or left.shape is None or right.shape is None:
         return made(machine, None, promoted(left.dtype, right.dtype) if left and right else None)
     dtype, (first, second) = promoted(left.dtype, right.dtype), (left.shape, right.shape)
+    _require_ranks(machine, last_name(arguments.function), first, second)
     if None not in (left.dtype, right.dtype) and left.dtype != right.dtype and not may_cast(machine):
         message = f"both must have the same dtype, but got {left.dtype} and {right.dtype}"
         raise machine.raises("RuntimeError", message)
@@ -659,6 +664,26 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     needs = needs_any((left, right))
     result = made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
     return layout.set_anew(machine, result) if len(first) >= len(second) else result
+
+
+_RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
+"""By name of a product: how many dimensions it takes, where that is fixed."""
+
+
+def _require_ranks(machine: Machine, name: str, first: Shape, second: Shape) -> None:
+    """Of a product that takes a fixed number of dimensions, and of batches of matrices that there are as many of both.
+
+    Raises:
+        Raised: they are others.
+    """
+    if name not in _RANKS:
+        return
+    if (len(first), len(second)) != _RANKS[name]:
+        one, other = _RANKS[name]
+        told = f"{one}D and {other}D tensors expected, but got {len(first)}D and {len(second)}D"
+        raise machine.raises("RuntimeError", f"{name}: {told}")
+    if name == "bmm" and first[0] is not None and second[0] is not None and first[0] != second[0]:
+        raise machine.raises("RuntimeError", f"bmm: Expected as many matrices of both, got {first[0]} and {second[0]}")
 
 
 @models("torch.inner", f"{TENSOR}.inner")

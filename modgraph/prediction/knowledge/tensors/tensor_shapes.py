@@ -455,25 +455,34 @@ def reordered(arguments: Arguments, machine: Machine) -> Value:
         return _in_order(machine, source, range(rank)[::-1])
     if name == "permute":
         order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))
-        if order is None or any(place is None for place in order):
-            return like(machine, source, None)
-        places = [dimension(machine, Constant(place), rank) for place in order]
-        if len(set(places)) < len(places) or len(places) != rank:
-            raise machine.raises(
-                "RuntimeError", f"permute({list(order)}) of a tensor of {rank} dimensions does not fit"
-            )
-        return _in_order(machine, source, [place for place in places if place is not None])
+        places = None if order is None else _order_of(machine, order, rank)
+        return like(machine, source, None) if places is None else _in_order(machine, source, places)
     given = (
         (Constant(-2), Constant(-1))
         if name == "@mT"
         else (arguments.get(1, "dim0", NONE), arguments.get(2, "dim1", NONE))
     )
-    places = [dimension(machine, dim, rank) for dim in given]
-    if places[0] is None or places[1] is None:
+    one, other = (dimension(machine, dim, rank) for dim in given)
+    if one is None or other is None:
         return like(machine, source, None)
     swapped = list(range(rank))
-    swapped[places[0]], swapped[places[1]] = swapped[places[1]], swapped[places[0]]
+    swapped[one], swapped[other] = swapped[other], swapped[one]
     return _in_order(machine, source, swapped)
+
+
+def _order_of(machine: Machine, order: Sequence[int | None], rank: int) -> list[int] | None:
+    """The places of `permute`, counted from the front; None where one of them is not known.
+
+    Raises:
+        Raised: they are not each dimension once.
+    """
+    if len(order) != rank:
+        raise machine.raises("RuntimeError", f"permute() of {rank} dimensions takes {rank}, not {len(order)}")
+    places = [dimension(machine, Constant(place), rank) if place is not None else None for place in order]
+    known = [place for place in places if place is not None]
+    if len(set(known)) != len(known):
+        raise machine.raises("RuntimeError", "permute(): duplicate dims are not allowed.")
+    return known if len(known) == rank else None
 
 
 def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> Value:
@@ -494,7 +503,8 @@ def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> V
 @views(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
 def expand(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
-    wanted = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
+    given = arguments.positional[1:] or tuple(arguments.keywords.values())
+    wanted = shape_argument(machine, given) if arguments.open is None and given else None
     if wanted is None or source.shape is None:
         return like(machine, source, None)
     result = like(machine, source, _spread(machine, source.shape, wanted))
@@ -506,23 +516,37 @@ def expand(arguments: Arguments, machine: Machine) -> Value:
     return result
 
 
-def _spread(machine: Machine, shape: Shape, wanted: Sequence[int | None]) -> Shape:
+def _spread(machine: Machine, shape: Shape, wanted: Shape) -> Shape:
     """What a tensor of that shape is expanded to; a size of -1 stays as it is.
 
     Raises:
         Raised: RuntimeError, where it does not fit.
     """
     offset = len(wanted) - len(shape)
-    sizes: list[int | None] = []
-    for i, size in enumerate(wanted):
-        held = shape[i - offset] if i >= offset else 1
-        stays = type(size) is int and size == -1
-        fits = held is None or size is None or stays or same(held, 1) or held == size or is_one(held)
-        if not fits or offset < 0 or (stays and i < offset):
+    _require_expandable(machine, shape, wanted, offset)
+    stays = [i >= offset and size is not None and same(size, -1) for i, size in enumerate(wanted)]
+    return tuple(shape[i - offset] if stays[i] else size for i, size in enumerate(wanted))
+
+
+def _require_expandable(machine: Machine, shape: Shape, wanted: Shape, offset: int) -> None:
+    """Sizes of one become others, all others stay; new dimensions come first, and have sizes.
+
+    Raises:
+        Raised: it cannot be expanded so.
+    """
+    if offset < 0:
+        message = f"the number of sizes provided ({len(wanted)}) must be greater or equal to the number of dimensions"
+        raise machine.raises("RuntimeError", f"{message} in the tensor ({len(shape)})")
+    for place, size in enumerate(wanted):
+        held = shape[place - offset] if place >= offset else 1
+        if size is None or held is None or (place >= offset and same(size, -1)):
+            continue
+        if same(size, -1):
+            message = "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension"
+            raise machine.raises("RuntimeError", f"{message} {place}")
+        if not is_one(held) and held != size:
             message = f"The expanded size of the tensor ({size}) must match the existing size ({held})"
-            raise machine.raises("RuntimeError", f"{message} at dimension {i}")
-        sizes.append(held if stays else size)
-    return tuple(sizes)
+            raise machine.raises("RuntimeError", f"{message} at non-singleton dimension {place}")
 
 
 @models(f"{TENSOR}.repeat", *both("tile"))

@@ -27,6 +27,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.paths import recording
@@ -305,6 +306,8 @@ def _require_arguments(machine: Machine, run: Value, given: tuple[Value, ...], a
     function = run.function if isinstance(run, BoundMethod) else run
     if not isinstance(function, KnownFunction) or function.name == f"{MODULE}.forward":
         return
+    if machine.is_recording and arguments.open is None and not any(map(is_optional, arguments.keywords.values())):
+        recording.require_arguments(machine, function.name, given, arguments.keywords)
     if not given and not arguments.keywords and arguments.open is None:
         layer = ".".join(function.name.split(".")[-2:])
         raise machine.raises("TypeError", f"{layer}() missing 1 required positional argument: 'input'")

@@ -28,8 +28,8 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.shapes import fitting
-from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, places, product
-from modgraph.prediction.knowledge.shapes.fitting import fitted, length
+from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, pooled, product
+from modgraph.prediction.knowledge.shapes.fitting import fitted, length, require_pooled, with_rank
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
@@ -37,13 +37,16 @@ from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
-from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
+from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, tensor_of
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 from modgraph.prediction.python.registration import class_name
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
+_ONE_MORE = (0, 1)
+"""Dimensions before those that a layer looks at: of a batch, or none."""
+_ANY = (0, 6)
 
 
 def _attribute(machine: Machine, module: Value, name: str) -> Value | None:
@@ -68,8 +71,12 @@ def _result(machine: Machine, source: TensorObject, shape: Shape | None, dtype: 
     return made(machine, shape, dtype or source.dtype, requires_grad=True)
 
 
-def _input(arguments: Arguments, machine: Machine) -> TensorObject:
+def _input(arguments: Arguments, machine: Machine, taken: int = 0, leading: tuple[int, int] = (0, 0)) -> TensorObject:
     """The first argument.
+
+    Args:
+        taken: dimensions that the layer looks at; none where it takes any.
+        leading: how many more may stand before them, at least and at most.
 
     Raises:
         Raised: TypeError, where it is a number, a text, None, or several things in one.
@@ -79,7 +86,7 @@ def _input(arguments: Arguments, machine: Machine) -> TensorObject:
     if values and (isinstance(values[0], (Constant, TupleValue)) or type(held) in (ListObject, DictObject)):
         given = class_name(machine.class_of(values[0]))
         raise machine.raises("TypeError", f"argument 'input' (position 1) must be Tensor, not {given}")
-    return (tensor_of(machine, values[0]) if values else None) or TensorObject(None, None)
+    return with_rank(machine, tensor_of(machine, values[0]) if values else None, taken, leading)
 
 
 def _require_weight(machine: Machine, module: Value, source: TensorObject) -> TensorObject | None:
@@ -117,7 +124,7 @@ def _require_one(arguments: Arguments, machine: Machine) -> None:
 
 def _convolution(rank: int, transposed: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
-        module, source = arguments.positional[0], _input(arguments, machine)
+        module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         shape = source.shape
         weight = _require_weight(machine, module, source)
         if shape is not None:
@@ -149,37 +156,21 @@ def _convolution_of(
     )
 
 
-def _require_rank(machine: Machine, shape: Shape, rank: int) -> None:
-    """Of what is pooled: so many dimensions in which windows move, channels, and examples.
-
-    Raises:
-        Raised: RuntimeError.
-    """
-    if len(shape) not in (rank + 1, rank + 2):
-        raise machine.raises("RuntimeError", f"Expected {rank + 1}D or {rank + 2}D input, but got {len(shape)}D")
-
-
 def _pool(rank: int, dilated: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
-        module, source = arguments.positional[0], _input(arguments, machine)
+        module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
             return _result(machine, source, None)
-        _require_rank(machine, source.shape, rank)
         kernel = _numbers(machine, module, "kernel_size", rank)
         stride = _numbers(machine, module, "stride", rank)
         padding = _numbers(machine, module, "padding", rank, 0)
         dilation = _numbers(machine, module, "dilation", rank) if dilated else [1] * rank
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
-        for window, beside in zip(kernel, padding, strict=True):
-            if window is not None and beside is not None and 2 * beside > window:
-                message = f"pad should be at most half of kernel size, but got pad={beside} and kernel_size={window}"
-                raise machine.raises("RuntimeError", message)
-        spatial = source.shape[-rank:]
-        options = (kernel, stride, padding, dilation)
-        sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
-        result = _result(machine, source, (*source.shape[:-rank], *sizes))
+        known, options = source.shape, (kernel, stride, padding, dilation)
+        shape = fitted(machine, lambda: pooled(known, options, upwards))
+        result = _result(machine, source, shape)
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
-            return TupleValue((result, _result(machine, source, (*source.shape[:-rank], *sizes), "int64")))
+            return TupleValue((result, _result(machine, source, shape, "int64")))
         return result
 
     return forward
@@ -187,10 +178,10 @@ def _pool(rank: int, dilated: bool) -> Model:
 
 def _adaptive_pool(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
-        module, source = arguments.positional[0], _input(arguments, machine)
+        module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
             return _result(machine, source, None)
-        _require_rank(machine, source.shape, rank)
+        require_pooled(machine, source.shape, rank)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
         if len(items) != rank:
@@ -221,7 +212,7 @@ for _rank in (1, 2, 3):
 
 @models(f"{_LAYERS}.linear.Linear.forward")
 def linear(arguments: Arguments, machine: Machine) -> Value:
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
     _require_one(arguments, machine)
     weight = _require_weight(machine, module, source)
     if weight is not None and weight.shape is not None:
@@ -233,7 +224,7 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
 def embedding(arguments: Arguments, machine: Machine) -> Value:
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
     weight = tensor_of(machine, machine.get_attribute(module, "weight"))
     rows = weight.shape[0] if weight is not None and weight.shape else None
     fitting.require_indices(machine, source, rows)
@@ -253,13 +244,23 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return machine.call(machine.get_attribute(value, "flatten"), given)
 
 
+@models(f"{_LAYERS}.flatten.Unflatten.forward")
+def unflatten(arguments: Arguments, machine: Machine) -> Value:
+    module, value = arguments.positional[0], arguments.get(1, "input", Constant(None))
+    given = [_attribute(machine, module, name) or NONE for name in ("dim", "unflattened_size")]
+    return machine.call(machine.get_attribute(value, "unflatten"), given)
+
+
 def _same_shape(arguments: Arguments, machine: Machine) -> Value:
+    return _as_given(arguments, machine, _input(arguments, machine).shape)
+
+
+def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Value:
+    """A tensor of the shape that the layer was given; or what was given, of a layer that works in place."""
     module, *given = (*arguments.positional, *arguments.keywords.values())
-    source = _input(arguments, machine)
     _require_one(arguments, machine)
-    result = _result(machine, source, source.shape)
-    if layout.is_row_by_row(source):
-        layout.set_anew(machine, result)
+    source = _input(arguments, machine)
+    result = _result(machine, source, shape)
     is_dropout = "dropout" in arguments.function
     if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
         machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
@@ -287,7 +288,6 @@ _SAME = {
         *("Hardswish", "Hardsigmoid", "Mish", "Softplus", "Softmax", "LogSoftmax", "Softmax2d", "Softsign", "RReLU"),
         *("LogSigmoid", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "Softmin"),
     ),
-    "instancenorm": ("_InstanceNorm",),
     "normalization": ("LocalResponseNorm",),
     "dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"),
 }
@@ -300,19 +300,21 @@ models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _SAME.items() for
 @models(f"{_LAYERS}.normalization.LayerNorm.forward", f"{_LAYERS}.normalization.RMSNorm.forward")
 def normalised(arguments: Arguments, machine: Machine) -> Value:
     """The last dimensions are those it was made for."""
-    source = _input(arguments, machine)
-    layer_shape(machine, arguments.positional[0], "*b @normalized_shape -> same", source.shape)
-    return _same_shape(arguments, machine)
+    module = arguments.positional[0]
+    number = length(machine, _attribute(machine, module, "normalized_shape") or NONE)
+    source = _input(arguments, machine, number or 0, _ANY)
+    return _as_given(arguments, machine, layer_shape(machine, module, "*b @normalized_shape -> same", source.shape))
 
 
 @models(f"{_LAYERS}.normalization.GroupNorm.forward")
 def in_groups(arguments: Arguments, machine: Machine) -> Value:
     """The channels, in groups of the same size."""
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module, source = arguments.positional[0], _input(arguments, machine, 2, _ANY)
+    shape = source.shape
     if _attribute(machine, module, "weight") not in (None, NONE):
-        layer_shape(machine, module, "n num_channels *s -> same", source.shape)
+        shape = layer_shape(machine, module, "n num_channels *s -> same", shape)
     _require_groups(machine, source.shape, _numbers(machine, module, "num_groups", 1)[0])
-    return _same_shape(arguments, machine)
+    return _as_given(arguments, machine, shape)
 
 
 def _require_groups(machine: Machine, shape: Shape | None, groups: Size) -> None:
@@ -329,9 +331,11 @@ def _require_groups(machine: Machine, shape: Shape | None, groups: Size) -> None
 @models(f"{_LAYERS}.batchnorm._BatchNorm.forward", f"{_LAYERS}.batchnorm.SyncBatchNorm.forward")
 def of_batches(arguments: Arguments, machine: Machine) -> Value:
     """The channels are as many as it has numbers for; a lazy one has none yet."""
-    module, source = arguments.positional[0], _input(arguments, machine)
+    module = arguments.positional[0]
     check = machine.find_attribute(module, "_check_input_dim")
     ranks = _ranks_that(check.function if isinstance(check, BoundMethod) else check)
+    source = _input(arguments, machine, ranks[0], (0, len(ranks) - 1)) if ranks else _input(arguments, machine)
+    shape = source.shape
     if ranks and source.shape is not None and len(source.shape) not in ranks:
         wanted = " or ".join(f"{rank}D" for rank in ranks)
         raise machine.raises("ValueError", f"expected {wanted} input (got {len(source.shape)}D input)")
@@ -342,8 +346,8 @@ def of_batches(arguments: Arguments, machine: Machine) -> Value:
     tensors = [tensor_of(machine, each) for each in held if each not in (None, NONE)]
     sizes = [each.shape[0] for each in tensors if each is not None and each.shape is not None and len(each.shape) == 1]
     if sizes and sizes[0] is not None:
-        fitted(machine, lambda: read("n c *s -> n c *s").shape([source.shape], {"c": sizes[0]}))
-    return _same_shape(arguments, machine)
+        shape = fitted(machine, lambda: read("n c *s -> n c *s").shape([shape], {"c": sizes[0]}))
+    return _as_given(arguments, machine, shape)
 
 
 _RANKS = {"BatchNorm1d": (2, 3), "BatchNorm2d": (4,), "BatchNorm3d": (5,)}
@@ -354,6 +358,36 @@ def _ranks_that(check: Value | None) -> tuple[int, ...]:
     if not isinstance(check, FunctionValue) or check.definition.module != f"{_LAYERS}.batchnorm":
         return ()
     return _RANKS.get(check.definition.qualname.partition(".")[0], ())
+
+
+@models(f"{_LAYERS}.instancenorm._InstanceNorm.forward")
+def of_instances(arguments: Arguments, machine: Machine) -> Value:
+    """The channels, before what is spatial, are as many as it has weights for, where it has some."""
+    module = arguments.positional[0]
+    kind = _attribute(machine, module, "_get_no_batch_dim")
+    rank = _rank_of(kind.function if isinstance(kind, BoundMethod) else kind)
+    if rank is None:
+        return _same_shape(arguments, machine)
+    source = _input(arguments, machine, rank + 1, _ONE_MORE)
+    shape = source.shape
+    if shape is not None and len(shape) not in (rank + 1, rank + 2):
+        raise machine.raises("ValueError", f"expected {rank + 1}D or {rank + 2}D input (got {len(shape)}D input)")
+    weights = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
+    if shape is not None and any(isinstance(each, Address) for each in weights):
+        wanted, size = _numbers(machine, module, "num_features", 1)[0], shape[-rank - 1]
+        if wanted and size is not None and wanted != size:
+            message = f"expected input's channels to match num_features ({wanted}), but got: {size}"
+            raise machine.raises("ValueError", message)
+        shape = (*shape[: -rank - 1], wanted if wanted else size, *shape[-rank:])
+    return _as_given(arguments, machine, shape)
+
+
+def _rank_of(method: Value | None) -> int | None:
+    """How many dimensions are spatial, of a normalisation of torch's own that says so."""
+    if not isinstance(method, FunctionValue) or method.definition.module != f"{_LAYERS}.instancenorm":
+        return None
+    name = method.definition.qualname.partition(".")[0]
+    return int(name[-2]) if name[-2:-1].isdecimal() else None
 
 
 @models("torch.nn.functional.layer_norm", "torch.nn.functional.rms_norm")
@@ -377,9 +411,14 @@ def normalise_groups(arguments: Arguments, machine: Machine) -> Value:
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
+_OVER_ONE = ("softmax", "softmin")
+
+
 def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.get(0, "input", NONE)
     source = tensor_of(machine, given) or TensorObject(None, None)
+    if source.shape is not None and arguments.function.endswith(_OVER_ONE):
+        dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
     result = _result(machine, source, source.shape)
     if layout.is_row_by_row(source):
         layout.set_anew(machine, result)

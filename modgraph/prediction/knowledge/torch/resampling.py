@@ -13,8 +13,8 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
-from modgraph.prediction.knowledge.shapes.arithmetic import padded, places, unfolded
-from modgraph.prediction.knowledge.shapes.fitting import fitted, number
+from modgraph.prediction.knowledge.shapes.arithmetic import padded, pooled, unfolded
+from modgraph.prediction.knowledge.shapes.fitting import fitted, number, require_pooled
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 
@@ -43,7 +43,7 @@ def _numbers(machine: Machine, value: Value, rank: int) -> list[Size]:
 def _pool(rank: int, is_max: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source = _source(arguments, machine)
-        if source.shape is None or len(source.shape) < rank:
+        if source.shape is None:
             return _result(machine, source, None)
         kernel_value = arguments.get(1, "kernel_size", NONE)
         stride_value = arguments.get(2, "stride", NONE)
@@ -53,12 +53,10 @@ def _pool(rank: int, is_max: bool) -> Model:
         padding = _numbers(machine, arguments.get(3, "padding", Constant(0)), rank)
         dilation = _numbers(machine, arguments.get(4, "dilation", Constant(1)), rank) if is_max else [1] * rank
         upwards = machine.truth(arguments.get(5 if is_max else 4, "ceil_mode", FALSE))
-        spatial = source.shape[-rank:]
-        options = (kernel, stride, padding, dilation)
-        sizes = fitted(machine, lambda: tuple(places(spatial, options, upwards))) or ()
-        pooled = _result(machine, source, (*source.shape[:-rank], *sizes))
+        known, options = source.shape, (kernel, stride, padding, dilation)
+        result = _result(machine, source, fitted(machine, lambda: pooled(known, options, upwards)))
         asked = machine.truth(arguments.get(6, "return_indices", FALSE)) if is_max else False
-        return pooled if asked is False else machine.unknown("the indices of a pool are not modelled")
+        return result if asked is False else machine.unknown("the indices of a pool are not modelled")
 
     return forward
 
@@ -67,7 +65,9 @@ def _adaptive(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source, wanted = _source(arguments, machine), arguments.get(1, "output_size", NONE)
         asked = machine.truth(arguments.get(2, "return_indices", FALSE))
-        if source.shape is None or len(source.shape) < rank or asked is not False:
+        if source.shape is not None:
+            require_pooled(machine, source.shape, rank)
+        if source.shape is None or asked is not False:
             return _result(machine, source, None) if asked is False else machine.unknown("a pool is not modelled")
         items = list(wanted.items) if isinstance(wanted, TupleValue) else [wanted] * rank
         spatial = source.shape[-rank:]
@@ -148,6 +148,11 @@ def _shuffled(machine: Machine, source: TensorObject, factor: Value, up: bool) -
     if source.shape is None or len(source.shape) < 3 or not by:
         return _result(machine, source, None)
     channels, *spatial = source.shape[-3:]
+    if up and channels is not None and channels % by**2:
+        told = f"channels divisible by the square of {by}, not {channels}"
+        raise machine.raises("RuntimeError", f"pixel_shuffle expects {told}")
+    if not up and any(size is not None and size % by for size in spatial):
+        raise machine.raises("RuntimeError", f"pixel_unshuffle expects height and width to be divisible by {by}")
     new = [None if size is None else size * by if up else size // by for size in spatial]
     depth = None if channels is None else channels // by**2 if up else channels * by**2
     return _result(machine, source, (*source.shape[:-3], depth, *new))

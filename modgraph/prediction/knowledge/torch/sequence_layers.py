@@ -10,6 +10,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, TupleValue, Value
+from modgraph.prediction.knowledge.shapes.fitting import with_rank
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 
@@ -29,6 +30,16 @@ def _tensor(machine: Machine, shape: Shape | None, dtype: str | None) -> Value:
     return made(machine, shape, dtype, requires_grad=True)
 
 
+def _require_size(machine: Machine, given: Shape | None, wanted: Size, error: str = "RuntimeError") -> None:
+    """The last size of what a layer is given is the one that it takes.
+
+    Raises:
+        Raised: it is another.
+    """
+    if given and wanted is not None and given[-1] is not None and given[-1] != wanted:
+        raise machine.raises(error, f"the last size of {_told(given)} must be {wanted}, and is {given[-1]}")
+
+
 def _product(*sizes: Size) -> Size:
     result = 1
     for size in sizes:
@@ -38,32 +49,26 @@ def _product(*sizes: Size) -> Size:
     return result
 
 
-def _require_size(machine: Machine, shape: Shape, wanted: Size, kind: str = "RuntimeError") -> None:
-    """The last dimension is as large as the layer was made for.
-
-    Raises:
-        Raised: of that kind.
-    """
-    if shape[-1] is not None and wanted is not None and shape[-1] != wanted:
-        raise machine.raises(kind, f"the last dimension of the input must be {wanted}, but got {shape[-1]}")
-
-
 @models(*(f"{_LAYERS}.rnn.{name}.forward" for name in ("RNN", "LSTM", "GRU")))
 def recurrent(arguments: Arguments, machine: Machine) -> Value:
     """The output and the last state; of an LSTM, that is two."""
     module, given = arguments.positional[0], arguments.get(1, "input", NONE)
-    source = tensor_of(machine, given)
+    source = with_rank(machine, tensor_of(machine, given), 2, (0, 1))
     both_ways, first = _flag(machine, module, "bidirectional"), _flag(machine, module, "batch_first")
-    if source is None or source.shape is None or both_ways is None or first is None:
-        return machine.unknown("the input of a recurrent layer is not known", given)
-    if len(source.shape) not in (2, 3):
-        raise machine.raises("ValueError", f"Expected input to be 2D or 3D, got {len(source.shape)}D instead")
     _require_size(machine, source.shape, _size(machine, module, "input_size"))
+    if source.shape is not None and len(source.shape) not in (2, 3):
+        raise machine.raises("ValueError", f"a recurrent layer takes 2 or 3 dimensions, not {len(source.shape)}")
+    if source.shape is None or both_ways is None or first is None:
+        return machine.unknown("the input of a recurrent layer is not known", given)
     ways = 2 if both_ways else 1
     hidden = _size(machine, module, "hidden_size")
     projected = _size(machine, module, "proj_size") or hidden
     stacked = _product(ways, _size(machine, module, "num_layers"))
     batch = source.shape[:-1][0 if first else 1 : 1 if first else 2] if len(source.shape) == 3 else ()
+    given = arguments.get(2, "hx", NONE)
+    states = given.items if isinstance(given, TupleValue) else (given,)
+    for each, size in zip(states, (projected, hidden), strict=False):
+        _require_state(machine, tensor_of(machine, each), (stacked, *batch, size))
     output = _tensor(machine, (*source.shape[:-1], _product(ways, projected)), source.dtype)
     state = _tensor(machine, (stacked, *batch, projected), source.dtype)
     if "LSTM" in arguments.function:
@@ -71,14 +76,56 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((output, state))
 
 
+def _require_state(machine: Machine, state: TensorObject | None, wanted: Shape) -> None:
+    """The state that a recurrent layer begins with has a size for each of its layers, of the batch, and of its width.
+
+    Raises:
+        Raised: it has others.
+    """
+    held = None if state is None else state.shape
+    if held is None:
+        return
+    if len(held) != len(wanted):
+        told = f"has {len(wanted)} dimensions as the input has, not {len(held)}"
+        raise machine.raises("RuntimeError", f"the hidden state of a recurrent layer {told}")
+    for one, other in zip(held, wanted, strict=True):
+        if one is not None and other is not None and one != other:
+            raise machine.raises("RuntimeError", f"Expected hidden size {_told(wanted)}, got {_told(held)}")
+
+
+def _require_hidden(machine: Machine, state: TensorObject | None, given: Shape | None, hidden: Size) -> None:
+    """The state of a cell has its width, and as many rows as the input.
+
+    Raises:
+        Raised: it has others.
+    """
+    held = None if state is None else state.shape
+    if not held:
+        return
+    if held[-1] is not None and hidden is not None and held[-1] != hidden:
+        message = f"hidden state has inconsistent hidden_size: got {held[-1]}, expected {hidden}"
+        raise machine.raises("RuntimeError", message)
+    if given is None or len(given) != 2 or len(held) != 2:
+        return
+    if given[0] is not None and held[0] is not None and given[0] != held[0]:
+        message = f"Input batch size {given[0]} doesn't match hidden batch size {held[0]}"
+        raise machine.raises("RuntimeError", message)
+
+
+def _told(shape: Shape) -> str:
+    return str(["?" if size is None else size for size in shape]).replace("'", "")
+
+
 @models(*(f"{_LAYERS}.rnn.{name}Cell.forward" for name in ("RNN", "LSTM", "GRU")))
 def cell(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input", NONE))
     shape = source.shape if source is not None else None
+    _require_size(machine, shape, _size(machine, module, "input_size"))
     if shape is not None and len(shape) not in (1, 2):
-        raise machine.raises("ValueError", f"Expected input to be 1D or 2D, got {len(shape)}D instead")
-    if shape is not None:
-        _require_size(machine, shape, _size(machine, module, "input_size"))
+        raise machine.raises("ValueError", f"a cell takes 1 or 2 dimensions, not {len(shape)}")
+    given = arguments.get(2, "hx", NONE)
+    for each in given.items if isinstance(given, TupleValue) else (given,):
+        _require_hidden(machine, tensor_of(machine, each), shape, _size(machine, module, "hidden_size"))
     hidden = (*shape[:-1], _size(machine, module, "hidden_size")) if shape is not None else None
     dtype = source.dtype if source is not None else None
     state = _tensor(machine, hidden, dtype)
@@ -90,12 +137,17 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     """The output, of the shape of the query, and the weights, which are None where they are not asked for."""
     module, query = arguments.positional[0], tensor_of(machine, arguments.get(1, "query", NONE))
     keys = tensor_of(machine, arguments.get(2, "key", NONE))
-    query, keys = query or TensorObject(None, None), keys or TensorObject(None, None)
-    if query.shape is not None:
-        if len(query.shape) not in (2, 3):
-            message = f"query should be unbatched 2D or batched 3D but received {len(query.shape)}-D query tensor"
-            raise machine.raises("AssertionError", message)
-        _require_size(machine, query.shape, _size(machine, module, "embed_dim"), "AssertionError")
+    query, keys = with_rank(machine, query, 2, (0, 1)), with_rank(machine, keys, 2, (0, 1))
+    values = tensor_of(machine, arguments.get(3, "value", NONE))
+    sizes = [_size(machine, module, name) for name in ("embed_dim", "kdim", "vdim")]
+    if query.shape is not None and len(query.shape) not in (2, 3):
+        message = f"query should be unbatched 2D or batched 3D but received {len(query.shape)}-D query tensor"
+        raise machine.raises("AssertionError", message)
+    _require_size(machine, query.shape, sizes[0], "AssertionError")
+    for each, size in zip((keys, values), sizes[1:], strict=True):
+        _require_size(machine, each.shape if each is not None else None, size)
+    if query.shape is not None and keys.shape is not None and len(query.shape) != len(keys.shape):
+        raise machine.raises("AssertionError", "the query and the key must have the same number of dimensions")
     output = _tensor(machine, query.shape, query.dtype)
     asked = machine.truth(arguments.get(5, "need_weights", TRUE))
     if asked is False:
@@ -103,8 +155,8 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     weights: Value = machine.unknown("the weights of an attention are not known")
     averaged = machine.truth(arguments.get(7, "average_attn_weights", TRUE))
     first = _flag(machine, module, "batch_first")
-    known = first is not None and query.shape is not None and keys.shape is not None
-    if asked and averaged is not None and known and query.shape is not None and keys.shape is not None:
+    is_said = averaged is not None and first is not None
+    if asked and is_said and query.shape is not None and keys.shape is not None:
         length = 1 if first and len(query.shape) == 3 else 0
         batch = query.shape[1 - length : 2 - length] if len(query.shape) == 3 else ()
         heads = () if averaged else (_size(machine, module, "num_heads"),)
@@ -140,6 +192,9 @@ for _name, _argument in _AS_GIVEN.items():
 @models(f"{_LAYERS}.linear.Bilinear.forward")
 def bilinear(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input1", NONE))
+    other = tensor_of(machine, arguments.get(2, "input2", NONE))
+    for each, name in ((source, "in1_features"), (other, "in2_features")):
+        _require_size(machine, each.shape if each is not None else None, _size(machine, module, name))
     if source is None or not source.shape:
         return _tensor(machine, None, None)
     return _tensor(machine, (*source.shape[:-1], _size(machine, module, "out_features")), source.dtype)

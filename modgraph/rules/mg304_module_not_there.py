@@ -1,0 +1,141 @@
+"""MG304: `forward` calls a submodule that is None, was deleted, or was never set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from modgraph.rules.forward_looks import may_be_missing
+from modgraph.rules.rule import Found, Invalid, Rule, Valid
+from modgraph.rules.subject import Subject
+
+
+def find(subject: Subject) -> Iterator[Found]:
+    if may_be_missing(subject):
+        from modgraph.rules.forward_faults import told_fault
+
+        told = told_fault(subject)
+        if told is not None and told.code == "MG304":
+            yield told.found
+
+
+RULE = Rule(
+    code="MG304",
+    name="missing-submodule",
+    severity="error",
+    summary="forward calls a submodule that is None, was deleted, or was never set.",
+    why="""\
+A layer that was renamed in the constructor and not in `forward`, one that is still the None it began as, one that was
+deleted: the model is built, moved and given to an optimizer without a word, and the first call raises an AttributeError
+or "'NoneType' object is not callable". Set the layer in the constructor, or test for None before the call. Nothing is
+said where another method, a subclass or other code of the file sets it, nor where a test keeps `forward` from the call.
+Ignore it in a class that is only made to be derived from, elsewhere.
+""",
+    find=find,
+    invalid=(
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer1 = nn.Linear(8, 8)
+        self.norm = None
+
+    def forward(self, x):
+        return self.norm(self.layer1(x))
+""",
+            (10,),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.classifier(self.encoder(x))
+""",
+            (10,),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+        del self.head
+
+    def forward(self, x):
+        return self.head(self.stem(x))
+""",
+            (11,),
+        ),
+    ),
+    valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, norm=None):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.norm = norm
+        self.act = None
+
+    def forward(self, x):
+        x = self.layer(x)
+        if self.act is not None:
+            x = self.act(x)
+        return self.norm(x)
+""",
+            "it may be given, and a test keeps from the call",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = None
+
+    def forward(self, x):
+        return self.head(x)
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 2)
+""",
+            "a class that is made of it sets the layer",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = None
+
+    def forward(self, x):
+        return self.head(x)
+
+def build():
+    net = Net()
+    net.head = nn.Linear(8, 2)
+    return net
+""",
+            "other code sets the layer",
+        ),
+    ),
+)
