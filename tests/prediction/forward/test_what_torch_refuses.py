@@ -39,6 +39,7 @@ TRIED = (
     *("x @ x.T.double()", "x @ x.T", "x.to(torch.complex64).mean()"),
     # equality
     *("x in [x]", "x.clone() in [x]", "[1, x].index(x)", "[x.clone(), 1].index(1)", "x.sum() in [x.sum()]", "[x] == [x]"),
+    *("x.clone() in {x: 1}", "x in {x: 1}", "x.clone() in {x}", "{x: 1}.get(x.clone(), 2)", "[x.clone()].count(x)"),
     # gradients
     *("x.sum().backward()", "torch.ones(2, requires_grad=True).backward()", "torch.ones(1, requires_grad=True).backward()"),
     # parts
