@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,8 @@ UNITS = 400_000
 """Of work, for following `forward` of one class once."""
 _MISFITS = frozenset(("RuntimeError", "ValueError", "IndexError", "AssertionError"))
 """What torch raises of shapes."""
+_OF_OTHERS = re.compile(r"\bd?types?\b|floating point|\bleaf\b|complex")
+"""Words of a refusal that is not for a shape."""
 _MOST_RELATED = 4
 _TAKEN = {
     "in_features": ("features", -1),
@@ -181,7 +184,11 @@ class _Teller:
             return self._of_arguments()
         if self.fault.name in ("TypeError", "AttributeError") and not self.refusal.operation:
             return self._of_missing()
-        if self.fault.name not in _MISFITS or not any(_is_known(each) for each in self.refusal.inputs):
+        if (
+            self.fault.name not in _MISFITS
+            or _OF_OTHERS.search(self.fault.message)
+            or not any(_is_known(each) for each in self.refusal.inputs)
+        ):
             return None
         return self._of_operation() if self.refusal.operation else self._of_layer()
 

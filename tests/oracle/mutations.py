@@ -18,6 +18,7 @@ import argparse
 import ast
 import importlib
 import importlib.util
+import os
 import random
 import runpy
 import sys
@@ -139,7 +140,7 @@ _SAMPLES = {
     "vae.py:VAE": ("2x1x28x28",), "vit.py:VisionTransformer": ("1x3x32x32",), "siamese.py:SiameseNet": None,
     "gan.py:Generator": None, "gan.py:Discriminator": None, "plain_list.py:PlainListNet": None,
     "never_called.py:SmallCNN": None, "side_effect.py:Autoencoder": None, "shared_layer.py:SharedLayers": None,
-    "diffusion_unet_tiny.py:DiffusionUNet": None, "gnn.py:GCN": ("x6", "x"), "distributed.py:Net": ("4x8",),
+    "diffusion_unet_tiny.py:DiffusionUNet": None, "gnn.py:GCN": ("6x8", "6x6"), "distributed.py:Net": ("4x8",),
 }  # fmt: skip
 """Without inputs: those that modgraph finds for it are the ones."""
 _TORCHVISION = (
@@ -215,7 +216,7 @@ def _found_inputs(target: str) -> tuple[str, ...]:
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
 
-_TORCH = str(Path(torch.__file__).parent)
+_TORCH = f"{Path(torch.__file__).parent}{os.sep}"
 
 
 def _tensor(spec: str) -> torch.Tensor:

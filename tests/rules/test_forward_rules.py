@@ -315,6 +315,17 @@ HARMLESS = {
                 x, _ = self.attention(t, r, r)
                 return self.score(x[:, 0]).squeeze(1)
         """,
+    "a dtype is the matter, and no shape": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Linear(8, 16)
+                self.second = nn.Linear(16, 4)
+
+            def forward(self, x):
+                counts = torch.ones(4, 8, dtype=torch.int64)
+                return self.second(self.first(x)) + counts.mean()
+        """,
     "nothing is ever called": """
         class Net(nn.Module):
             def __init__(self):
