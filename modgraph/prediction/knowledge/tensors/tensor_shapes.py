@@ -307,9 +307,16 @@ def to(arguments: Arguments, machine: Machine) -> Value:
         machine.state.change(found, TensorObject).dtype = wanted
         share(machine, found, arguments.positional[0])
         return found
-    if arguments.keywords.get("copy", FALSE) != FALSE or TRUE in arguments.positional[3:]:
-        return machine.call(machine.get_attribute(_converted(arguments, machine, wanted, where), "clone"))
-    return _converted(arguments, machine, wanted, where)
+    converted = _converted(arguments, machine, wanted, where)
+    place = 4 if len(arguments.positional) > 2 and isinstance(arguments.positional[2], Dtype) else 3
+    copies = machine.truth(arguments.get(place, "copy", FALSE))
+    if copies is False:
+        return converted
+    copied = machine.call(machine.get_attribute(converted, "clone"))
+    if copies:
+        return copied
+    share(machine, copied, arguments.positional[0])  # it may be none
+    return copied
 
 
 _UNITS_OF_AN_ELEMENT = 4
