@@ -163,7 +163,7 @@ def predict(
     from modgraph.prediction import predict_graph
     from modgraph.source.inputs import parse_input
 
-    specs = tuple(parse_input(given) for given in inputs) if forward else None
+    specs = tuple(parse_input(given) for given in inputs or ()) if forward else None
     target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
     found = _the_target(target, path, bare=not (args or kwargs))
@@ -553,7 +553,7 @@ def analyze_text(
         )
     from modgraph.source.inputs import parse_input
 
-    specs = tuple(parse_input(given) for given in inputs)
+    specs = tuple(parse_input(given) for given in inputs or ())
     target = _the_target(text, path)
     seek: Seek = "assumed" if assume else "found"
     return analyze_target(target, specs=specs, options=options, static=static, exporting=exporting, seek=seek)

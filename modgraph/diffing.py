@@ -59,7 +59,7 @@ def diff(
     """
     from modgraph.source.inputs import parse_input
 
-    finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs), path=path)
+    finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs or ()), path=path)
     return compared(*finder.pair(old, new))
 
 

@@ -58,12 +58,28 @@ _HELP = (
 )
 
 
-def parse_input(text: str) -> InputSpec:
+def parse_input(text: object) -> InputSpec:
     """The input that `text` describes.
 
     Raises:
-        InputError: it is neither a shape nor a literal, or the dtype is not one of torch's.
+        InputError: it is no text, neither a shape nor a literal, has more dimensions than torch's tensors, or its dtype
+            is not one of torch's.
     """
+    if not isinstance(text, str):
+        raise InputError(f"an input is a text such as '1x3x224x224', and a {type(text).__name__} is none", hint=_HELP)
+    spec = _parsed(text)
+    if spec.shape is not None and len(spec.shape) > MAX_DIMENSIONS:
+        raise InputError(
+            f"a tensor has {MAX_DIMENSIONS} dimensions at most, and {text[:40]!r}... has {len(spec.shape)}"
+        )
+    return spec
+
+
+MAX_DIMENSIONS = 64
+"""Of torch's tensors."""
+
+
+def _parsed(text: str) -> InputSpec:
     match = _SPEC.match(text.strip())
     assert match is not None  # every text matches: the name is optional and the value is anything
     name, value = match["name"], match["value"].strip()

@@ -48,6 +48,14 @@ def test_what_is_no_input_is_an_error_with_help(text):
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "given", [None, 3, (1, 3), b"1x3", "1" + "x1" * 64, "x=" + " x ".join(f"a{i}" for i in range(65))]
+)
+def test_what_is_no_text_and_no_tensor_of_torchs_is_an_error(given):
+    with pytest.raises(InputError, match=r"an input is a text|64 dimensions"):
+        parse_input(given)
+
+
 def test_a_run_takes_no_sizes_that_are_left_open():
     require_sizes([parse_input("1x3"), parse_input("flag=True")])
     with pytest.raises(InputError, match="leaves batch and h open, and a run needs sizes") as caught:

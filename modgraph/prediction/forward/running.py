@@ -19,6 +19,7 @@ from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.paths.recording import seen_in
 from modgraph.source import nodes
 from modgraph.source.inputs import InputSpec
@@ -257,7 +258,8 @@ def _value(machine: Interpreter, spec: Given, sizes: Mapping[str, int]) -> Value
     if spec.shape is None:
         return argument_value(machine, spec.literal)
     shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
-    return machine.allocate(TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu"))
+    tensor = TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu")
+    return set_anew(machine, machine.allocate(tensor))
 
 
 def parameters_of_forward(machine: Interpreter, root: Address) -> tuple[Parameter, ...] | None:

@@ -223,18 +223,20 @@ def _equal_items(machine: Machine, left: list[Value], right: list[Value]) -> boo
         return None
     machine.comparing += 1
     try:
-        answers = [_same(machine, a, b) for a, b in zip(left, right, strict=True)]
+        answers = [same_item(machine, a, b) for a, b in zip(left, right, strict=True)]
     finally:
         machine.comparing -= 1
     return False if False in answers else (None if None in answers else True)
 
 
-def _same(machine: Machine, left: Value, right: Value) -> bool | None:
+def same_item(machine: Machine, left: Value, right: Value) -> bool | None:
     """What `in`, and the comparison of lists and tuples, take for the same: one object, or two that are equal."""
     if isinstance(left, (Address, EnumMember)) and left == right:
         return True
     if type(left) is Constant and type(right) is Constant and is_no_number(left.value) and is_no_number(right.value):
         return True if left is right else None
+    if _elementwise(machine, left) or _elementwise(machine, right):
+        return truth(machine, compare(machine, "==", left, right))
     return equal(machine, left, right)
 
 
@@ -252,7 +254,7 @@ def _equal_objects(machine: Machine, left: Address, right: Value) -> bool | None
     if isinstance(ours, SetObject) and isinstance(theirs, SetObject):
         return None if ours.open or theirs.open else ours.items.keys() == theirs.items.keys()
     if isinstance(ours, TensorObject) or isinstance(theirs, TensorObject):
-        return truth(machine, compare(machine, "==", left, right))
+        return None
     if isinstance(ours, (InstanceObject, ModuleObject)):
         return _equal_instances(machine, left, ours, right, theirs)
     return False
@@ -420,6 +422,11 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
     elif isinstance(target, (DictObject, SetObject)) and hashing.settled(machine, item) is not item:
         keys = target.entries if isinstance(target, DictObject) else target.items
         return False if target.open is None and all(type(each) is Constant for each in keys) else None
+    elif isinstance(target, (DictObject, SetObject)) and _elementwise(machine, item):
+        keys = target.entries if isinstance(target, DictObject) else target.items
+        if item not in keys:  # a tensor is a key by its identity
+            return None if target.open is not None else False
+        return None if isinstance(target, DictObject) and is_optional(target.entries[item]) else True
     elif isinstance(target, DictObject):
         hashing.require(machine, item)
         entries, open_ = target.entries, target.open is not None
@@ -429,11 +436,11 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
             return None
         if _only_by_value(machine, item, entries):
             return item in entries or (None if open_ else False)
-        found = list(entries)
+        found = [each for each in entries if not _elementwise(machine, each)]
     elif isinstance(target, SetObject):
         if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
             hashing.require(machine, item)
-        found, open_ = list(target.items), target.open is not None
+        found, open_ = [each for each in target.items if not _elementwise(machine, each)], target.open is not None
         if _only_by_value(machine, item, target.items):
             return item in target.items or (None if open_ else False)
     return _by_method(machine, container, item) if found is None else _is_among(machine, found, open_, item)
@@ -444,7 +451,7 @@ def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) 
     count(machine, len(found))
     is_sure = not is_open
     for each in found:
-        answer = _same(machine, each, item)
+        answer = same_item(machine, each, item)
         if answer:
             return True
         is_sure = is_sure and answer is not None
@@ -504,14 +511,14 @@ def _by_method(machine: Machine, container: Value, item: Value) -> bool | None:
     found = machine.iterate(container) if found is None else found
     if isinstance(found, Unknown):
         return None
-    answers = [_same(machine, each, item) for each in found]
+    answers = [same_item(machine, each, item) for each in found]
     return True if True in answers else (None if None in answers else False)
 
 
 def _in_iterator(machine: Machine, iterator: Address, item: Value) -> bool | None:
     """Takes from the iterator until an item is found."""
     while (each := producing.take(machine, iterator)) is not None:
-        same = _same(machine, each, item)
+        same = same_item(machine, each, item)
         if same is None:
             producing.drain_maybe(machine, iterator, each)
             return None

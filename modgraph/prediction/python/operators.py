@@ -107,6 +107,14 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if (symbol == "|" and machine.is_class(left)) or isinstance(left, GenericAlias):
         return GenericAlias(left)
     names = [_type_name(machine, side) for side in (left, right)]
+    if any(
+        isinstance(side, Constant) and (side.value is None or isinstance(side.value, str)) for side in (left, right)
+    ):
+        # Neither the tensor nor the other has answered.
+        names = [
+            "Tensor" if _is_plain_tensor(machine, side) else name
+            for side, name in zip((left, right), names, strict=True)
+        ]
     if "?" in names:
         return machine.unknown(f"{symbol} of {names[0]} and {names[1]} is not modelled")
     if symbol == "*" and (repeated := _repeated_text(machine, left, right)) is not None:
@@ -354,6 +362,11 @@ def unary(machine: Machine, symbol: str, value: Value) -> Value:
     if plain is not value:
         return unary(machine, symbol, plain)
     return machine.unknown(f"{name} is not modelled", value)
+
+
+def _is_plain_tensor(machine: Machine, value: Value) -> bool:
+    item = machine.state.find(value, TensorObject)
+    return item is not None and item.cls is None
 
 
 def _says_itself(machine: Machine, value: Value, name: str) -> bool:

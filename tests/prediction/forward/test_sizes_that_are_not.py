@@ -53,3 +53,19 @@ def test_torch_goes_the_other_way_where_it_does_not_hold(tmp_path: Path):
     for n in range(1, 9):
         shape = tuple(namespace["Net"]()(torch.ones(2, n)).shape)
         assert eval(constraint, {"n": n}) == (shape == (2, n))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return p(torch.arange(n))", {"n <= 40"}),
+        ("return p(torch.arange(2, n + 2).unsqueeze(0).expand(3, -1))", {"n <= 38"}),
+        ("return p(torch.arange(n - 1, -1, -1))", {"n <= 40"}),
+        ("return p(torch.arange(n).clamp(max=39)), p(torch.arange(n) % 40)", set()),
+    ],
+)
+def test_positions_are_rows_of_their_table(body: str, expected: set[str], tmp_path: Path):
+    graph = predicted(tmp_path, NET % f"p = nn.Embedding(40, 8)\n        {body}", ["x=batch x n"])
+
+    assert set(graph.model.inputs[0].constraints) == expected
+    assert not graph.problems

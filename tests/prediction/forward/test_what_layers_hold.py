@@ -131,3 +131,34 @@ def test_inputs_that_nobody_gives_have_the_dtype_of_the_layer(tmp_path: Path):
 
     assert [each.dtype for each in graph.model.inputs[0].tensors] == ["float64"]
     assert [each.dtype for each in graph.calls[0].outputs] == ["float64"]
+
+
+def test_weights_of_attention_are_of_each_head_or_of_all(tmp_path: Path):
+    body = "a, b = self.m(x, x, x, average_attn_weights=False)\nc, d = self.m(x, x, x)\nreturn a, b, c, d"
+    text = _text("self.m = nn.MultiheadAttention(8, 2)", body)
+
+    assert wrong(tmp_path, text, ["5x2x8"]) == []
+    assert len(predicted(tmp_path, text, ["5x2x8"]).calls[0].outputs) == 4
+
+
+def test_a_function_of_autograd_keeps_tensors_in_its_context(tmp_path: Path):
+    text = """
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept = None
+            ctx.kept = ctx.kept or x.new()
+            ctx.kept.resize_as_(x)
+            ctx.kept.zero_().add_(x)
+            ctx.save_for_backward(x)
+            out = x.new()
+            torch.pow(ctx.kept, 2, out=out)
+            return out
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return Scaled.apply(x)
+    """
+
+    assert wrong(tmp_path, text) == []
+    assert predicted(tmp_path, text, ["2x3"]).calls[0].outputs[0].shape == (2, 3)

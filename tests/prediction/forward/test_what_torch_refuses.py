@@ -19,7 +19,7 @@ class Net(nn.Module):
     def forward(self, x):
         try:
             y = %s
-        except (RuntimeError, TypeError, IndexError, ValueError):
+        except (RuntimeError, TypeError, IndexError, ValueError, AssertionError):
             return self.refused(x)
         return self.runs(x)
 """
@@ -39,8 +39,16 @@ TRIED = (
     *("x @ x.T.double()", "x @ x.T", "x.to(torch.complex64).mean()"),
     # equality
     *("x in [x]", "x.clone() in [x]", "[1, x].index(x)", "[x.clone(), 1].index(1)", "x.sum() in [x.sum()]", "[x] == [x]"),
+    *("x.clone() in {x: 1}", "x in {x: 1}", "x.clone() in {x}", "{x: 1}.get(x.clone(), 2)", "[x.clone()].count(x)"),
     # gradients
     *("x.sum().backward()", "torch.ones(2, requires_grad=True).backward()", "torch.ones(1, requires_grad=True).backward()"),
+    # parts
+    *("x.narrow(1, 2, 2)", "x.narrow(1, 1, 2)", "x.topk(4)", "x.topk(3)", "x.repeat(2)", "x.tile(2)", "x.view(2, -1, -1)"),
+    *("x + None", "x + 'a'", "x == None", "x.new().numel() == 0"),
+    # layers
+    *("nn.AdaptiveAvgPool2d((1, 2, 3))(x[None])", "nn.AdaptiveAvgPool2d((1, None))(x[None])", "nn.MaxPool1d(2, padding=2)(x)"),
+    *("nn.MaxPool2d(1)(x)", "nn.AvgPool1d(2)(x)", "nn.AdaptiveMaxPool1d(2)(x[None, None])", "nn.LSTM(8, 3)(x)"),
+    *("nn.LSTM(3, 3)(x[None, None])", "nn.LSTM(3, 3)(x)", "nn.GRUCell(8, 2)(x)", "nn.GRUCell(3, 2)(x)", "nn.CrossMapLRN2d(2)(x[None, None])"),
     # several things in the place of one
     *("nn.Linear(3, 3)([x])", "nn.ReLU()((x,))", "nn.Sequential(nn.ReLU())((x, x))"),
 )  # fmt: skip

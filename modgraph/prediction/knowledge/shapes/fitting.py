@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.objects import BELOW, ListObject, TensorObject
 from modgraph.prediction.domain.values import Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size, require_spatial
 from modgraph.prediction.knowledge.tensors.elements import Shape
@@ -115,14 +115,18 @@ def require_one_dtype(machine: Machine, given: TensorObject, weight: TensorObjec
         raise machine.raises("RuntimeError", f"{function}: both must be on the same device, but found {told}")
 
 
-def require_indices(machine: Machine, given: TensorObject) -> None:
+def require_indices(machine: Machine, given: TensorObject, rows: Size) -> None:
     """Of the rows of an embedding.
 
     Raises:
-        Raised: RuntimeError, where they are certainly no numbers of 32 or 64 bits.
+        Raised: RuntimeError, where they are certainly no numbers of 32 or 64 bits; IndexError, where no row is there.
     """
     if given.dtype not in (None, "int64", "int32"):
         raise machine.raises("RuntimeError", f"indices must be int64 or int32, but got {given.dtype}")
+    below = given.attributes.get(BELOW)
+    highest = below.value if isinstance(below, Constant) else max(given.elements) + 1 if given.elements else None
+    if rows is not None and isinstance(highest, int) and not highest <= rows:
+        raise machine.raises("IndexError", f"index {highest - 1} is out of range of {rows} rows")
 
 
 def layer_name(machine: Machine, module: Value) -> str:

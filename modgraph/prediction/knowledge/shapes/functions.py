@@ -9,6 +9,7 @@ from modgraph.prediction.domain.values import FALSE, NONE, Constant, Value
 from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_values import size_of
@@ -31,7 +32,7 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
     given, weight = (fitting.tensor(machine, arguments.get(i, n, NONE)) for i, n in enumerate(("input", "weight")))
     fitting.require_one_dtype(machine, given, weight, "linear")
     shape = fitting.fitted(machine, lambda: _through(given.shape, weight.shape))
-    return fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight)))
+    return layout.set_anew(machine, fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight))))
 
 
 def _through(given: Shape | None, weight: Shape | None) -> Shape | None:
@@ -97,7 +98,7 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
         fitting.tensor(machine, arguments.get(1, "weight", NONE)),
     )
     shape = None
-    fitting.require_indices(machine, given)
+    fitting.require_indices(machine, given, weight.shape[0] if weight.shape else None)
     if given.shape is not None:
         if weight.shape is not None and len(weight.shape) != 2:
             raise machine.raises("RuntimeError", "'weight' must be 2-D")

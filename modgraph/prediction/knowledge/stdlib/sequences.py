@@ -25,6 +25,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.stdlib.sorting import sort as in_order
 from modgraph.prediction.python import exceptions, hashing, persistence, unordered
+from modgraph.prediction.python.comparison import same_item
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
 
@@ -265,7 +266,7 @@ def find(arguments: Arguments, machine: Machine) -> Value:
 
 def _is_same(machine: Machine, item: Value, wanted: Value) -> bool | None:
     """As containers compare: an object is equal to itself, without being asked."""
-    return True if isinstance(item, Address) and item == wanted else machine.equal(item, wanted)
+    return True if isinstance(item, Address) and item == wanted else same_item(machine, item, wanted)
 
 
 # ---- sets ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.objects import BELOW, ListObject, TensorObject
 from modgraph.prediction.domain.registry import Model, alias, known_class, models
 from modgraph.prediction.domain.sizes import is_open, whole
 from modgraph.prediction.domain.values import (
@@ -255,6 +255,8 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, *_from_data(machine, rest[0], dtype)[:2], **_options_like(machine, arguments))
     if name == "full":
         rest = rest[:1]
+    if not name.isidentifier() and len(rest) < 2:  # `x.new()` holds nothing; `x.new(y)` is of a size, or of data
+        return made(machine, None if rest else (0,), dtype, **_options_like(machine, arguments))
     sizes = (arguments.keywords["size"],) if "size" in arguments.keywords else rest
     if name in ("zeros", "ones", "empty", "full"):
         refuse_truth(machine, sizes)
@@ -287,7 +289,11 @@ def arange(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("RuntimeError", "step must be nonzero")
     size = max(0, -whole(-(stop - start) // step)) if isinstance(step, int) else _ceil((stop - start) / step)
     elements = kept([start + i * step for i in range(size)], dtype) if size <= MAX_ELEMENTS else None
-    return made(machine, (size,), dtype, elements, **options(machine, arguments))
+    found = made(machine, (size,), dtype, elements, **options(machine, arguments))
+    if elements is None and dtype in INTEGERS and not any(isinstance(number, float) for number in numbers):
+        last = start + (size - 1) * step
+        machine.state.change(found, TensorObject).attributes[BELOW] = Constant(1 + (last if step > 0 else start))
+    return found
 
 
 def _ceil(number: float) -> int:
@@ -434,7 +440,7 @@ def _common(machine: Machine, numbers: Sequence[Any]) -> str | None:
     order = (bool, int, float, complex)
     if any(isinstance(number, float64) for number in numbers):
         return "float64" if not any(isinstance(number, complex) for number in numbers) else "complex128"
-    highest = max(order.index(type(number)) for number in numbers)
+    highest = max(order.index(int if is_open(number) else type(number)) for number in numbers)
     return ("bool", "int64", default_float(machine), "complex64")[highest]
 
 

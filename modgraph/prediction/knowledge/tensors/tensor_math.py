@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import (
     INTEGERS,
     MAX_ELEMENTS,
@@ -159,7 +160,9 @@ def needs_any(tensors: Iterable[TensorObject]) -> bool | None:
 
 
 def _is_operand(machine: Machine, value: Value) -> bool:
-    return tensor_of(machine, value) is not None or isinstance(value, (Constant, Unknown, Choice))
+    if isinstance(value, Constant):
+        return isinstance(value.value, (bool, int, float, complex))
+    return tensor_of(machine, value) is not None or isinstance(value, (Unknown, Choice))
 
 
 def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
@@ -661,7 +664,8 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     rows = first[-2:-1] if len(first) > 1 else ()
     columns = second[-1:] if len(second) > 1 else ()
     needs = needs_any((left, right))
-    return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
+    result = made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
+    return layout.set_anew(machine, result) if len(first) >= len(second) else result
 
 
 _RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}

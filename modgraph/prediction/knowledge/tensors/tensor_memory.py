@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import LEAF, MAY_BE, OF_LEAF, TensorObject
+from modgraph.prediction.domain.objects import BELOW, LAYOUT, LEAF, MAY_BE, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import TRUE, Address, TupleValue, Value
@@ -24,6 +24,8 @@ def overwrite(machine: Machine, value: Value, elements: tuple[Number, ...] | Non
     if not isinstance(value, Address) or state.find(value, TensorObject) is None:
         return
     tensor = state.change(value, TensorObject)
+    for name in (BELOW, LAYOUT):
+        tensor.attributes.pop(name, None)
     shared_memory.count_write(tensor)
     shared_memory.forget_owners(state, tensor)
     tensor.elements = elements
@@ -41,7 +43,10 @@ def share(machine: Machine, value: Value, source: Value) -> None:
         return
     tensor = machine.state.find(value, TensorObject)
     if tensor is not None:
-        machine.state.change(value, TensorObject).attributes[MAY_BE] = source
+        attributes = machine.state.change(value, TensorObject).attributes
+        attributes[MAY_BE] = source
+        if BELOW in origin.attributes and tensor.dtype == origin.dtype:
+            attributes[BELOW] = origin.attributes[BELOW]
     size = count(tensor.shape) if tensor is not None else None
     if tensor is None or (size is not None and size > MAX_ELEMENTS):  # of so many, none is kept
         return

@@ -378,7 +378,12 @@ def part(arguments: Arguments, machine: Machine) -> Value:
     if name == "select":
         return like(machine, source, (*source.shape[:place], *source.shape[place + 1 :]))
     if name == "narrow":
-        return like(machine, source, replaced(source.shape, place, size_of(arguments.get(3, "length", NONE))))
+        first, length = (size_of(arguments.get(i, key, NONE)) for i, key in ((2, "start"), (3, "length")))
+        held = source.shape[place]
+        if held is not None and first is not None and length is not None and first >= 0 and first + length > held:
+            message = f"start ({first}) + length ({length}) exceeds dimension size ({held})"
+            raise machine.raises("RuntimeError", message)
+        return like(machine, source, replaced(source.shape, place, length))
     index = tensor_of(machine, arguments.get(2, "index", NONE))
     if name == "gather":
         return like(machine, source, index.shape if index is not None else None)
@@ -394,6 +399,9 @@ _BY_DIM = ("narrow", "select", "index_select", "gather")
 def top(arguments: Arguments, machine: Machine) -> Value:
     source, wanted = source_of(arguments, machine), size_of(arguments.get(1, "k", NONE))
     place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
+    held = source.shape[place] if source.shape is not None and place is not None else None
+    if held is not None and wanted is not None and wanted > held:
+        raise machine.raises("RuntimeError", f"selected index k out of range: {wanted} of {held}")
     shape = replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
     return TupleValue((like(machine, source, shape), made(machine, shape, "int64")), PAIR)
 

@@ -28,6 +28,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.devices import device_of
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, category, count, kept, strides
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share, views
@@ -201,10 +202,22 @@ def duplicate(arguments: Arguments, machine: Machine) -> Value:
     """A plain tensor, also of a parameter; `detach` needs no gradient."""
     source = source_of(arguments, machine)
     if arguments.function.endswith("detach"):
-        return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
-    if arguments.function.endswith("contiguous") and not source.memory:  # a view may not be: then it is copied
-        return arguments.positional[0]
-    return like(machine, source, source.shape, source.elements)
+        found = made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
+        layout.set_steps(machine, found, layout.steps_of(source))
+        return found
+    is_plain = "memory_format" not in arguments.keywords
+    if arguments.function.endswith("contiguous"):
+        is_there = not source.memory if layout.steps_of(source) is None else layout.is_row_by_row(source)
+        if is_plain and is_there:  # a view may not be: then it is copied
+            return arguments.positional[0]
+        found = like(machine, source, source.shape, source.elements)
+        return layout.set_anew(machine, found) if is_plain else found
+    found = like(machine, source, source.shape, source.elements)
+    if is_plain and not arguments.function.endswith("alias"):
+        steps = layout.steps_of(source)
+        is_dense = steps is not None and not any(type(step) is int and step == 0 for step in steps)
+        layout.set_steps(machine, found, steps if is_dense else None)
+    return found
 
 
 @models(f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
@@ -289,9 +302,21 @@ def to(arguments: Arguments, machine: Machine) -> Value:
         elif isinstance(value, Unknown):
             wanted = None if not value.inert else wanted
             where = None
-    if arguments.keywords.get("copy", FALSE) != FALSE or TRUE in arguments.positional[3:]:
-        return machine.call(machine.get_attribute(_converted(arguments, machine, wanted, where), "clone"))
-    return _converted(arguments, machine, wanted, where)
+    if "memory_format" in arguments.keywords:
+        found = like(machine, source, source.shape, source.elements)
+        machine.state.change(found, TensorObject).dtype = wanted
+        share(machine, found, arguments.positional[0])
+        return found
+    converted = _converted(arguments, machine, wanted, where)
+    place = 4 if len(arguments.positional) > 2 and isinstance(arguments.positional[2], Dtype) else 3
+    copies = machine.truth(arguments.get(place, "copy", FALSE))
+    if copies is False:
+        return converted
+    copied = machine.call(machine.get_attribute(converted, "clone"))
+    if copies:
+        return copied
+    share(machine, copied, arguments.positional[0])  # it may be none
+    return copied
 
 
 _UNITS_OF_AN_ELEMENT = 4
@@ -343,6 +368,8 @@ def view(arguments: Arguments, machine: Machine) -> Value:
     total = count(source.shape)
     if (total is None or None in wanted) and not _always_fits(source.shape, wanted):
         machine.may_refuse("RuntimeError")
+    if [type(size) is int and size == -1 for size in wanted].count(True) > 1:
+        raise machine.raises("RuntimeError", "only one dimension can be inferred")
     if -1 in wanted:
         known = [size for size in wanted if size not in (-1, None)]
         fill = None
@@ -355,7 +382,11 @@ def view(arguments: Arguments, machine: Machine) -> Value:
         wanted = tuple(fill if size == -1 else size for size in wanted)
     elif total is not None and (asked_for := count(wanted)) is not None and asked_for != total:
         raise machine.raises("RuntimeError", f"shape '{list(wanted)}' is invalid for input of size {total}")
-    return like(machine, source, wanted, source.elements if count(wanted) is not None else None)
+    if arguments.function.endswith("Tensor.view") and layout.refuses_view(source, wanted):
+        message = "view size is not compatible with input tensor's size and stride; use .reshape(...)"
+        raise machine.raises("RuntimeError", message)
+    result = like(machine, source, wanted, source.elements if count(wanted) is not None else None)
+    return layout.set_anew(machine, result) if layout.is_row_by_row(source) else result
 
 
 def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
@@ -470,7 +501,10 @@ def _in_order(machine: Machine, source: TensorObject, order: Sequence[int]) -> V
         steps = strides(sizes)
         places = itertools.product(*(range(0, sizes[place] * steps[place], steps[place]) for place in order))
         elements = tuple(source.elements[sum(each)] for each in places)
-    return like(machine, source, tuple(source.shape[place] for place in order), elements)
+    result = like(machine, source, tuple(source.shape[place] for place in order), elements)
+    apart = layout.steps_of(source)
+    layout.set_steps(machine, result, None if apart is None else [apart[place] for place in order])
+    return result
 
 
 @views(f"{TENSOR}.expand", "torch.broadcast_to", f"{TENSOR}.broadcast_to")
@@ -480,7 +514,13 @@ def expand(arguments: Arguments, machine: Machine) -> Value:
     wanted = shape_argument(machine, given) if arguments.open is None and given else None
     if wanted is None or source.shape is None:
         return like(machine, source, None)
-    return like(machine, source, _spread(machine, source.shape, wanted))
+    result = like(machine, source, _spread(machine, source.shape, wanted))
+    steps = layout.steps_of(source)
+    if steps is not None and len(wanted) == len(source.shape):
+        pairs = zip(source.shape, wanted, steps, strict=True)
+        stays = [(type(size) is int and (size == -1 or size == held)) or same(held, size) for held, size, _ in pairs]
+        layout.set_steps(machine, result, [step if kept else 0 for step, kept in zip(steps, stays, strict=True)])
+    return result
 
 
 def _spread(machine: Machine, shape: Shape, wanted: Shape) -> Shape:
@@ -522,6 +562,9 @@ def repeat(arguments: Arguments, machine: Machine) -> Value:
     times = shape_argument(machine, arguments.positional[1:]) if arguments.open is None else None
     if source.shape is None or times is None:
         return like(machine, source, None)
+    if len(times) < len(source.shape) and arguments.function.endswith("repeat"):
+        message = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        raise machine.raises("RuntimeError", message)
     width = max(len(times), len(source.shape))
     sizes = (1,) * (width - len(source.shape)) + tuple(source.shape)
     factors = (1,) * (width - len(times)) + tuple(times)

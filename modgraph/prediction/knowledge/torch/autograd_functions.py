@@ -5,7 +5,7 @@ from __future__ import annotations
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import constant, models
-from modgraph.prediction.domain.values import ClassMethod, KnownFunction, Unknown, Value
+from modgraph.prediction.domain.values import ClassMethod, ClassValue, KnownFunction, Unknown, Value
 from modgraph.prediction.python.plain import data_unknown
 
 _FUNCTION = "torch.autograd.function.Function"
@@ -14,16 +14,27 @@ constant(f"{_FUNCTION}.apply", ClassMethod(KnownFunction(f"{_FUNCTION}.<apply>")
 
 @models(f"{_FUNCTION}.<apply>")
 def apply(arguments: Arguments, machine: Machine) -> Value:
-    """`forward` of the class, with a context of which nothing is known, or with none where another method fills it."""
+    """`forward` of the class, with a context, or with none where another method fills it."""
     cls, *given = arguments.positional
     function = machine.get_attribute(cls, "forward")
     if isinstance(function, Unknown):
         return machine.call(function, given, arguments.keywords, arguments.where, arguments.open)
-    context = Unknown("what the context of a function of autograd holds is not followed", machine.where, inert=True)
+    context = _context(machine)
     setup = machine.find_attribute(cls, "setup_context")
     if setup is None or isinstance(setup, KnownFunction) or _is_torchs(setup):
         given = [context, *given]
     return machine.call(function, given, arguments.keywords, arguments.where, arguments.open)
+
+
+def _context(machine: Machine) -> Value:
+    """An object of torch's own class, which holds what `forward` puts there; unknown without torch's source."""
+    cls = machine.resolve(f"{_FUNCTION}Ctx")
+    why = Unknown("what the context of a function of autograd holds is not followed", machine.where, inert=True)
+    if not isinstance(cls, ClassValue):
+        return why
+    context = machine.call(cls)
+    machine.set_attribute(context, "needs_input_grad", why)
+    return context
 
 
 def _is_torchs(setup: Value) -> bool:

@@ -33,6 +33,7 @@ from modgraph.prediction.knowledge.shapes.fitting import fitted, length, require
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
@@ -183,6 +184,8 @@ def _adaptive_pool(rank: int) -> Model:
         require_pooled(machine, source.shape, rank)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
+        if len(items) != rank:
+            raise machine.raises("ValueError", f"output_size should have {rank} numbers, not {len(items)}")
         kept = source.shape[-rank:]
         sizes: list[Size] = []
         for item, size in zip(items, kept, strict=False):
@@ -216,20 +219,21 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
         shape = fitted(machine, lambda: read("*b i, o i -> *b o").shape([source.shape, weight.shape]))
     else:
         shape = layer_shape(machine, module, "*b in_features -> *b out_features", source.shape)
-    return _result(machine, source, shape)
+    return layout.set_anew(machine, _result(machine, source, shape))
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
 def embedding(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], _input(arguments, machine, 1, _ANY)
     weight = tensor_of(machine, machine.get_attribute(module, "weight"))
-    fitting.require_indices(machine, source)
+    rows = weight.shape[0] if weight is not None and weight.shape else None
+    fitting.require_indices(machine, source, rows)
     width = _numbers(machine, module, "embedding_dim", 1)[0]
     if weight is not None and weight.shape is not None and len(weight.shape) == 2:
         width = weight.shape[1]
     result = _result(machine, source, None if source.shape is None else (*source.shape, width))
     machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
-    return result
+    return layout.set_anew(machine, result)
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
@@ -416,6 +420,8 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     if source.shape is not None and arguments.function.endswith(_OVER_ONE):
         dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
     result = _result(machine, source, source.shape)
+    if layout.is_row_by_row(source):
+        layout.set_anew(machine, result)
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
     if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
         machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None

@@ -140,6 +140,9 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     query, keys = with_rank(machine, query, 2, (0, 1)), with_rank(machine, keys, 2, (0, 1))
     values = tensor_of(machine, arguments.get(3, "value", NONE))
     sizes = [_size(machine, module, name) for name in ("embed_dim", "kdim", "vdim")]
+    if query.shape is not None and len(query.shape) not in (2, 3):
+        message = f"query should be unbatched 2D or batched 3D but received {len(query.shape)}-D query tensor"
+        raise machine.raises("AssertionError", message)
     _require_size(machine, query.shape, sizes[0], "AssertionError")
     for each, size in zip((keys, values), sizes[1:], strict=True):
         _require_size(machine, each.shape if each is not None else None, size)
@@ -152,10 +155,12 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     weights: Value = machine.unknown("the weights of an attention are not known")
     averaged = machine.truth(arguments.get(7, "average_attn_weights", TRUE))
     first = _flag(machine, module, "batch_first")
-    if asked and averaged and first is not None and query.shape is not None and keys.shape is not None:
+    is_said = averaged is not None and first is not None
+    if asked and is_said and query.shape is not None and keys.shape is not None:
         length = 1 if first and len(query.shape) == 3 else 0
         batch = query.shape[1 - length : 2 - length] if len(query.shape) == 3 else ()
-        weights = _tensor(machine, (*batch, query.shape[length], keys.shape[length]), query.dtype)
+        heads = () if averaged else (_size(machine, module, "num_heads"),)
+        weights = _tensor(machine, (*batch, *heads, query.shape[length], keys.shape[length]), query.dtype)
     return TupleValue((output, weights))
 
 

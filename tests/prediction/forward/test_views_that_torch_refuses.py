@@ -1,0 +1,59 @@
+"""`view` needs the elements where they are: after dimensions have changed places torch may refuse it, and after `contiguous`
+it does not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.prediction.forward.judged import is_whole, predicted, wrong
+
+pytestmark = pytest.mark.needs_torch
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.runs, self.refused = nn.Linear(8, 8), nn.ReLU(), nn.Tanh()
+
+    def forward(self, x):
+        q = self.q(x)
+        try:
+            y = %s
+        except RuntimeError:
+            return self.refused(q)
+        return self.runs(q)
+"""
+VIEWS = (
+    *("x.transpose(1, 2).view(2, 24)", "x.transpose(1, 2).view(2, 8, 3)", "x.transpose(1, 2).view(2, 2, 4, 3)"),
+    *("x.permute(2, 0, 1).view(-1)", "x.permute(2, 0, 1).contiguous().view(-1)", "x.permute(2, 0, 1).reshape(-1)"),
+    *("q.view(2, 3, 2, 4).transpose(1, 2).view(2, 6, 4)", "q.view(2, 3, 2, 4).transpose(1, 2).transpose(1, 2).view(2, 24)"),
+    *("(q @ q.transpose(1, 2)).view(2, 9)", "(q @ q.transpose(1, 2)).transpose(0, 1).view(18)"),
+    *("x[:1].expand(4, 3, 8).view(4, 24)", "x.expand(2, 3, 8).view(48)"),
+    *("x.transpose(1, 2).clone().view(2, 24)", "x.transpose(1, 2).detach().view(2, 24)", "x.clone().view(2, 24)"),
+    *("F.dropout(x, 0.5, False).view(48)", "torch.matmul(torch.ones(5, 3), x).view(2, 40)", "x[:, :2].view(2, 2, 2, 4)"),
+    *("q.transpose(0, 1)[:, :1].view(3, 8)", "torch.zeros(1, 4).transpose(0, 1).view(4)", "(x.transpose(1, 2) + 1).view(2, 8, 3)"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_it_is_known_whether_it_runs(view: str, tmp_path: Path):
+    assert wrong(tmp_path, NET % view, ["2x3x8"]) == []
+    assert is_whole(predicted(tmp_path, NET % view, ["2x3x8"]))
+
+
+def test_open_sizes_have_no_condition_where_it_runs(tmp_path: Path):
+    text = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(8, 8)\n\n"
+        "    def forward(self, x):\n        b, h, w, c = x.shape\n"
+        "        x = self.a(x).view(b, h * w, c).transpose(1, 2).view(b, c, h, w)\n"
+        "        return x.flatten(2).transpose(1, 2).contiguous().view(b, -1)\n"
+    )
+
+    graph = predicted(tmp_path, text, ["x=batch x h x w x 8"])
+
+    assert is_whole(graph)
+    assert graph.model.inputs[0].constraints == ()
+    assert graph.calls[0].outputs[0].shape == ("batch", "8*h*w")
