@@ -399,6 +399,8 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
     flags = enumerations.holds(machine, container, item)
     if flags is not None:
         return flags
+    if _elementwise(machine, container):
+        return _in_tensor(machine, container, item)
     found: list[Value] | None = None
     open_ = False
     target = machine.state.read(container) if isinstance(container, Address) else None
@@ -456,6 +458,16 @@ def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) 
             return True
         is_sure = is_sure and answer is not None
     return False if is_sure else None
+
+
+def _in_tensor(machine: Machine, container: Value, item: Value) -> bool | None:
+    """One of the elements of a tensor is equal to the item: a number is not compared with its rows."""
+    tensor = machine.state.find(container, TensorObject)
+    elements = None if tensor is None else shared_memory.current(machine.state, tensor).elements
+    if elements is None or not isinstance(item, Constant) or not isinstance(item.value, (bool, int, float)):
+        return None
+    count(machine, len(elements))
+    return item.value in elements
 
 
 def _only_by_value(machine: Machine, item: Value, keys: Collection[Value]) -> bool:
