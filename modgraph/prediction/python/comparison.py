@@ -425,10 +425,7 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
         keys = target.entries if isinstance(target, DictObject) else target.items
         return False if target.open is None and all(type(each) is Constant for each in keys) else None
     elif isinstance(target, (DictObject, SetObject)) and _elementwise(machine, item):
-        keys = target.entries if isinstance(target, DictObject) else target.items
-        if item not in keys:  # a tensor is a key by its identity
-            return None if target.open is not None else False
-        return None if isinstance(target, DictObject) and is_optional(target.entries[item]) else True
+        return _by_identity(target, item)
     elif isinstance(target, DictObject):
         hashing.require(machine, item)
         entries, open_ = target.entries, target.open is not None
@@ -446,6 +443,14 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
         if _only_by_value(machine, item, target.items):
             return item in target.items or (None if open_ else False)
     return _by_method(machine, container, item) if found is None else _is_among(machine, found, open_, item)
+
+
+def _by_identity(target: DictObject | SetObject, item: Value) -> bool | None:
+    """Whether a tensor is a key: it is equal to none but itself."""
+    keys = target.entries if isinstance(target, DictObject) else target.items
+    if item not in keys:
+        return None if target.open is not None else False
+    return None if isinstance(target, DictObject) and is_optional(target.entries[item]) else True
 
 
 def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) -> bool | None:
