@@ -98,13 +98,18 @@ def example_call(target: Target) -> str | None:
     return written(target.name, (), found.items(), called=True) if found else None
 
 
+def ends_of(name: str) -> list[str]:
+    """The name and what it ends with, word by word, the longest first: "n_text_layer", "text_layer", "layer"."""
+    words = name.lower().split("_")
+    return ["_".join(words[start:]) for start in range(len(words))]
+
+
 def suggested(parameter: ast.arg) -> Any:
     """The value that the name suggests, and the annotation takes; None where there is none.
 
     What a name begins with says whose it is: `vision_patch_size`, `n_text_layer`.
     """
-    words = parameter.arg.lower().split("_")
-    ends = ["_".join(words[start:]) for start in range(len(words))]
+    words, ends = parameter.arg.lower().split("_"), ends_of(parameter.arg)
     known = [end for number, end in enumerate(ends) if end in ASSUMED and (number == 0 or end not in _ALONE)]
     value = ASSUMED[known[0]] if known else _COUNTED if len(words) > 1 and words[0] in _COUNTS else None
     return None if value is None or not _fits(parameter.annotation, value) else value

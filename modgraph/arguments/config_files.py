@@ -115,14 +115,14 @@ def _leads(held: Any, path: tuple[str, ...], *, by_attribute: bool) -> bool:
 
 
 def _as_read(held: Any, paths: Mapping[tuple[str, ...], bool]) -> Any:
-    return _namespace(held) if next(iter(paths.values())) else held
+    return namespace(held) if next(iter(paths.values())) else held
 
 
-def _namespace(held: Any) -> Any:
+def namespace(held: Any) -> Any:
     """With attributes where there are keys, as scripts have it that read them so."""
     if isinstance(held, dict) and all(isinstance(name, str) and name.isidentifier() for name in held):
-        return Built(NAMESPACE, attributes=tuple((name, _namespace(value)) for name, value in held.items()))
-    return [_namespace(each) for each in held] if isinstance(held, list) else held
+        return Built(NAMESPACE, attributes=tuple((name, namespace(value)) for name, value in held.items()))
+    return [namespace(each) for each in held] if isinstance(held, list) else held
 
 
 def _configurations(model: Path) -> Iterator[tuple[str, Any]]:

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from modgraph.arguments.assumed import suggested
+from modgraph.arguments.assumed import ends_of, suggested
+from modgraph.arguments.config_files import namespace
 from modgraph.arguments.constructor import Constructor
 from modgraph.prediction.code.whole_modules import is_of_project
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
 from modgraph.source.syntax import FunctionNode, classes_in
-from modgraph.source.targets import NAMESPACE, Built
 
 MAX_FUNCTIONS = 200
 """Functions and methods that are looked at."""
@@ -64,26 +64,16 @@ def assumed_object(constructor: Constructor, parameter: str) -> tuple[Any, tuple
         names.append(".".join((parameter, *path)))
     if not names:
         return None
-    return _made(held, by_attribute=found.by_attribute == {True}), tuple(names)
+    return namespace(held) if found.by_attribute == {True} else held, tuple(names)
 
 
 def _value_of(name: str, *, is_flag: bool) -> Any:
     value = suggested(ast.arg(name))
     if value is None:
-        words = name.lower().split("_")
-        ends = ["_".join(words[start:]) for start in range(len(words))]
-        value = next((_BY_END[end] for end in ends if end in _BY_END), None)
+        value = next((_BY_END[end] for end in ends_of(name) if end in _BY_END), None)
     if value is None and (is_flag or name.lower().split("_")[0] in _FLAGS):
         return False
     return value
-
-
-def _made(held: dict[str, Any], *, by_attribute: bool) -> Any:
-    inside = {
-        name: _made(value, by_attribute=by_attribute) if isinstance(value, dict) else value
-        for name, value in held.items()
-    }
-    return Built(NAMESPACE, attributes=tuple(inside.items())) if by_attribute else inside
 
 
 @dataclass

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from modgraph.rules.forward_looks import sizes_are_in_question
+from modgraph.rules.forward_rule import reported
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    if sizes_are_in_question(subject):
-        from modgraph.rules.forward_faults import told_fault
-
-        told = told_fault(subject)
-        if told is not None and told.code == "MG301":
-            yield told.found
+    return reported(subject, "MG301", sizes_are_in_question)
 
 
 RULE = Rule(

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from modgraph.rules.forward_looks import may_be_missing
+from modgraph.rules.forward_rule import reported
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    if may_be_missing(subject):
-        from modgraph.rules.forward_faults import told_fault
-
-        told = told_fault(subject)
-        if told is not None and told.code == "MG304":
-            yield told.found
+    return reported(subject, "MG304", may_be_missing)
 
 
 RULE = Rule(
