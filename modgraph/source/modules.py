@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -523,13 +523,33 @@ class ModuleFinder:
     @property
     def files_read(self) -> list[str]:
         """Of the modules whose text was asked for."""
-        return [str(m.path) for m in self._found.values() if isinstance(m, SourceModule) and "text" in vars(m)]
+        return [str(each.path) for each in self.modules_read()]
+
+    def modules_read(self) -> list[SourceModule]:
+        """Those whose text was asked for."""
+        return [each for each in self._found.values() if isinstance(each, SourceModule) and "text" in vars(each)]
+
+    def is_installed(self, source: SourceModule) -> bool:
+        """A module of an installed package, or of the standard library."""
+        return self._territory.is_installed(str(source.path))
+
+    def files_below(self, directory: str) -> Iterator[SourceModule]:
+        """Every Python file of a directory and of those in it that can be imported from; none of them by its import
+        name. A link is not followed to a directory."""
+        pending = [directory]
+        while pending:
+            here = pending.pop()
+            listing = self.entries(here)
+            for name in sorted(listing.files):
+                if name.endswith(".py"):
+                    yield self._module(f"<{os.path.join(here, name)}>", os.path.join(here, name), here, False)
+            below = (os.path.join(here, name) for name in sorted(listing.folders, reverse=True) if name.isidentifier())
+            pending += (each for each in below if not os.path.islink(each))
 
     def reads_the_same(self) -> bool:
         """Whether the files that were read still say what they said then."""
-        read = [each for each in self._found.values() if isinstance(each, SourceModule) and "text" in vars(each)]
         try:
-            return all(SourceModule(m.name, m.path, m.file, m.is_package).text == m.text for m in read)
+            return all(SourceModule(m.name, m.path, m.file, m.is_package).text == m.text for m in self.modules_read())
         except SourceError:
             return False
 

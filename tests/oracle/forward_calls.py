@@ -6,6 +6,9 @@ So many models of each library are drawn, with a fixed seed. Each is built and r
 followed by the prediction, in a process of its own. A prediction is *exact* (all calls, in order and nesting), a *prefix*
 (right as far as it goes; from there on it says that it does not know), or *wrong*. With `--json`, models that stand in
 the file already are not run again.
+
+Further names are those of `forward_beside.txt`, libraries that must be importable, and `files`, the classes of
+`forward_files.txt`: FOLDER of `MODGRAPH_FORWARD_SOURCES=FOLDER` holds each repository at its commit, as `owner+name`.
 """
 
 from __future__ import annotations

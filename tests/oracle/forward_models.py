@@ -10,6 +10,7 @@ import importlib
 import inspect
 import random
 import runpy
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,14 @@ from typing import Any
 
 import torch
 
+from modgraph.source.inputs import parse_input
+
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+try:
+    import forward_listed
+finally:
+    sys.path.remove(str(HERE))
 BATCH = 2
 
 
@@ -41,6 +49,10 @@ class NoSubjectError(Exception):
 def names_of(library: str) -> list[str]:
     """All models of a library, in the order in which they are drawn."""
     _make_torchvision_importable()
+    if library == forward_listed.FILES:
+        return forward_listed.files()
+    if library in forward_listed.listed():
+        return list(forward_listed.listed()[library])
     names = {"torchvision": _torchvision_names, "timm": _timm_names, "transformers": _transformers_names}[library]()
     random.Random(0).shuffle(names)
     return names
@@ -53,8 +65,12 @@ def subject_of(library: str, name: str, folder: Path) -> Subject:
         NoSubjectError: torch does not build or run it.
     """
     _make_torchvision_importable()
-    makers = {"torchvision": _torchvision, "timm": _timm, "transformers": _transformers}
+    makers = {"torchvision": _torchvision, "timm": _timm, "transformers": _transformers, forward_listed.FILES: _file}
     try:
+        if library in forward_listed.listed():
+            specs = forward_listed.listed()[library][name]
+            target = forward_listed.written(name, folder)
+            return _ready(target, specs, forward_listed.loaded(target).model, "cpu")
         return makers[library](name, folder)
     except NoSubjectError:
         raise
@@ -73,10 +89,10 @@ def _tensors(specs: Sequence[str], device: str) -> tuple[tuple[Any, ...], dict[s
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for spec in specs:
-        name, _, value = spec.rpartition("=")
-        shape, _, dtype = value.partition(":")
-        kind = getattr(torch, dtype or "float32")
-        made = torch.ones(tuple(map(int, shape.split("x"))), dtype=kind, device=device)
+        given = parse_input(spec)
+        name, made = given.name, given.literal
+        if given.shape is not None:
+            made = torch.ones(given.sizes, dtype=getattr(torch, given.dtype or "float32"), device=device)
         if name:
             keywords[name] = made
         else:
@@ -99,6 +115,15 @@ def _built(builder: Callable[[], Any]) -> tuple[Any, str]:
 
 def _shape(*sizes: int) -> str:
     return "x".join(map(str, sizes))
+
+
+def _file(name: str, folder: Path) -> Subject:
+    target = forward_listed.file_target(name)
+    model = forward_listed.loaded(target)
+    specs = forward_listed.inputs_found(model)
+    if specs is None:
+        raise NoSubjectError("no inputs that can be typed are found")
+    return _ready(target, specs, model.model, "cpu")
 
 
 # ---- torchvision, timm -------------------------------------------------------------------------------------------------

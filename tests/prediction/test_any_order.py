@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -88,6 +89,108 @@ def test_what_is_unpacked_from_an_unknown_list_is_in_no_union(predict_source: Ca
             def __init__(self, groups):
                 super().__init__()
                 self.a = nn.Linear(len(set().union(*groups)), 1)
+        """
+    )
+    assert graph.modules[1].parameters[0].shape == (1, None)
+
+
+_IDLE = {
+    "no turn does anything": """
+        for name in names:
+            if name not in known:
+                known.append(name)
+        """,
+    "one turn counts": """
+        known.remove("delta")
+        for name in names:
+            if name not in known:
+                known.append(name)
+        """,
+    "calls of functions that do nothing": """
+        def look(name):
+            found = [name]
+            return len(found)
+        for name in names:
+            if look(name) > 1:
+                known.append(name)
+        """,
+    "a turn that says `continue`": """
+        for name in names:
+            if name in known:
+                continue
+            known.append(name)
+        """,
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("loop", _IDLE.values(), ids=_IDLE)
+def test_a_loop_in_which_one_turn_at_most_counts_is_predicted(agrees: Callable[[str], Graph], loop: str) -> None:
+    body = textwrap.indent(textwrap.dedent(loop), " " * 16)
+    agrees(
+        f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                known = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
+                names = set(known)
+{body}
+                self.a = nn.Linear(len(known[-1]), len(known))
+        """
+    )
+
+
+_COUNTING = {
+    "two turns count": """
+        for name in names:
+            if name in ("be", "delta"):
+                known.append(name)
+        """,
+    "a turn counts after the one that counts": """
+        for name in names:
+            if name == "be" or (known and name == "delta"):
+                known.append(name)
+        """,
+    "the last name": """
+        for name in names:
+            pass
+        known.append(name)
+        """,
+    "a turn that ends the loop": """
+        for name in names:
+            if name in ("be", "delta"):
+                break
+        known.append(name)
+        """,
+    "an iterator that is used up": """
+        rest = iter(["a", "bc", "def", "ghij", "klmno", "pqrstu"])
+        for name in names:
+            if len(next(rest)) == len(name):
+                known.append(name)
+        known.append("" if not known else known[0])
+        """,
+    "a turn that returns": """
+        def first():
+            for name in names:
+                if len(name) > 4:
+                    return name
+        known.append(first())
+        """,
+}
+
+
+@pytest.mark.parametrize("loop", _COUNTING.values(), ids=_COUNTING)
+def test_a_loop_of_which_the_order_matters_is_not_known(predict_source: Callable[..., Graph], loop: str) -> None:
+    body = textwrap.indent(textwrap.dedent(loop), " " * 16)
+    graph = predict_source(
+        f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                names = {{"a", "be", "gam", "delta", "epsilon", "zetazeta"}}
+                known = []
+{body}
+                self.a = nn.Linear(len(known[0]), 1)
         """
     )
     assert graph.modules[1].parameters[0].shape == (1, None)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.code import targets
+from modgraph.prediction.code import idle_turns, targets
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_UNDECIDED_ENDS, MAX_WIDENINGS
@@ -162,6 +162,13 @@ def _loop_over_each(machine: Machine, frame: Frame, node: nodes.For, iterable: C
 
 def _loop_over(machine: Machine, frame: Frame, node: nodes.For, iterable: Value, since: int) -> Outcome:
     elements = unordered.elements(machine, iterable)
+    if elements is not None and not node.orelse and not _breaks(node):
+
+        def alone(item: Value) -> Outcome:
+            return _loop(machine, frame, node, producing.in_turn([item]), since)
+
+        if idle_turns.run(machine, frame, node.target, elements, alone):
+            return "normal"
     ways = unordered.orders(elements) if elements is not None else None
     if ways is None:
         outcome = _loop(machine, frame, node, producing.walk(machine, iterable, whole=True), since)

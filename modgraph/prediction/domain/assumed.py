@@ -16,6 +16,9 @@ class Assumed:
     """The environment variables; None where they are not known."""
     answers: Mapping[str, Plain] = field(default_factory=dict)
     """What a function gives whatever it is called with, by its qualified name: {"torch.cuda.is_available": False}."""
+    sets_in_order: bool = False
+    """Sets are walked in the order in which they were filled. Python's order differs from run to run; so what depends
+    on it is no model that can be trained twice."""
 
 
 NOTHING = Assumed()

@@ -71,5 +71,7 @@ class Caches:
     forward_parameters: dict[str, Taken] = field(default_factory=dict)
     """What the `forward` of torch's layers takes, by its name."""
     naming_hooks: dict[tuple[str, str], bool] = field(default_factory=dict)
+    derived_elsewhere: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """By module and class: another file may derive a class from it."""
     """Of names in modules: whether what their call gives may be told its name; of a module with "": whether a class of
     it has the method for that."""

@@ -63,6 +63,9 @@ class Assumptions:
     grad: bool = True
     """Operations are recorded for gradients: `follow` is told so."""
 
+    sets_in_order: bool = True
+    """The order in which sets are walked is of no matter: it is taken to be that in which they were filled."""
+
     @property
     def assumed(self) -> Assumed:
         """As the interpretation asks for it."""
@@ -73,7 +76,7 @@ class Assumptions:
         for name, functions in _NUMBERS.items():
             if not getattr(self, name):
                 answers.update(dict.fromkeys(functions, 0))
-        return Assumed(self.environment, answers)
+        return Assumed(self.environment, answers, self.sets_in_order)
 
     def as_data(self) -> dict[str, object]:
         """For a file."""

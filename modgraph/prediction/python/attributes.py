@@ -287,7 +287,7 @@ def _class_special(machine: Machine, value: Any, name: str) -> Value | None:
         if fields is not None:
             return fields if name == "_fields" else BoundMethod(KnownFunction(named_tuples.TUPLE_NEW), value)
     if name == "__subclasses__":
-        return machine.unknown("which classes are derived from a class is not known")
+        return PartialValue(KnownFunction("builtins.type.__subclasses__"), (value,))
     if name == "mro":
         return PartialValue(KnownFunction("functools._same"), (TupleValue(machine.mro(value)),))
     return None

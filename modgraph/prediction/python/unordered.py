@@ -23,7 +23,7 @@ WHY = "the order of a set depends on hashes"
 def in_order(machine: Machine, item: SetObject) -> list[Value] | Unknown:
     """The elements as Python walks them, where that does not depend on the addresses and hashes of a run."""
     found = list(item.items)
-    if len(found) < 2:
+    if len(found) < 2 or machine.assumed.sets_in_order:
         return found
     room = 8  # the places that a table of so many has at the least; a small integer stands at the place of its value
     while room * 3 <= len(found) * 5:

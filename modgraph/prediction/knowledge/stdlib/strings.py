@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import shlex
 import string
 import textwrap
@@ -82,6 +83,9 @@ def encoded(arguments: Arguments, machine: Machine) -> Value:
 for _function in (textwrap.dedent, textwrap.indent, inspect.cleandoc, shlex.split, shlex.join, shlex.quote, capwords):
     _name = f"{_function.__module__}.{_function.__name__}"
     models(_name)(folded(_function, _name))
+
+for _name in ("iskeyword", "issoftkeyword"):
+    models(f"keyword.{_name}")(folded(getattr(keyword, _name), f"keyword.{_name}"))
 
 
 for _name in ("startswith", "endswith"):

@@ -1,0 +1,132 @@
+"""`cls.__subclasses__()`: the classes derived from a class, where all of them can be told.
+
+Python lists those that exist when it is asked: of all modules that were imported by then. They can be told where they
+all stand in the file of the class itself, each at its top, and no other file of its package, and of what the project
+imports, has a class derived from one of that name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ClassObject, ListObject
+from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.values import NONE, ClassValue, Value
+from modgraph.source.index import Definition
+from modgraph.source.modules import SourceError, SourceModule
+
+_MOST_FILES = 1_000
+"""In which derived classes are looked for: where there are more, nothing is said."""
+_UNITS_OF_A_FILE = 20
+_MADE_BY_CALL = re.compile(r"\b(?:type|new_class|make_dataclass)\s*\((?!\s*[\w.]+\s*\))")
+"""A class that no class statement makes; `type(x)` makes none."""
+_UNKNOWN = "which classes are derived from a class is not known"
+
+
+@models("builtins.type.__subclasses__")
+def subclasses(arguments: Arguments, machine: Machine) -> Value:
+    cls = arguments.get(0, "cls", NONE)
+    item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
+    definition = item.definition if item is not None else None
+    home = machine.finder.readable(definition.module) if definition is not None else None
+    if not isinstance(cls, ClassValue) or definition is None or home is None or "." in definition.qualname:
+        return machine.unknown(_UNKNOWN)
+    found = _at_top(machine, home, cls, definition.name)
+    known, key = machine.caches.derived_elsewhere, (home.name, definition.name)
+    if found is not None and key not in known:
+        known[key] = _elsewhere(machine, home, definition.name)
+    if found is None or known[key]:
+        return machine.unknown(_UNKNOWN)
+    return machine.allocate(ListObject(found))
+
+
+def _at_top(machine: Machine, home: SourceModule, cls: ClassValue, name: str) -> list[Value] | None:
+    """Those of its file, in their order; None where one of them stands below the top, or may."""
+    if _MADE_BY_CALL.search(home.text) or any(name in of for of in home.index.aliases.values()):
+        return None
+    top = {each.definition.line for each in home.index.body if each.kind == "class" and each.definition is not None}
+    found: list[Value] = []
+    for each in home.index.definitions.values():
+        if not _names(each, {name}):
+            continue
+        value = machine.module_attribute(home.name, each.name) if each.line in top else None
+        item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
+        if value is None or item is None or cls not in item.bases or "." in each.qualname:
+            return None
+        found.append(value)
+    return found
+
+
+def _names(definition: Definition, names: set[str]) -> bool:
+    """A class whose bases have one of these names in them."""
+    return definition.kind == "class" and any(
+        word in names for base in definition.bases for word in re.findall(r"\w+", base)
+    )
+
+
+def _elsewhere(machine: Machine, home: SourceModule, name: str) -> bool:
+    """Another file may derive a class from one of that name."""
+    for number, source in enumerate(_others(machine, home)):
+        machine.spend(_UNITS_OF_A_FILE)
+        if number > _MOST_FILES:
+            return True
+        try:
+            if source.path == home.path or name not in source.text:
+                continue
+            if machine.finder.is_installed(source) and not machine.finder.is_installed(home):
+                continue  # what is installed does not import what uses it
+            names = _taken(source, name)
+            made = names and _MADE_BY_CALL.search(source.text)
+            if made or any(_names(each, names) for each in source.index.definitions.values()):
+                return True
+        except SourceError:
+            continue  # it is not followed either, wherever it is imported
+    return False
+
+
+def _taken(source: SourceModule, name: str) -> set[str]:
+    """Under which names a module may have a class of that name of another."""
+    found = {each.name for each in source.index.imports if each.attribute == name}
+    if any(each.attribute == "*" for each in source.index.imports) and name not in source.index.definitions:
+        found.add(name)
+    if re.search(rf"\.\s*{name}\b", source.text):
+        found.add(name)
+    return found
+
+
+def _others(machine: Machine, home: SourceModule) -> Iterator[SourceModule]:
+    """The files of its package, the modules that have been read, and those that the project's own modules among them
+    import, one by another."""
+    finder = machine.finder
+    package = finder.source(home.name.partition(".")[0])
+    if package is not None and package.is_package:
+        yield from finder.files_below(str(package.path.parent))
+    pending = finder.modules_read()
+    seen = {each.name for each in pending}
+    while pending:
+        source = pending.pop()
+        yield source
+        if finder.is_installed(source):
+            continue
+        for name in _imported(source):
+            other = finder.source(name) if name not in seen else None
+            seen.add(name)
+            if other is not None:
+                pending.append(other)
+
+
+def _imported(source: SourceModule) -> Iterator[str]:
+    """Modules that a module imports, or may."""
+    try:
+        imports = source.index.imports
+    except SourceError:
+        return
+    for each in imports:
+        module = source.absolute(each.module, each.level)
+        parts = module.split(".")
+        yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+        if each.attribute not in (None, "*"):
+            yield f"{module}.{each.attribute}"
