@@ -42,16 +42,21 @@ def first_wishes(machine: Interpreter, followed: Followed) -> Mapping[str, Wish]
 
 def wish_of_first_layer(machine: Interpreter, followed: Followed, root: Value) -> Wish | None:
     """What the first of the layers that a model is made of wants, in the order in which they are registered."""
-    held = followed.state.find(root, ModuleObject)
-    if held is None or not isinstance(root, Address):
-        return None
-    reader = _Reader(machine, followed)
-    reader.names[0] = ""
-    reader.enter(root, (Seen("", (0,)),))
-    if "" in reader.wishes:
-        return replace(reader.wishes[""], is_direct=False)
-    wishes = (wish_of_first_layer(machine, followed, child) for child in held.modules.values())
-    return next((wish for wish in wishes if wish is not None), None)
+    pending, seen = [root], set[Value]()
+    while pending:
+        place = pending.pop()
+        held = followed.state.find(place, ModuleObject)
+        if held is None or not isinstance(place, Address) or place in seen:
+            continue
+        machine.spend(1)
+        seen.add(place)
+        reader = _Reader(machine, followed)
+        reader.names[0] = ""
+        reader.enter(place, (Seen("", (0,)),))
+        if "" in reader.wishes:
+            return replace(reader.wishes[""], is_direct=False)
+        pending.extend(reversed(held.modules.values()))
+    return None
 
 
 class _Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.names import last_name
@@ -25,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import layer_operations
 from modgraph.source import nodes
 
 if TYPE_CHECKING:
@@ -41,9 +43,10 @@ _NO_OPERATION = frozenset(
         *("size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "data_ptr"),
         *("get_device", "requires_grad_", "register_hook", "retain_grad", "backward", "is_contiguous", "storage"),
         *("untyped_storage", "__repr__", "__str__", "__hash__", "__format__", "__iter__", "__len__"),
+        "<apply>",
     )
 )
-"""Methods of Tensor that compute nothing."""
+"""Methods of Tensor that compute nothing; and that of a function of autograd, whose `forward` has operations."""
 _PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__rsub__": "rsub", "__isub__": "sub_",
@@ -71,6 +74,8 @@ def operation_of(name: str) -> str | None:
     for long, short in _SHORTER.items():
         if name.startswith(long):
             name = short + name.removeprefix(long)
+    if name.startswith(_FUNCTIONAL) and last_name(name) in layer_operations.TORCHS_OWN:
+        name = f"torch.{last_name(name)}"
     if not name.startswith("torch.") or (name.startswith(_ELSEWHERE) and not name.startswith(_FUNCTIONAL)):
         return None
     owner, _, last = name.rpartition(".")
@@ -85,7 +90,8 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     """What `run` gives; an event, where that is an operation, and runs inside no other."""
     called = operation_of(name) if not machine.operating else None
     if called is None:
-        return run()
+        inherited = _inherited(machine, name, arguments) if not machine.operating else None
+        return run() if inherited is None else _of_layer(machine, inherited, arguments, run)
     inputs = tuple(_given(machine, arguments))
     where = arguments.where
     machine.operating += 1
@@ -107,6 +113,54 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     elif any(not taken.issuperset(each.indices) for each in outputs):
         add(machine, Operate(called, inputs, outputs, where))
     return result
+
+
+def _inherited(machine: Machine, name: str, arguments: Arguments) -> str | None:
+    """The operation of a layer of torch, whose `forward` a class derived from it calls."""
+    held = machine.state.find(arguments.positional[0], ModuleObject) if arguments.positional else None
+    if held is None or _is_of_torch(machine, held):
+        return None
+    return layer_operations.of_layer(name)
+
+
+def _is_of_torch(machine: Machine, module: ModuleObject) -> bool:
+    """Its class is torch's; that which a parametrization makes is as the class it is made of."""
+    name = getattr(module.cls, "name", "")
+    if not name.startswith("torch.nn.utils.parametrize."):
+        return name.startswith("torch.")
+    return all(getattr(base, "name", "torch.").startswith(("torch.", "builtins.")) for base in machine.mro(module.cls))
+
+
+def _of_layer(machine: Machine, called: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """What `run` gives, and an event: it is given the layer's own tensors too, and what calls inside it have given, of
+    a parametrization."""
+    before = machine.state.events
+    machine.operating += 1
+    try:
+        result = run()
+    finally:
+        machine.operating -= 1
+    given = list(_given(machine, replace(arguments, positional=arguments.positional[1:])))
+    held = machine.state.find(arguments.positional[0], ModuleObject)
+    for store in () if held is None else (held.parameters, held.buffers):
+        for name, value in store.items():
+            if layer_operations.OWN_TENSOR.fullmatch(name):
+                given += seen_in(machine, value, name)
+    given += _given_inside(events.since(machine.state.events, before))
+    taken = {index for each in given for index in each.indices}
+    outputs = tuple(seen_in(machine, result, "output"))
+    if any(not taken.issuperset(each.indices) for each in outputs):
+        add(machine, Operate(called, tuple(given), outputs, arguments.where))
+    return result
+
+
+def _given_inside(happened: Iterable[Event]) -> Iterator[Seen]:
+    """What calls of modules gave that were not inside another."""
+    depth = 0
+    for event in happened:
+        depth += isinstance(event, Enter) - isinstance(event, Leave)
+        if isinstance(event, Leave) and depth == 0:
+            yield from event.outputs
 
 
 def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_call: bool) -> None:
@@ -150,7 +204,7 @@ def module_call(
     for name, value in arguments.keywords.items():
         inputs += seen_in(machine, value, name)
     held = machine.state.find(module, ModuleObject)
-    is_layer = held is not None and getattr(held.cls, "name", "").startswith("torch.")
+    is_layer = held is not None and _is_of_torch(machine, held)
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)

@@ -439,6 +439,7 @@ _ABSTRACT: dict[str, frozenset[str]] = {
     "Collection": frozenset(
         {"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}
     ),
+    "Container": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
     "Sized": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
     "Iterator": frozenset({"generator"}),
     "Generator": frozenset({"generator"}),

@@ -123,7 +123,8 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
             return made_of
         if known is None or (bare and (len(arguments.positional) > 1 or arguments.keywords)):
             return data_unknown(machine, "numpy", f"ndarray.{name} with these arguments is not interpreted")
-        given = Arguments(inner, arguments.positional, arguments.keywords, arguments.where, arguments.open)
+        operands = arguments.positional if "truediv" not in name else _in_double(machine, arguments.positional)
+        given = Arguments(inner, operands, arguments.keywords, arguments.where, arguments.open)
         result = known(given, machine)
         if name == "__iter__":
             items = machine.iterate(result)
@@ -131,9 +132,24 @@ def _as_tensor(name: str, *, bare: bool = False) -> Model:
                 return machine.call(
                     KnownClass("builtins.iter"), (TupleValue(tuple(as_array(machine, i) for i in items)),)
                 )
-        return as_array(machine, _as_precise(machine, arguments, result))
+        return as_array(machine, _as_precise(machine, given, result))
 
     return answer
+
+
+def _in_double(machine: Machine, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Of a division: numpy gives whole numbers of 32 and 64 bits in double precision (NumPy, `true_divide`)."""
+    arrays = [tensor_of(machine, each) for each in operands]
+    if not all(each is None or each.dtype in ("int64", "int32") for each in arrays):
+        return operands
+    return tuple(
+        value
+        if array is None
+        else made(
+            machine, array.shape, "float64", None if array.elements is None else tuple(map(float, array.elements))
+        )
+        for value, array in zip(operands, arrays, strict=True)
+    )
 
 
 def _as_precise(machine: Machine, arguments: Arguments, result: Value) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import FALSE, NONE, Constant, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
@@ -67,6 +67,28 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     shapes, mask = (query.shape, key.shape, value.shape), fitting.tensor(machine, given).shape
     shape = fitting.fitted(machine, lambda: arithmetic.attended(*shapes, mask if given != NONE else None, grouped))
     return fitting.result(machine, arguments, shape, query.dtype, needs_any((query, key, value)))
+
+
+@models(f"{_FUNCTIONAL}.multi_head_attention_forward")
+def attention_of_heads(arguments: Arguments, machine: Machine) -> Value:
+    """Of (length, batch, width), or of no batch: what is attended to, and the weights or None."""
+    query, key = (fitting.tensor(machine, arguments.get(i, n, NONE)) for i, n in enumerate(("query", "key")))
+    weight = fitting.tensor(machine, arguments.get(11, "out_proj_weight", NONE))
+    width = weight.shape[0] if weight.shape else None
+    shape = (*query.shape[:-1], width) if query.shape else None
+    result = fitting.result(machine, arguments, shape, query.dtype, needs_any((query, key, weight)))
+    needed = machine.truth(arguments.get(15, "need_weights", TRUE))
+    averaged = machine.truth(arguments.get(23, "average_attn_weights", TRUE))
+    if needed is False and arguments.open is None:
+        return TupleValue((result, NONE))
+    grown = arguments.get(7, "bias_k", NONE) != NONE or arguments.get(9, "add_zero_attn", FALSE) != FALSE
+    sizes: Shape | None = None
+    if query.shape and key.shape and averaged is not None and not grown:
+        heads = () if averaged else (size_of(arguments.get(4, "num_heads", NONE)),)
+        sizes = (*query.shape[1:-1], *heads, query.shape[0], key.shape[0])
+    if needed is None:
+        return TupleValue((result, machine.unknown("whether the weights are asked for is not known")))
+    return TupleValue((result, fitting.result(machine, arguments, sizes, query.dtype)))
 
 
 @models("torch.einsum")

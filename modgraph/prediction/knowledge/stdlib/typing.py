@@ -35,13 +35,11 @@ def asked(arguments: Arguments, machine: Machine) -> Value:
     return Unknown("what annotations say is not followed", machine.where, inert=True)
 
 
-_PLAIN = frozenset(f"builtins.{name}" for name in ("int", "float", "bool", "str", "bytes", "complex", "object"))
-
-
 @models("typing.get_origin", "typing.get_args", "typing_extensions.get_origin", "typing_extensions.get_args")
 def taken_apart(arguments: Arguments, machine: Machine) -> Value:
     """Of a class there is nothing; of other annotations, it is not known what they were written with."""
     given = arguments.get(0, "tp", NONE)
-    if isinstance(given, ClassValue) or (isinstance(given, KnownClass) and given.name in _PLAIN):
+    is_alias = isinstance(given, KnownClass) and given.name.startswith(("typing.", "typing_extensions."))
+    if isinstance(given, (ClassValue, KnownClass)) and not is_alias:
         return NONE if arguments.function.endswith("origin") else TupleValue(())
     return Unknown("what an annotation is made of is not followed", machine.where, inert=True)

@@ -9,7 +9,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import (
     MAX_ELEMENTS,
     Number,
@@ -214,33 +214,3 @@ def one_part(arguments: Arguments, machine: Machine) -> Value:
             raise machine.raises("RuntimeError", "imag is not implemented for tensors with non-complex dtypes.")
         return arguments.positional[0]
     return made(machine, tensor.shape, _REAL[tensor.dtype], requires_grad=tensor.requires_grad)
-
-
-@models("torch.linalg.svd")
-def singular_parts(arguments: Arguments, machine: Machine) -> Value:
-    """U, S and Vh."""
-    tensor = tensor_of(machine, arguments.get(0, "A", NONE))
-    whole = machine.truth(arguments.get(1, "full_matrices", TRUE))
-    if tensor is None or tensor.shape is None or len(tensor.shape) < 2:
-        return TupleValue(tuple(made(machine, None, None) for _ in range(3)))
-    *rest, rows, columns = tensor.shape
-    inner = None if rows is None or columns is None else min(rows, columns)
-    left, right = (rows, columns) if whole else (inner, inner) if whole is False else (None, None)
-    shapes = ((*rest, rows, left), (*rest, inner), (*rest, right, columns))
-    real = {"complex64": "float32", "complex128": "float64"}.get(tensor.dtype or "", tensor.dtype)
-    kinds = (tensor.dtype, real, tensor.dtype)
-    return TupleValue(tuple(made(machine, shape, kind) for shape, kind in zip(shapes, kinds, strict=True)))
-
-
-@models("torch.linalg.qr")
-def orthogonal_parts(arguments: Arguments, machine: Machine) -> Value:
-    tensor = tensor_of(machine, arguments.positional[0])
-    if tensor is None or tensor.shape is None or len(tensor.shape) < 2 or len(arguments.positional) > 1:
-        return TupleValue((made(machine, None, None), made(machine, None, None)))
-    *rest, rows, columns = tensor.shape
-    inner = None if rows is None or columns is None else min(rows, columns)
-    left, right = (
-        made(machine, (*rest, rows, inner), tensor.dtype),
-        made(machine, (*rest, inner, columns), tensor.dtype),
-    )
-    return TupleValue((left, right))

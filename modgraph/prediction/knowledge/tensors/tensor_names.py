@@ -6,16 +6,16 @@ FUNCTIONS = """
     adaptive_avg_pool1d adaptive_max_pool1d addbmm adjoint affine_grid_generator alias_copy alpha_dropout angle
     argwhere as_strided as_strided_copy as_strided_scatter avg_pool1d batch_norm bilinear
     binary_cross_entropy_with_logits bincount binomial bitwise_not ccol_indices_copy celu channel_shuffle
-    cholesky cholesky_inverse cholesky_solve col_indices_copy column_stack combinations conj constant_pad_nd
+    cholesky_inverse cholesky_solve col_indices_copy column_stack combinations conj constant_pad_nd
     conv_tbc convolution corrcoef cosine_embedding_loss cosine_similarity cov crow_indices_copy ctc_loss
-    cudnn_convolution cumulative_trapezoid dequantize det detach_copy diag_embed diagflat diagonal_copy dist
+    cudnn_convolution cumulative_trapezoid dequantize detach_copy diag_embed diagflat diagonal_copy dist
     dropout dstack embedding embedding_bag empty_permuted expand_copy fake_quantize_per_channel_affine
     fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout fill float_power frobenius_norm
     from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell hash_tensor hinge_embedding_loss
-    histc hspmm indices_copy instance_norm int_repr inverse isin istft kl_div layer_norm logdet logical_not
-    lu_solve margin_ranking_loss matrix_exp matrix_power max_pool1d max_pool2d max_pool3d miopen_convolution
+    histc hspmm indices_copy instance_norm int_repr isin istft kl_div layer_norm logical_not
+    lu_solve margin_ranking_loss max_pool1d max_pool2d max_pool3d miopen_convolution
     mkldnn_convolution multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
-    nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pinverse pixel_shuffle
+    nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pixel_shuffle
     pixel_unshuffle poisson poisson_nll_loss polygamma prelu promote_types quantile quantize_per_channel
     quantize_per_tensor resolve_conj resolve_neg result_type rms_norm rnn_relu_cell rnn_tanh_cell
     row_indices_copy row_stack rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
@@ -28,13 +28,13 @@ FUNCTIONS = """
 
 SEVERAL = """
     dsplit frexp geqrf gradient gru histogram histogramdd hsplit lstm lstm_cell lu lu_unpack max_pool1d_with_indices
-    native_batch_norm native_dropout native_group_norm native_layer_norm qr rnn_relu rnn_tanh slogdet split_copy
-    split_with_sizes_copy svd triangular_solve unbind_copy vsplit
+    native_batch_norm native_dropout native_group_norm native_layer_norm rnn_relu rnn_tanh split_copy
+    split_with_sizes_copy triangular_solve unbind_copy vsplit
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch` that give several tensors, or one of several kinds of answers."""
 
 SEVERAL_METHODS = """
-    dsplit eig frexp geqrf histogram hsplit lstsq lu qr slogdet svd symeig triangular_solve vsplit
+    dsplit eig frexp geqrf histogram hsplit lstsq lu symeig triangular_solve vsplit
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods of Tensor that do."""
 
@@ -46,10 +46,10 @@ ASKING = """
 
 METHODS = """
     addbmm adjoint angle argwhere atan2 bernoulli bincount bitwise_not ccol_indices cdouble cfloat chalf
-    cholesky cholesky_inverse cholesky_solve coalesce col_indices conj corrcoef cov crow_indices dequantize det
+    cholesky_inverse cholesky_solve coalesce col_indices conj corrcoef cov crow_indices dequantize
     diag_embed diagflat dist fliplr flipud float_power ger hash_tensor histc hypot index indices int_repr
-    inverse ipu istft logdet lu_solve matrix_exp matrix_power mtia multinomial mvlgamma nanmean nanquantile
-    narrow_copy nonzero_static orgqr ormqr pinverse polygamma prelu quantile resize resize_as resolve_neg
+    ipu istft lu_solve mtia multinomial mvlgamma nanmean nanquantile
+    narrow_copy nonzero_static orgqr ormqr polygamma prelu quantile resize resize_as resolve_neg
     row_indices slice_inverse smm solve sparse_mask sspaddmm stft take_along_dim to_dense to_mkldnn
     to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace
     values where xpu
@@ -108,7 +108,7 @@ FUNCTIONAL = """
     ctc_loss embedding_bag fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss
     grouped_mm hinge_embedding_loss linear_cross_entropy lp_pool1d
     lp_pool2d lp_pool3d margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d
-    multi_head_attention_forward multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
+    multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
     pairwise_distance pdist poisson_nll_loss scaled_grouped_mm scaled_mm
     triplet_margin_loss triplet_margin_with_distance_loss upsample_bilinear
     upsample_nearest

@@ -8,7 +8,7 @@ from typing import cast
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
-from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.registry import Model, known_class, models
 from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.values import (
     SIZE,
@@ -41,6 +41,35 @@ def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
     pair = arguments.positional[0]
     assert isinstance(pair, TupleValue)
     return pair.items[1 if arguments.function.endswith("indices") else 0]
+
+
+_NAMED = (
+    *(("Q", "R"), ("U", "S", "Vh"), ("U", "S", "V"), ("eigenvalues", "eigenvectors"), ("sign", "logabsdet")),
+    *(("inverse", "info"), ("L", "info")),
+)
+"""Names of what functions of torch give that give several tensors."""
+
+
+def named_parts(names: Sequence[str], parts: Iterable[Value]) -> TupleValue:
+    """A tuple of torch.return_types, of names that stand in the list."""
+    return TupleValue(tuple(parts), KnownClass(f"torch.return_types._{'_'.join(names)}"))
+
+
+def _part(place: int) -> Model:
+    def part(arguments: Arguments, machine: Machine) -> Value:
+        held = arguments.positional[0]
+        assert isinstance(held, TupleValue)
+        return held.items[place]
+
+    return part
+
+
+for _names in _NAMED:
+    _class = named_parts(_names, ()).cls
+    assert isinstance(_class, KnownClass)
+    known_class(_class.name, "builtins.tuple")
+    for _place, _name in enumerate(_names):
+        models(f"{_class.name}.@{_name}")(_part(_place))
 
 
 def tensor_of(machine: Machine, value: Value) -> TensorObject | None:

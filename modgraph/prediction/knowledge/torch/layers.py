@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, ListObject, TensorObject
@@ -267,8 +268,21 @@ def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Va
     if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
         _written(machine, given[:1], result)
     elif is_dropout and given:
+        training = _attribute(machine, module, "training") or NONE
+        if _gives_back(machine, arguments.function.split(".")[-2], training, source.shape):
+            return given[0]
         share(machine, result, given[0])  # gives its input back where it does nothing
     return result
+
+
+_BATCHED = {"Dropout1d": 3, "Dropout3d": 5, "dropout1d": 3, "dropout3d": 5}
+"""Dimensions of a batch, of those that give a view of what is none."""
+
+
+def _gives_back(machine: Machine, name: str, training: Value, shape: Shape | None) -> bool:
+    """A dropout does nothing in eval mode: its input is its result (torch/nn/functional.py; ATen, `Dropout.cpp`)."""
+    is_batch = name not in _BATCHED or (shape is not None and len(shape) == _BATCHED[name])
+    return is_batch and machine.truth(training) is False
 
 
 def _is_whole(tensor: TensorObject) -> bool:
@@ -425,6 +439,12 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
     if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
         machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
+    name = last_name(arguments.function)
+    if "dropout" in name and arguments.open is None:
+        training = arguments.get(2, "training", FALSE if "alpha" in name else TRUE)
+        in_place = arguments.get(3, "inplace", FALSE) != FALSE
+        if not in_place and not name.endswith("_") and _gives_back(machine, name, training, source.shape):
+            return given
     asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
     if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
         _written(machine, (given,), result)
@@ -439,7 +459,7 @@ models(*(f"torch.nn.functional.{name}" for name in SAME_SHAPE))(_first_shape)
 @models(*(f"torch.nn.functional.{name}" for name in FUNCTIONAL))
 def functional(arguments: Arguments, machine: Machine) -> Value:
     indices = machine.truth(arguments.named("return_indices", FALSE))
-    if indices is not False or arguments.function.endswith("multi_head_attention_forward"):
+    if indices is not False:
         return data_unknown(machine, arguments.function, "results of several tensors are not modelled")
     return made(machine, None, None)
 

@@ -33,6 +33,7 @@ from modgraph.prediction.knowledge.torch.walks import (
     asks_its_own_way,
     children_in,
     descendants,
+    endless,
     is_own,
     module_of,
     overriding,
@@ -63,13 +64,19 @@ def apply(arguments: Arguments, machine: Machine) -> Value:
 def _children_first(machine: Machine, root: Address) -> list[Value]:
     ordered: list[Value] = []
     pending: list[tuple[Value, bool]] = [(root, False)]
+    above: set[Value] = set()
     while pending:
+        machine.spend(1)
         value, entered = pending.pop()
         module = machine.state.find(value, ModuleObject)
         if module is None or entered:
+            above.discard(value)
             further = descendants(machine, value) if module is None else None
             ordered.extend([value] if further is None else [further, value])
             continue
+        if value in above:
+            raise endless(machine)
+        above.add(value)
         pending.append((value, True))
         pending.extend((child, False) for _, child in reversed(children_in(module)))
     return ordered
@@ -195,21 +202,38 @@ def train(arguments: Arguments, machine: Machine) -> Value:
     """Sets `training` below, through a user's own `train` of a child."""
     address, _ = module_of(machine, arguments)
     mode = arguments.get(1, "mode", TRUE)
-    pending: list[Address] = [address]
+    pending: list[tuple[Address, bool]] = [(address, False)]
+    above, done = set[Address](), set[Address]()
     while pending:
-        place = pending.pop()
-        module = machine.state.change(place, ModuleObject)
-        module.attributes["training"] = mode
-        for child in asked_children(machine, place):
-            inner = machine.state.find(child, ModuleObject)
-            if inner is None or not isinstance(child, Address):
-                continue
-            own = machine.class_attribute(inner.cls, "train")
-            if own is None or isinstance(own, (KnownFunction, Unknown)):
-                pending.append(child)
-            else:
-                machine.call(BoundMethod(own, child), (mode,))
+        machine.spend(1)
+        place, entered = pending.pop()
+        if entered:
+            above.discard(place)
+            done.add(place)
+            continue
+        if place in above:
+            raise endless(machine)
+        if place not in done:
+            above.add(place)
+            pending.append((place, True))
+            machine.state.change(place, ModuleObject).attributes["training"] = mode
+            pending.extend((child, False) for child in reversed(_left_to_torch(machine, place, mode)))
     return address
+
+
+def _left_to_torch(machine: Machine, place: Address, mode: Value) -> list[Address]:
+    """Children whose `train` is torch's own; that of others has been called."""
+    found: list[Address] = []
+    for child in asked_children(machine, place):
+        inner = machine.state.find(child, ModuleObject)
+        if inner is None or not isinstance(child, Address):
+            continue
+        own = machine.class_attribute(inner.cls, "train")
+        if own is None or isinstance(own, (KnownFunction, Unknown)):
+            found.append(child)
+        else:
+            machine.call(BoundMethod(own, child), (mode,))
+    return found
 
 
 @models(f"{MODULE}.eval")

@@ -13,7 +13,7 @@ from typing import cast
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import dict_views, points_to
-from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
@@ -250,6 +250,11 @@ def children_in(module: ModuleObject) -> list[tuple[str, Value]]:
             if isinstance(child, Address):  # two that are not known for one reason are not one
                 seen.add(child)
     return found
+
+
+def endless(machine: Machine) -> Raised:
+    """What torch's walks without a memory end with, where a module is below itself."""
+    return machine.raises("RecursionError", "maximum recursion depth exceeded")
 
 
 WALKED_BY = ("children", "named_children")
