@@ -6,7 +6,19 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.registry import known_class, models
-from modgraph.prediction.domain.values import MODULE, NONE, TRUE, Address, Constant, KnownClass, Unknown, Value
+from modgraph.prediction.domain.values import (
+    MODULE,
+    NONE,
+    TRUE,
+    Address,
+    ClassValue,
+    Constant,
+    KnownClass,
+    KnownFunction,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.knowledge.torch.torch_functions import transparent
 from modgraph.prediction.paths import recording
 
@@ -109,3 +121,17 @@ def _converted(machine: Machine, value: Value, top: str, below: str, arguments: 
         if child != NONE
     }
     return machine.allocate(made)
+
+
+@models("torch.jit.isinstance", "torch._jit_internal._isinstance")
+def is_instance(arguments: Arguments, machine: Machine) -> Value:
+    """Of classes, what Python says; what is in a container is compared with its annotation as well."""
+    target = arguments.get(1, "target_type", NONE)
+    asked = target.items if isinstance(target, TupleValue) else (target,)
+    is_plain = all(
+        isinstance(each, ClassValue) or (isinstance(each, KnownClass) and not each.name.startswith("typing"))
+        for each in asked
+    )
+    if not is_plain:
+        return machine.unknown("torch.jit.isinstance of an annotation is not interpreted")
+    return machine.call(KnownFunction("builtins.isinstance"), (arguments.get(0, "obj", NONE), target))
