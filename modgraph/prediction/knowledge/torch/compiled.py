@@ -5,7 +5,7 @@ from __future__ import annotations
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject
-from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.registry import constant, known_class, models
 from modgraph.prediction.domain.values import (
     MODULE,
     NONE,
@@ -15,6 +15,7 @@ from modgraph.prediction.domain.values import (
     Constant,
     KnownClass,
     KnownFunction,
+    ModuleReference,
     TupleValue,
     Unknown,
     Value,
@@ -27,6 +28,7 @@ SCRIPTED = "torch.jit._script.RecursiveScriptModule"
 TRACED = "torch.jit._trace.TracedModule"
 TOP_TRACED = "torch.jit._trace.TopLevelTracedModule"
 
+constant("torch.jit", ModuleReference("torch.jit"))
 known_class("torch.jit._script.ScriptModule", MODULE)
 known_class(SCRIPTED, "torch.jit._script.ScriptModule")
 known_class(OPTIMIZED, MODULE)
