@@ -6,9 +6,11 @@ constructor, the mode, the numbers in the input.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
 
 import torch
 import torch.nn.functional as F
@@ -505,6 +507,263 @@ class SetsOwnFlag(nn.Module):
         return self.once(self.once(x, warm), False)
 
 
+class SuppressesErrors(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.check, self.last = Refusing(), nn.Linear(4, 2)
+
+    def forward(self, x):
+        with contextlib.suppress(ValueError):
+            x = self.check(x)
+        return self.last(x)
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.check, self.after = Refusing(), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.after(self.check(x))
+
+
+class CaughtFurtherUp(nn.Module):
+    """What two calls deep is raised, in a loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.tries = nn.ModuleList(Outer() for _ in range(2))
+        self.spare, self.last = nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        for each in self.tries:
+            try:
+                x = each(x)
+            except ValueError:
+                x = self.spare(x)
+                continue
+            finally:
+                x = x + 1
+        return self.last(x)
+
+
+class ChoosesLayer(nn.Module):
+    """The module is chosen first, and called later."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.heads = nn.ModuleList([nn.Linear(4, 2), nn.Linear(4, 3)])
+
+    def forward(self, x, second=False):
+        layer = self.b if second else self.a
+        x = layer(x)
+        return self.heads[1 if x.mean() > 0 else 0](x)
+
+
+class BuildsList(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.mid, self.last = nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)
+
+    def forward(self, x, relu=True, last=True):
+        layers = [self.first]
+        if relu:
+            layers.append(self.mid)
+        if last:
+            layers += [self.last]
+        for layer in layers:
+            x = layer(x)
+        return x
+
+
+class SlicesLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(4))
+        self.tail = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+
+    def forward(self, x, start=0, stop=None):
+        for layer in self.layers[start:stop]:
+            x = layer(x)
+        return self.tail[:stop](x)
+
+
+class ComprehendsLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({name: nn.Linear(4, 2) for name in "abc"})
+
+    def forward(self, x, wanted=("a", "c")):
+        found = [layer(x) for name, layer in self.layers.items() if name in wanted]
+        return torch.cat(found, -1) if found else x
+
+
+class LoopsForever(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step, self.check, self.end = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 2)
+
+    def forward(self, x):
+        turns = 0
+        while True:
+            x = self.step(x)
+            turns += 1
+            if turns >= 4 or self.check(x).mean() > 0.2:
+                break
+        return self.end(x)
+
+
+class SearchesFirst(nn.Module):
+    """Stops at the first of several that does."""
+
+    def __init__(self):
+        super().__init__()
+        self.gates = nn.ModuleList(nn.Linear(4, 1) for _ in range(3))
+        self.yes, self.no = nn.Linear(4, 2), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.yes(x) if any(gate(x).mean() > 0.3 for gate in self.gates) else self.no(x)
+
+
+class ReturnsFromLoop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.exits = nn.ModuleList(Exit() for _ in range(3))
+        self.last = nn.Linear(4, 2)
+
+    def forward(self, x, confident=0.2):
+        for each in self.exits:
+            x, out = each(x)
+            if out.max() > confident:
+                return out
+        return self.last(x)
+
+
+class Exit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        x = self.body(x)
+        return x, self.head(x)
+
+
+class SwapsModule(nn.Module):
+    """Puts another module in the place of one, in `forward`."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4))
+        self.current = [self.a]
+
+    def forward(self, x, swap=False):
+        if swap:
+            self.current[0] = self.b
+        x = self.current[0](x)
+        self.current[0] = self.a
+        return self.current[0](x)
+
+
+class CallsByHand(nn.Module):
+    """`forward` called past `__call__`, and a method that trains alone calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.loss = Trains(), nn.Linear(2, 1)
+
+    def losses(self, out, extra):
+        return self.loss(out), self.loss(extra)
+
+    def forward(self, x):
+        found = self.inner.forward(x)
+        if not self.training:
+            return found
+        return self.losses(*found)
+
+
+class ByShape(nn.Module):
+    """Sizes decide, which are known; and one that is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.flat, self.deep, self.few = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        x = self.deep(x) if x.dim() == 3 else self.flat(x)
+        rows = x[x[:, 0] > 0]
+        if rows.shape[0] == 0:
+            return x
+        return self.few(rows)
+
+
+class Yields(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def steps(self, x, skip_last):
+        for number, layer in enumerate(self.layers):
+            if skip_last and number == 2:
+                return
+            x = layer(x)
+            yield x
+
+    def forward(self, x, skip_last=False):
+        return list(self.steps(x, skip_last))
+
+
+class Optional(nn.Module):
+    """Parts that may be None, and `or` between modules."""
+
+    def __init__(self, norm, pool):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+        self.norm = nn.LayerNorm(4) if norm else None
+        self.pool = nn.AdaptiveAvgPool1d(2) if pool else nn.Identity()
+
+    def forward(self, x):
+        x = self.body(x)
+        if self.norm is not None:
+            x = self.norm(x)
+        return self.pool(x)
+
+
+class ModeOfPart(nn.Module):
+    """One part stays in eval mode, whatever is said to the model."""
+
+    def __init__(self):
+        super().__init__()
+        self.frozen, self.free = Trains(), Trains()
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.frozen.eval()
+        return self
+
+    def forward(self, x):
+        x = self.frozen(x)
+        if isinstance(x, tuple):
+            x = x[0]
+        return x
+
+
+class Decorated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.use = True
+
+    def forward(self, x, **options):
+        x = self.a(x)
+        if options.get("more", self.use):
+            x = self.b(x)
+        if "again" in options:
+            x = self.b(x)
+        return x
+
+
 WRITTEN: tuple[Branching, ...] = (
     Branching("ReturnsFeatures", options={"return_features": FLAG}),
     Branching("ModeByText", options={"mode": ("a", "b", "c")}),
@@ -539,4 +798,20 @@ WRITTEN: tuple[Branching, ...] = (
     Branching("NestedLoops", options={"outer": (0, 1, 2), "inner": (0, 2)}),
     Branching("MatchesMode", options={"mode": ("a", "b", "both", "z")}),
     Branching("SetsOwnFlag", options={"warm": FLAG}),
+    Branching("SuppressesErrors", fills=SIGNS),
+    Branching("CaughtFurtherUp", fills=SIGNS),
+    Branching("ChoosesLayer", options={"second": FLAG}, fills=SIGNS),
+    Branching("BuildsList", options={"relu": FLAG, "last": FLAG}),
+    Branching("SlicesLayers", options={"start": (0, 2), "stop": (None, 3)}),
+    Branching("ComprehendsLayers", options={"wanted": (("a", "c"), (), ("b",))}),
+    Branching("LoopsForever", fills=(1.0, -1.0, 9.0)),
+    Branching("SearchesFirst", fills=(1.0, -1.0, 9.0)),
+    Branching("ReturnsFromLoop", options={"confident": (0.2, 99.0, -99.0)}),
+    Branching("SwapsModule", options={"swap": FLAG}),
+    Branching("CallsByHand"),
+    Branching("ByShape", fills=SIGNS),
+    Branching("Yields", options={"skip_last": FLAG}),
+    Branching("Optional", built={"norm": FLAG, "pool": FLAG}),
+    Branching("ModeOfPart"),
+    Branching("Decorated", options={"more": FLAG}),
 )

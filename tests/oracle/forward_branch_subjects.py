@@ -106,9 +106,7 @@ def _module(file: Path) -> Any:
 def _written(made: Branching) -> Branches:
     file = HERE / "forward_branch_models.py"
     build = getattr(importlib.import_module("forward_branch_models"), made.name)
-    return Branches(
-        f"{file}:{made.name}", made.inputs, tuple(made.options), made.modes, _runs(build, made, made.fills)
-    )
+    return Branches(f"{file}:{made.name}", made.inputs, tuple(made.options), made.modes, _runs(build, made, made.fills))
 
 
 def _runs(build: Callable[..., torch.nn.Module], made: Branching | Library, fills: Sequence[float]) -> Iterator[Run]:

@@ -72,6 +72,8 @@ class _Reader:
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.lost: dict[Problem, Told] = {}
+        self.ended: dict[int, bool] = {}
+        """Calls that have ended on a path, and whether one of them raised nothing."""
         self.leaves: set[int] = set()
         """Calls that made no other."""
         self.n_made: Counter[tuple[str, str]] = Counter()
@@ -119,9 +121,9 @@ class _Reader:
         if not self.open:
             return
         call = self.open.pop()
-        self.builder.calls[call.index] = replace(
-            self.builder.calls[call.index], outputs=tuple(map(tensor_info, event.outputs)), error=event.error
-        )
+        known = self.builder.calls[call.index]
+        self.builder.calls[call.index] = replace(known, **self._end_of(call.index, event))
+        self.ended[call.index] = self.ended.get(call.index) or event.error is None
         if call.calls:
             return
         self.leaves.add(call.index)
@@ -131,6 +133,18 @@ class _Reader:
         for seen in event.outputs:
             for index in seen.indices:
                 self.makers[index] = {name: None}
+
+    def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
+        """What a call gives; where it ends on several paths, what it gives on those that raise nothing."""
+        outputs = tuple(map(tensor_info, event.outputs))
+        if index not in self.ended:
+            return {"outputs": outputs, "error": event.error}
+        if event.error is not None:
+            return {}
+        if not self.ended[index]:
+            return {"outputs": outputs, "error": None}
+        known = self.builder.calls[index].outputs
+        return {"outputs": outputs if outputs == known else ()}
 
     def _path(self, module: Address, caller: _Open | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
@@ -225,11 +239,13 @@ class _Reader:
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        before = dict(self.makers)
+        before, running = dict(self.makers), list(self.open)  # of which an exception on one path may end some
         first_condition = self._arm(event, event.first)
         first, self.makers = self.makers, before
+        self.open, running = running, self.open
         second_condition = self._arm(event, event.second)
         second = self.makers
+        self.open = max(running, self.open, key=len)
         for theirs, mine in event.twins:
             if theirs in second:
                 second[mine] = {**second.get(mine, {}), **second[theirs]}
