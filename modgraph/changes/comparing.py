@@ -31,6 +31,7 @@ from modgraph.changes.shares import Shares
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
+from modgraph.graph.assumed import as_assumed
 from modgraph.graph.model import Finding, Graph
 from modgraph.graph.untaken import as_run
 
@@ -93,7 +94,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
 
 def _compared(graph: Graph) -> Graph:
     """What of a graph is compared: what ran, or what `forward` is sure to do."""
-    return as_run(graph) if graph.traced else certain_part(graph)
+    return as_run(graph) if graph.traced else certain_part(as_assumed(graph))
 
 
 def _require_something(graph: Graph, side: str) -> None:
