@@ -171,7 +171,7 @@ class ModuleNode:
     ranks: tuple[int, ...] | None = None
     """The processes that called it; None in a graph of one process."""
     certain: bool = True
-    """False where it, or what it is, depends on what `ModelInfo.assumed` takes for granted."""
+    """False where it depends on the surroundings, or on what is not known, whether there is such a module."""
     condition: Condition | None = None
     """On what it depends; None where it is certain."""
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -539,7 +538,7 @@ class CaughtFurtherUp(nn.Module):
         for each in self.tries:
             try:
                 x = each(x)
-            except ValueError:
+            except ValueError:  # noqa: PERF203
                 x = self.spare(x)
                 continue
             finally:

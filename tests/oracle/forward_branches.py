@@ -41,7 +41,7 @@ try:
     import forward_branch_subjects
     import forward_calls
     import forward_models
-    from forward_calls import HAS_RUN, HIDDEN, SECONDS, Call, Shape
+    from forward_calls import HAS_RUN, HIDDEN, SECONDS, Call
 finally:
     sys.path.remove(str(HERE))
 
@@ -396,7 +396,7 @@ def predicted(row: Row, branches: forward_branch_subjects.Branches, runs: Runs) 
             row.settings.append([run.text, "no run", real.raised[:200]])
             continue
         row.runs += 1
-        found = judged(Matcher(tokens_of(real.calls), tree.first_paths, registered), followed, real)
+        found = judged(Matcher(tokens_of(real.calls), tree.possible_paths(), registered), followed, real)
         kinds.add(found.kind)
         _add(row, run.text, found)
     row.kind = next((kind for kind in _ORDER if kind in kinds), "no run")

@@ -1,4 +1,4 @@
-"""What is said of where the constructor's arguments come from, and of what is assumed, in the summary and in pictures."""
+"""What the summary and pictures say of where the constructor's arguments come from, and of what is assumed."""
 
 from __future__ import annotations
 

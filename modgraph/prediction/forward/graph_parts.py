@@ -61,6 +61,7 @@ class _Reader:
         self.paths = dict(paths)
         self.tensors = tensors
         self.builder = builder
+        self.nodes = {node.path for node in builder.modules}
         self.open: list[_Open] = []
         self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
         """By address of a tensor."""
@@ -150,9 +151,26 @@ class _Reader:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
         known = self.paths.get(module)
         if known is not None:
+            if known not in self.nodes:
+                self._add_possible(module, known)
             return known
         above = "" if caller is None else self.builder.calls[caller.index].module
         return self._add_made(module, above, None)
+
+    def _add_possible(self, module: Address, path: str) -> None:
+        """A module that stands below one of which it is not known which it is."""
+        held = self.followed.state.find(module, ModuleObject)
+        self.nodes.add(path)
+        self.builder.modules.append(
+            ModuleNode(
+                path=path,
+                class_name=None if held is None else getattr(held.cls, "name", None),
+                predicted=True,
+                source=None if held is None else held.where,
+                certain=False,
+                condition=self.conditions[-1] if self.conditions else None,
+            )
+        )
 
     def _add_made(self, module: Address, above: str, place: str | None) -> str:
         held = self.followed.state.find(module, ModuleObject)
@@ -163,6 +181,7 @@ class _Reader:
             self.n_made[above, short] += 1
         path = f"{above}.{place}" if above else place
         self.paths[module] = path
+        self.nodes.add(path)
         self.builder.modules.append(
             ModuleNode(
                 path=path,

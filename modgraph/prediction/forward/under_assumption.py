@@ -1,7 +1,7 @@
 """The graph of a prediction, with what is predicted beside where the surroundings are taken for granted.
 
-What both have is claimed for all surroundings. The rest (a module of which there is another with an environment variable,
-a call of it) holds under the assumption alone: it is not certain, and has that as its condition.
+What both have is claimed for all surroundings. The rest (a module of which there is another with an environment
+variable, a call of it) holds under the assumption alone: it is not certain, and has that as its condition.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def _begin_alike(first: Sequence[Event], second: Sequence[Event]) -> bool:
 def repeated(before: Cell | None, after: Cell | None, reason: str, where: SourceLocation | None) -> Cell | None:
     """`before`, followed by any number of turns of which one leads to `after`."""
     start = common(before, after)
-    if start is not before:
-        return before
+    if start is not before:  # it has met a path that had left before
+        return joined(before, after, reason, where, {})
     turn = since(after, before)
     if not turn:
         return before
@@ -105,8 +105,7 @@ def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...]) -> tuple
 
 
 def ended_by(chain: Cell | None, begun: Cell | None, error: str) -> Cell | None:
-    """What happened up to an exception, with an end for each call that it left: none that began after `begun` is open.
-    """
+    """What happened up to an exception, with an end for each call that it left: of those after `begun` none is open."""
     events = since(chain, begun)
     last = events[-1] if events else None
     if chain is not None and isinstance(last, Either) and _opened(last.first) != _opened(last.second):

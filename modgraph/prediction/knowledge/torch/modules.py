@@ -7,6 +7,7 @@ torch/nn/modules/module.py.
 from __future__ import annotations
 
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_SUBMODULES, LimitError
 from modgraph.prediction.domain.machine import Machine
@@ -192,24 +193,45 @@ def call(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.train")
 def train(arguments: Arguments, machine: Machine) -> Value:
-    """Sets `training` below, through a user's own `train` of a child."""
+    """Sets `training` below, through a user's own `train` of a child. What only may be a child may be in either mode."""
     address, _ = module_of(machine, arguments)
     mode = arguments.get(1, "mode", TRUE)
-    pending: list[Address] = [address]
+    pending: list[tuple[Address, bool]] = [(address, True)]
+    doubted: set[Address] = set()
     while pending:
-        place = pending.pop()
+        place, is_certain = pending.pop()
         module = machine.state.change(place, ModuleObject)
-        module.attributes["training"] = mode
+        if is_certain or module.attributes.get("training") == mode:
+            module.attributes["training"] = mode
+        else:
+            module.attributes["training"] = Unknown("whether it trains depends on which module is a child", inert=True)
         for child in asked_children(machine, place):
-            inner = machine.state.find(child, ModuleObject)
-            if inner is None or not isinstance(child, Address):
-                continue
-            own = machine.class_attribute(inner.cls, "train")
-            if own is None or isinstance(own, (KnownFunction, Unknown)):
-                pending.append(child)
-            else:
-                machine.call(BoundMethod(own, child), (mode,))
+            for each in (child,) if isinstance(child, Address) else _possible(machine, child):
+                inner = machine.state.find(each, ModuleObject)
+                is_child = is_certain and each == child
+                if inner is None or (not is_child and each in doubted):
+                    continue
+                own = machine.class_attribute(inner.cls, "train")
+                if own is None or isinstance(own, (KnownFunction, Unknown)):
+                    pending.append((each, is_child))
+                    doubted.update(() if is_child else (each,))
+                elif is_child:
+                    machine.call(BoundMethod(own, each), (mode,))
+                else:
+                    doubted.add(each)
+                    _maybe_called(machine, BoundMethod(own, each), mode)
     return address
+
+
+def _possible(machine: Machine, child: Value) -> list[Address]:
+    """The modules that a child may be, which of them is not known."""
+    if not isinstance(child, (Unknown, Choice)):
+        return []
+    return [Address(index) for index in sorted(points_to.objects_of((child,)))]
+
+
+def _maybe_called(machine: Machine, method: Value, mode: Value) -> None:
+    machine.fork([lambda: NONE, lambda: machine.call(method, (mode,))], "depends on which module is a child")
 
 
 @models(f"{MODULE}.eval")
