@@ -115,6 +115,10 @@ def _arguments(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _holds_texts(value: dict[str, Any]) -> bool:
+    return all(type(each) is str for each in value.values())
+
+
 def _is_too_deep(value: Any) -> bool:
     """Lists and objects stand in one another more than `MAX_DEPTH` deep."""
     level: list[Any] = [value]
@@ -172,6 +176,7 @@ _FORMS: dict[Any, Form] = {
         "a list of sizes (integer, text or null), or null", frozenset({list, type(None)}), _SIZES.fit, tuple
     ),
     Mapping[str, Any]: Form("an object", frozenset({dict}), made=_arguments),
+    Mapping[str, str]: Form("an object of texts", frozenset({dict}), _holds_texts),
     tuple[str, int]: Form("an object", frozenset({dict}), made=lambda value: astuple(CODEC.decode(_NotCounted, value))),
 }
 CODEC: Codec = Codec(

@@ -748,6 +748,30 @@ class ModeOfPart(nn.Module):
         return x
 
 
+class EitherTrains(nn.Module):
+    """Of two parts that go another way in training, one is there."""
+
+    def __init__(self, wrapped):
+        super().__init__()
+        self.part = nn.Sequential(nn.Linear(4, 4), Trains()) if wrapped else Trains()
+
+    def forward(self, x):
+        return self.part(x)
+
+
+class SomeInRow(nn.Module):
+    def __init__(self, relu):
+        super().__init__()
+        layers = [nn.Linear(4, 4)]
+        if relu:
+            layers.append(nn.ReLU())
+        self.row = nn.Sequential(*layers)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.row(x))
+
+
 class Decorated(nn.Module):
     def __init__(self):
         super().__init__()
@@ -812,5 +836,7 @@ WRITTEN: tuple[Branching, ...] = (
     Branching("Yields", options={"skip_last": FLAG}),
     Branching("Optional", built={"norm": FLAG, "pool": FLAG}),
     Branching("ModeOfPart"),
+    Branching("EitherTrains", built={"wrapped": FLAG}),
+    Branching("SomeInRow", built={"relu": FLAG}),
     Branching("Decorated", options={"more": FLAG}),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
+from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.domain.endings import RAISES
@@ -26,7 +26,7 @@ from modgraph.prediction.domain.events import (
     every_event,
     negated,
 )
-from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
 from modgraph.source.reached import root_of
@@ -159,13 +159,20 @@ class _Reader:
 
     def _add_possible(self, module: Address, path: str) -> None:
         """A module that stands below one of which it is not known which it is."""
-        held = self.followed.state.find(module, ModuleObject)
+        state = self.followed.state
+        held = state.find(module, ModuleObject)
+        own = {} if held is None else {name: state.find(each, TensorObject) for name, each in held.parameters.items()}
         self.nodes.add(path)
         self.builder.modules.append(
             ModuleNode(
                 path=path,
                 class_name=None if held is None else getattr(held.cls, "name", None),
                 predicted=True,
+                parameters=tuple(
+                    ParameterInfo(name=name, shape=each.shape, dtype=each.dtype, trainable=each.requires_grad)
+                    for name, each in own.items()
+                    if each is not None
+                ),
                 source=None if held is None else held.where,
                 certain=False,
                 condition=self.conditions[-1] if self.conditions else None,

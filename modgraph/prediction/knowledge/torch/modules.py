@@ -193,7 +193,7 @@ def call(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.train")
 def train(arguments: Arguments, machine: Machine) -> Value:
-    """Sets `training` below, through a user's own `train` of a child. What only may be a child may be in either mode."""
+    """Sets `training` below, through a user's own `train` of a child. What may be a child may be in either mode."""
     address, _ = module_of(machine, arguments)
     mode = arguments.get(1, "mode", TRUE)
     pending: list[tuple[Address, bool]] = [(address, True)]
