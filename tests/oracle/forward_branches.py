@@ -15,6 +15,7 @@ import argparse
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -486,13 +487,18 @@ def table(rows: Sequence[Row]) -> list[str]:
 
 
 def causes(rows: Sequence[Row]) -> list[str]:
-    """Why runs are not covered."""
+    """Why runs are only covered by what is not known, by models."""
     found: collections.Counter[str] = collections.Counter()
     for row in rows:
-        whys = {why for _, kind, why in row.settings if kind == "open"} or {row.why} - {""}
-        found.update(map(forward_calls.nameless, whys))
-    lines = ["", "why runs are open, by models:", *(f"{number:5} {why}" for why, number in found.most_common(40))]
-    lines += ["", "not covered, or wrong:"]
+        whys = {why for _, kind, why in row.settings if kind == "open"}
+        found.update({re.sub(r"(?<=…): .*", "", forward_calls.nameless(why)) for why in whys})
+    lines = ["", "| why a run is open | models |", "|---|--:|"]
+    return [*lines, *(f"| {why} | {number} |" for why, number in found.most_common(40))]
+
+
+def faults(rows: Sequence[Row]) -> list[str]:
+    """What is not covered, or wrong."""
+    lines = ["", "not covered, or wrong:"]
     for row in rows:
         bad = [each for each in row.settings if each[1] in ("missed", "invented", "wrong shape")]
         lines += [f"{row.library} {row.name} ({setting}): {kind}: {why}" for setting, kind, why in bad[:4]]
@@ -511,6 +517,7 @@ def main() -> int:
     parser.add_argument("wanted", nargs="*", metavar="LIBRARY[:NAME]", help="written, torchvision, timm:resnet18")
     parser.add_argument("--path", action="append", default=[], help="a folder on which packages are found")
     parser.add_argument("--json", type=Path, metavar="FILE", help="a line for each model; goes on where it ended")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the tables, for `accuracy.py --branches`")
     parser.add_argument("--one", metavar="LIBRARY:NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     sys.path.extend(options.path)
@@ -521,7 +528,7 @@ def main() -> int:
     if options.json is not None and options.json.exists():
         found = (Row(**json.loads(line)) for line in options.json.read_text("utf-8").splitlines())
         known = {(row.library, row.name): row for row in found}
-    rows = []
+    rows: list[Row] = []
     for library, name in (each for wanted in options.wanted for each in drawn(wanted)):
         row = known.get((library, name))
         if row is None:
@@ -531,7 +538,10 @@ def main() -> int:
                 with options.json.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
         rows.append(row)
-    print("\n".join([*table(rows), *causes(rows)]))
+    figures = "\n".join([*table(rows), *causes(rows)]) + "\n"
+    if options.output is not None:
+        options.output.write_text(figures, encoding="utf-8")
+    print(figures, *faults(rows), sep="\n")
     return 1 if any(row.kind in ("missed", "invented", "fault") or row.wrong or row.in_graph for row in rows) else 0
 
 
