@@ -216,3 +216,13 @@ def test_what_all_surroundings_have_is_claimed(tmp_path: Path) -> None:
     certain = {(each.producer, each.consumer) for each in graph.edges if each.certain}
     assert certain == {("input:x", "call:1")}
     assert [call.module for call in as_assumed(graph).calls if call.certain] == ["", "first", "slow", "last"]
+
+
+def test_a_comparison_says_what_both_sides_assume(folder: Path) -> None:
+    (folder / "pack/later.py").write_text(PACKAGE["pack/models.py"].replace("width, 2)", "width, 5)"), encoding="utf-8")
+    path = [str(folder), *sys.path]
+    later = modgraph.predict("pack.later:net", path=path, inputs=["3x4"])
+    changes = modgraph.diff(predicted(folder, "net"), later)
+    assert [each.old for each in changes.changed] == ["", "head"]
+    assert changes.state.loads is None
+    assert "other surroundings" in [each.what for each in changes.not_compared]
