@@ -219,7 +219,7 @@ _TIMM = {
         _timm("mixer_s32_224", "2x3x224x224", ", drop_path_rate=0.1"),
         _timm("pvt_v2_b0", then=_CHECKPOINT, built=_CHECKPOINTING),
         _timm("beit_base_patch16_224", "2x3x224x224", options={}),
-        _timm("inception_v3", "2x3x128x128", ", aux_logits=True"),
+        _timm("inception_v3", "2x3x299x299", ", aux_logits=True"),
         _timm("densenet121", then=_CHECKPOINT, built=_CHECKPOINTING),
         _timm("regnetx_002", text=", features_only=True, out_indices=(1, 3)"),
         _timm("volo_d1_224", "2x3x224x224"),
