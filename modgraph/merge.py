@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from modgraph.graph.assumed import claimed_tree
 from modgraph.graph.build import GraphBuilder, depth_first
 from modgraph.graph.index import GraphIndex, parent_path
 from modgraph.graph.model import (
@@ -49,6 +50,7 @@ def merge(predicted: Graph, traced: Graph) -> Graph:
     """One graph of both halves; the policy is this module's docstring. Neither argument is changed."""
     builder = GraphBuilder.of(traced)
     builder.model = _merge_model(predicted.model, traced.model)
+    told, predicted = predicted, claimed_tree(predicted)  # the run has surroundings of its own
     halves = _Halves.of(predicted, traced)
     modules = []
     for path in _paths_in_order(predicted, traced):
@@ -56,7 +58,7 @@ def merge(predicted: Graph, traced: Graph) -> Graph:
         modules.append(replace(node, repeat=None))
         builder.problems.extend(problems)
     builder.modules = _with_aliases_that_exist(depth_first(modules))
-    add_untaken(builder, predicted)
+    add_untaken(builder, told)
     builder.findings = _merge_findings(predicted, traced, {node.path for node in modules})
     return builder.build()
 

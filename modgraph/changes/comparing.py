@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from modgraph.changes.alignment import ascending
@@ -31,6 +32,7 @@ from modgraph.changes.shares import Shares
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
+from modgraph.graph.assumed import as_assumed
 from modgraph.graph.model import Finding, Graph
 from modgraph.graph.untaken import as_run
 
@@ -50,11 +52,13 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     Raises:
         GraphError: nothing is known of one of the models.
     """
+    assumed = tuple(_assumed(old, new))
     old, new = _compared(old), _compared(new)
     for graph, side in ((old, "old"), (new, "new")):
         _require_something(graph, side)
     matching = match(old, new)
     runs, not_compared = runs_of(old, new)
+    not_compared = (*not_compared, *assumed)
     facts = Facts(matching, runs)
     changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
@@ -93,7 +97,24 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
 
 def _compared(graph: Graph) -> Graph:
     """What of a graph is compared: what ran, or what `forward` is sure to do."""
-    return as_run(graph) if graph.traced else certain_part(graph)
+    if graph.traced:
+        return as_run(graph)
+    sure = certain_part(as_assumed(graph))
+    modules = (replace(node, certain=own.certain) for node, own in zip(sure.modules, graph.modules, strict=True))
+    return replace(sure, modules=tuple(modules))
+
+
+def _assumed(old: Graph, new: Graph) -> Iterator[NotCompared]:
+    """What is compared of a prediction holds under its assumption."""
+    sides: tuple[tuple[Literal["old", "new", "both"], Graph], ...] = (("old", old), ("new", new))
+    texts = {side: graph.model.assumed.text for side, graph in sides if graph.model.assumed is not None}
+    if len(set(texts.values())) == 1 and len(texts) == 2:
+        sides, texts = (("both", old),), {"both": texts["old"]}
+    for side, _ in sides:
+        if side in texts:
+            words = "are" if side == "both" else "is"
+            reason = f"{words} predicted for usual ones: {texts[side]}"
+            yield NotCompared(what="other surroundings", side=side, reason=reason)
 
 
 def _require_something(graph: Graph, side: str) -> None:

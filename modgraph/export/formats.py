@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from modgraph.errors import ExportError
+from modgraph.graph.assumed import as_assumed
 from modgraph.graph.model import Graph
 from modgraph.graph.untaken import as_run
 
@@ -68,8 +69,8 @@ def _whole(module: str) -> Callable[..., Any]:
 
 
 def _of_the_run(module: str) -> Callable[..., Any]:
-    """A format that shows what ran, and nothing of what might have."""
-    return lambda graph, options: by(module)(as_run(graph), options)
+    """A format that shows what ran, and nothing of what might have; what is assumed, it says once."""
+    return lambda graph, options: by(module)(as_run(as_assumed(graph)), options)
 
 
 FORMATS: dict[str, Format] = {

@@ -35,6 +35,7 @@ from modgraph.graph.model import (
     ShapeMismatch,
     SourceLocation,
     Statistics,
+    Surroundings,
     TensorInfo,
 )
 from modgraph.graph.no_gradient import WithoutGradient
@@ -58,12 +59,14 @@ KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "backward? ranks? world_size? arguments_from?",
+    "backward? ranks? world_size? arguments_from? assumed?",
+    Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed*",
     ArgumentsFrom: "kind file line text assumed? others?",
     OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules? constraints?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
-    "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks?",
+    "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks? "
+    "certain? condition?",
     Repeat: "group count",
     ParameterInfo: "name shape dtype trainable alias_of? sharding?",
     BufferInfo: "name shape dtype persistent alias_of? sharding?",
@@ -110,6 +113,10 @@ def _arguments(value: dict[str, Any]) -> dict[str, Any]:
     if value and _is_too_deep(value):
         raise MisfitError(f"nested more than {MAX_DEPTH} deep")
     return value
+
+
+def _holds_texts(value: dict[str, Any]) -> bool:
+    return all(type(each) is str for each in value.values())
 
 
 def _is_too_deep(value: Any) -> bool:
@@ -169,6 +176,7 @@ _FORMS: dict[Any, Form] = {
         "a list of sizes (integer, text or null), or null", frozenset({list, type(None)}), _SIZES.fit, tuple
     ),
     Mapping[str, Any]: Form("an object", frozenset({dict}), made=_arguments),
+    Mapping[str, str]: Form("an object of texts", frozenset({dict}), _holds_texts),
     tuple[str, int]: Form("an object", frozenset({dict}), made=lambda value: astuple(CODEC.decode(_NotCounted, value))),
 }
 CODEC: Codec = Codec(

@@ -170,6 +170,10 @@ class ModuleNode:
     """Classes of torch.distributed that are put around it and seen through, the outermost first."""
     ranks: tuple[int, ...] | None = None
     """The processes that called it; None in a graph of one process."""
+    certain: bool = True
+    """False where it depends on the surroundings, or on what is not known, whether there is such a module."""
+    condition: Condition | None = None
+    """On what it depends; None where it is certain."""
 
     @property
     def class_is_open(self) -> bool:
@@ -439,6 +443,29 @@ class ArgumentsFrom:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What is taken for granted of the surroundings of a predicted run, where they decide what it does."""
+
+    text: str
+    """Of these, what the code asks for, in words: "no environment variable is set"."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables."""
+    cuda: bool = False
+    """A device other than the processor is there."""
+    tracing: bool = False
+    scripting: bool = False
+    compiling: bool = False
+    autocast: bool = False
+    distributed: bool = False
+    """A process group is there."""
+
+    @property
+    def condition(self) -> Condition:
+        """As the condition of what holds with them alone."""
+        return Condition(text=self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """The model as a whole."""
 
@@ -464,6 +491,9 @@ class ModelInfo:
     """Number of processes that the model ran in."""
     arguments_from: ArgumentsFrom | None = None
     """Where the constructor's arguments were found; None where the target gives them, or it needs none."""
+    assumed: Surroundings | None = None
+    """Under what modules, calls, operations and edges hold of which that is the condition; None where nothing had to be
+    taken for granted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

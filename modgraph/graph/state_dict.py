@@ -87,7 +87,9 @@ def state_dict_of(graph: Graph) -> StateDict:
                 own.add(node.path)
             if node.own_state_dict:
                 own_prefixes.append(parameter_path(node.path, ""))
-            _add_own(node, entries, decided=node.path not in own)
+            if not node.certain and (parent is None or index.modules[parent].certain):
+                open_below.append(parameter_path(node.path, ""))  # another module may stand here
+            _add_own(node, entries, decided=node.path not in own and node.certain)
     if None in expected:
         open_below.append("")
     return StateDict(

@@ -5,7 +5,7 @@
 A folder holds files PACKAGE.class.jsonl.xz and PACKAGE.builder.jsonl.xz, as `record_cases.py` writes them. Those below
 `--cases` were looked at while the prediction was built; those below `--beside` are of libraries that it was not built
 with, and the gap between both is reported. `--sweep FILE` adds the figures of `robustness_sweep.py --json FILE`, and
-`--drawn FILE` those of `draw_static.py --json FILE`.
+`--drawn FILE` those of `draw_static.py --json FILE`, `--branches FILE` the tables of `forward_branches.py -o FILE`.
 """
 
 from __future__ import annotations
@@ -261,6 +261,8 @@ def page(dev: list[Scored], beside: list[Scored], options: argparse.Namespace) -
         parts.append(SWEEP_TEXT + "\n".join(sweep_lines(options.sweep)) + "\n")
     if options.drawn:
         parts.append(DRAWN_TEXT + options.drawn.read_text("utf-8").strip() + "\n")
+    if options.branches:
+        parts.append(BRANCHES_TEXT + options.branches.read_text("utf-8").strip() + "\n")
     return "\n".join(part for part in parts if part)
 
 
@@ -273,7 +275,8 @@ page is written by a command; the packages' sources are read, nothing of them is
 python tests/oracle/record_cases.py --help                             # records cases: runs constructors, needs torch
 python tests/oracle/robustness_sweep.py torch.nn torchvision transformers stdlib --json sweep.json
 python tests/oracle/draw_static.py -o drawn.md                         # static graphs of samples and torchvision, drawn
-python tests/oracle/accuracy.py --cases DEV --beside OTHERS --sweep sweep.json --drawn drawn.md -o docs/accuracy.md
+python tests/oracle/forward_branches.py written torchvision timm transformers -o branches.md   # ways through forward; needs torch
+python tests/oracle/accuracy.py --cases DEV --beside OTHERS --sweep sweep.json --drawn drawn.md --branches branches.md -o docs/accuracy.md
 ```
 
 Python {python}; {versions}. Recorded cases are no part of the project: they hold nothing that recording them again
@@ -300,6 +303,20 @@ Every class that can be named from outside, in the sources below, predicted with
 of ours, or a prediction beyond its limits.
 
 """
+BRANCHES_TEXT = """## The ways through forward
+
+Each model is predicted once, without being told its options: arguments of `forward` or of the constructor, whether it trains.
+Then torch runs it under every setting, with an ear on every call.
+
+- *covered*: some arm of each branch that is predicted, and some number of turns of each loop, gives all calls of the run, with
+  path, nesting and order, and the run does all that is certain. Models are counted by the worst of their runs.
+- *open*: the same only by way of something of which the prediction says that it does not know what it calls.
+- *missed*: a run has a call that no arm has; *invented*: it does not make one that is certain.
+- *shapes*: of the outputs of calls in covered and open runs. *faults in graphs*: calls of runs that the graph for users has not,
+  where only flags and the mode are chosen, or certain ones of that graph that the usual run does not make.
+
+"""
+
 DRAWN_TEXT = """## Static graphs as pictures
 
 """
@@ -314,6 +331,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="only so many cases of each file")
     parser.add_argument("--sweep", type=Path, help="figures of the robustness sweep")
     parser.add_argument("--drawn", type=Path, help="figures of the static graphs that were drawn")
+    parser.add_argument("--branches", type=Path, help="the tables of forward_branches.py")
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     groups: list[list[Scored]] = []

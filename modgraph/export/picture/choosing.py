@@ -10,6 +10,7 @@ from modgraph.export.look.parts import Card, Frame, Item, Picture
 from modgraph.export.picture.composition import Style, compose
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.extent import length_of
+from modgraph.graph.assumed import as_assumed
 from modgraph.graph.focus import focus_on
 from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph
@@ -53,7 +54,7 @@ def picture_of(
         is_readable: whether a picture is small enough for the medium.
     """
     options = options or PictureOptions()
-    run = Run(graph, views=options.views, said=options.said)
+    run = Run(as_assumed(graph), views=options.views, said=options.said)
     focus = focus_on(run, options.focus) if options.focus else None
     how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color))
     top = -1 if focus else 0

@@ -1,4 +1,4 @@
-"""What is said of where the constructor's arguments come from, in the summary and in pictures."""
+"""What the summary and pictures say of where the constructor's arguments come from, and of what is assumed."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
         yield f"found in {_place(found)}: {found.text}"
     for other in found.others:
         yield f"also called with {other.text} at {other.file}:{other.line}"
+
+
+def assumed_line(graph: Graph) -> str:
+    """ "no environment variable is set; with others, ..."; "" where nothing is taken for granted."""
+    assumed = graph.model.assumed
+    return "" if assumed is None else f"{assumed.text}; otherwise other modules may be there, or be called"
 
 
 def _place(found: ArgumentsFrom) -> str:

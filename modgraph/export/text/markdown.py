@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modgraph.doors.printing import in_cell, markdown, markdown_code
 from modgraph.export.look.options import PictureOptions
+from modgraph.export.text.arguments import assumed_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
@@ -24,8 +25,11 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
     columns = [each for each in columns if each.column.kept or any(each.text(row) for row in rows)]
     said = [f"**{markdown(graph.model.name)}**", *([markdown(graph.model.target)] if graph.model.target else [])]
     head = ["module", *(markdown(each.column.title) for each in columns)]
+    said += [*([cut] if cut else []), *([] if graph.complete else ["partial"])]
+    if graph.model.assumed is not None:
+        said.append(f"assumed: {markdown(assumed_line(graph))}")
     lines = [
-        " · ".join([*said, *([cut] if cut else []), *([] if graph.complete else ["partial"])]),
+        " · ".join(said),
         "",
         _line(head),
         _line(["---", *("---:" if each.column.right else "---" for each in columns)]),

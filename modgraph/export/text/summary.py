@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from modgraph.doors.printing import block
 from modgraph.export.look.labels import shape_text
-from modgraph.export.text.arguments import arguments_rows
+from modgraph.export.text.arguments import arguments_rows, assumed_line
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
 from modgraph.export.text.columns import check_columns as check_columns
@@ -18,6 +18,7 @@ from modgraph.export.text.stored import counts_parameters, stored_facts, stored_
 from modgraph.export.text.table import Pen, table
 from modgraph.export.text.tree import ModuleTree, Row
 from modgraph.export.text.values import gradient_text, nonfinite_text
+from modgraph.graph.assumed import as_assumed
 from modgraph.graph.counts import Count
 from modgraph.graph.index import parents_of
 from modgraph.graph.model import Finding, Graph, ModelInput, Problem, TensorInfo
@@ -65,7 +66,8 @@ def summary(
         ConfigError: there is no such column.
         ExportError: there is no such module.
     """
-    whole, graph = graph, as_run(graph)
+    whole = as_assumed(graph)
+    graph = as_run(whole)
     shown = columns_of(graph, columns)
     pen = Pen(color, unicode, encoding)
     tree = ModuleTree(graph, fold=fold, focus=focus)
@@ -77,6 +79,7 @@ def summary(
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
         _inputs(graph, width, pen),
+        _entry("assumed", assumed_line(graph), width, pen) if graph.model.assumed is not None else [],
         _untaken(whole, width, pen),
         ranks_text(graph, width, pen),
         checkpoint_text(graph, width, pen),

@@ -58,7 +58,8 @@ UNITS_OF_A_NODE, CHARACTERS_OF_A_UNIT = 30, 10
 
 
 Extend: TypeAlias = Callable[[GraphBuilder, Mapping[Address, str], Mapping[Address, str]], None]
-"""Adds to a graph that has its tree, given where each module, and each parameter and buffer, stands first."""
+"""Adds to a graph that has its tree, given where each module stands first, or may stand, and each parameter and buffer
+stands first."""
 
 
 def build_graph(prediction: Prediction, target: Target, extend: Extend | None = None) -> Graph:
@@ -121,7 +122,7 @@ def _graph(prediction: Prediction, target: Target, name: str, extend: Extend | N
     builder.modules.extend(tree.nodes)
     builder.problems.extend(told_once(tree.found, {node.path for node in tree.nodes}))
     if extend is not None:
-        extend(builder, tree.first_paths, tree.tensor_paths)
+        extend(builder, tree.possible_paths(), tree.tensor_paths)
     return builder.build()
 
 
@@ -168,6 +169,8 @@ class _Tree:
         self.path_text = 0
         self.has_choices = False
         """Of the registered tree: some modules may stand in it at another place too."""
+        self.in_doubt: list[tuple[str, Unknown | Choice]] = []
+        """Children of which it is not known which module they are, or whether there is one."""
         self.told: set[Problem] = set()
         self.doubts: set[tuple[str, str, SourceLocation | None]] = set()
         self.perhaps_registered: dict[Address, Unknown | Choice] = {}
@@ -193,6 +196,24 @@ class _Tree:
                 elif known != where:
                     self._add_subtree(_Entry(held, where, False, above))
 
+    def possible_paths(self) -> Mapping[Address, str]:
+        """Where each module stands first; of one that a child may be, and of those below it, where they then stand."""
+        found: dict[Address, str] = {}
+        for place, value in self.in_doubt:
+            pending = [(Address(index), place) for index in sorted(objects_of((value,)))]
+            while pending:
+                address, path = pending.pop()
+                module = self.state.find(address, ModuleObject)
+                if module is None or address in found or address in self.first_paths:
+                    continue
+                found[address] = path
+                pending += [
+                    (child, f"{path}.{name}")
+                    for name, child in module.modules.items()
+                    if isinstance(child, Address) and name != OPEN
+                ]
+        return {**found, **self.first_paths}
+
     def _add_doubt(self, path: str, place: str, why: Unknown | Choice) -> None:
         """Modules that are hidden on some paths only: one problem for each module and reason."""
         if (path, why.reason, why.where) not in self.doubts:
@@ -210,6 +231,8 @@ class _Tree:
             if why is not None:
                 self._leave_rest([entry, *reversed(pending)], why)
                 break
+            if isinstance(entry.value, (Unknown, Choice)) and not entry.path.endswith(OPEN):
+                self.in_doubt.append((entry.path, entry.value))
             if entry.registered and isinstance(entry.value, (Unknown, Choice)):
                 there = objects_of((entry.value,))
                 self.perhaps_registered.update((Address(index), entry.value) for index in there)

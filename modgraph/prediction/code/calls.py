@@ -186,6 +186,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     """Runs what is registered for a name. A fault in it is an unknown result."""
     model = registry.model(name)
     if name in machine.assumed.answers:
+        machine.asked.add(name)
         machine.step()
         return Constant(machine.assumed.answers[name])
     if model is None:

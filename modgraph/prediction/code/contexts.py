@@ -30,6 +30,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import recording
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.python.classes import short_name
 from modgraph.source import nodes
@@ -128,6 +129,7 @@ def _guarded(machine: Machine, frame: Frame, manager: Value, block: Callable[[],
     """Runs the block, then `__exit__` on every path that leaves it; it may swallow what the block raises."""
     frames, since = len(machine.frames), machine.base.next_index
     leaving, guard = Leaving(frame), Guard(doubts=_has_source(machine, manager), expects=False)
+    begun = machine.state.events
     machine.guards.append(guard)
     outcome: Outcome = "dead"
     try:
@@ -140,6 +142,7 @@ def _guarded(machine: Machine, frame: Frame, manager: Value, block: Callable[[],
         ended = machine.state
     finally:
         machine.guards.pop()
+    recording.leave_calls(machine, guard, begun)
     value = frame.value
     leaving.run(machine, lambda: _exit_normally(machine, manager))
     paths: list[control.Path] = []

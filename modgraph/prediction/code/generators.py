@@ -43,7 +43,7 @@ def generator(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Addres
 def _body(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Steps:
     since = machine.base.next_index
     try:
-        outcome = yield from _block(machine, frame, node.body)
+        outcome = yield from _block(machine, frame, node.body, is_inner=False)
     except Raised as raised:
         if not frame.returns:
             raise
@@ -54,10 +54,14 @@ def _body(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Steps:
     return None
 
 
-def _block(machine: Machine, frame: Frame, block: Sequence[nodes.Node]) -> Stepping:
+def _block(machine: Machine, frame: Frame, block: Sequence[nodes.Node], is_inner: bool = True) -> Stepping:
+    """Args:
+    is_inner: a `yield` may come after the block.
+    """
     assert frame.function is not None
     yielding = frame.function.definition.yielding
-    for statement in block:
+    last = next((i for i in range(len(block) - 1, -1, -1) if block[i] in yielding), -1)
+    for place, statement in enumerate(block):
         if statement not in yielding:
             outcome = machine.execute(frame, (statement,))
         else:
@@ -67,7 +71,14 @@ def _block(machine: Machine, frame: Frame, block: Sequence[nodes.Node]) -> Stepp
             outcome = yield from (executor or _lost)(machine, frame, statement)
         if outcome != "normal":
             return outcome
+        if _may_have_left(frame) and (is_inner or place < last):
+            yield Lost(machine.unknown("it is not known whether the generator comes to its next `yield`"))
     return "normal"
+
+
+def _may_have_left(frame: Frame) -> bool:
+    """Some paths have come to the end of the function, or of the turn of a loop, and do not do what follows."""
+    return bool(frame.returns) or any(loop.breaks or loop.continues for loop in frame.loops)
 
 
 def _lost(machine: Machine, frame: Frame, statement: Any, why: Unknown | None = None) -> Stepping:
@@ -81,7 +92,7 @@ def _lost(machine: Machine, frame: Frame, statement: Any, why: Unknown | None = 
 
 def _given(machine: Machine, frame: Frame, node: nodes.Yield) -> _Given:
     """Yields; what the expression is then worth."""
-    if frame.returns or any(loop.breaks or loop.continues for loop in frame.loops):
+    if _may_have_left(frame):
         yield Lost(machine.unknown("it is not known whether the generator comes to this `yield`"))
     if node.value is None or not node.is_from:
         yield machine.evaluate(frame, node.value) if node.value is not None else NONE

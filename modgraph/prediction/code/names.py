@@ -314,6 +314,7 @@ def _shadows_standard(machine: Machine, module: str) -> bool:
 def _assumed(machine: Machine, module: str, name: str) -> Value | None:
     """What is taken for granted of the surroundings, where a module's name stands for them."""
     if name == "environ" and module == "os" and machine.assumed.environment is not None:
+        machine.asked.add("os.environ")
         entries: dict[Value, Value] = {Constant(k): Constant(v) for k, v in machine.assumed.environment.items()}
         return machine.allocate(DictObject(entries))
     if machine.assumed.answers and f"{module}.{name}" in machine.assumed.answers:

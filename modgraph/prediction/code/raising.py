@@ -12,6 +12,7 @@ from modgraph.prediction.domain.limits import MAX_MESSAGE_STEPS, LimitError, Too
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.paths import recording
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
 from modgraph.prediction.python import exceptions, node_text
 from modgraph.source import nodes
@@ -112,6 +113,7 @@ def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
         machine.problem("each handler of `except*` may run, which is not followed")
     machine.guards.append(Guard(doubts=bool(node.handlers)))
     leaving = Leaving(frame)
+    begun = machine.state.events
     outcome: Outcome
     certain: Raised | None = None
     frames = len(machine.frames)
@@ -123,6 +125,7 @@ def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
         del machine.frames[frames:]
     finally:
         partial = machine.guards.pop()
+    recording.leave_calls(machine, partial, begun)
     paths: list[control.Path] = []
     unhandled: list[tuple[Raised, State]] = []
     if certain is None:

@@ -87,6 +87,8 @@ class Machine(Budget):
         """Faults of the interpreter itself are raised, for tests; otherwise they are unknowns."""
         self.assumed = NOTHING
         """What is taken for granted of the surroundings."""
+        self.asked: set[str] = set()
+        """What of that the code has asked for: "os.environ", or the name of a function."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.operating = 0

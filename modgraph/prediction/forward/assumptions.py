@@ -6,9 +6,10 @@ interpretation, whose tree is not claimed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
+from modgraph.graph.model import Surroundings
 from modgraph.prediction.domain.assumed import Assumed, Plain
 
 _DEVICES = ("cuda", "mps", "xpu", "mtia")
@@ -42,6 +43,14 @@ _NO_DEVICE = frozenset(
     }
 )
 """Those that say None."""
+
+
+_SAID: Mapping[str, str] = {
+    "cuda": "there is no GPU",
+    **dict.fromkeys(("tracing", "scripting", "compiling"), "nothing traces, scripts or compiles it"),
+    "distributed": "there is no process group",
+}
+"""In words, what each of them is without."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +87,21 @@ class Assumptions:
                 answers.update(dict.fromkeys(functions, 0))
         return Assumed(self.environment, answers, self.sets_in_order)
 
-    def as_data(self) -> dict[str, object]:
-        """For a file."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+    def surroundings(self, asked: Iterable[str]) -> Surroundings:
+        """As a graph has them, with what was asked for in words."""
+        given = {each.name: getattr(self, each.name) for each in fields(Surroundings) if each.name != "text"}
+        return Surroundings(text=", ".join(self._said(frozenset(asked))), **given)
+
+    def _said(self, asked: frozenset[str]) -> list[str]:
+        said: list[str] = []
+        if "os.environ" in asked:
+            variables = " ".join(f"{name}={value}" for name, value in self.environment.items())
+            said.append(f"the environment is {variables}" if variables else "no environment variable is set")
+        for name, text in _SAID.items():
+            functions = (*_QUESTIONS[name], *_NUMBERS.get(name, ()))
+            if not getattr(self, name) and text not in said and not asked.isdisjoint(functions):
+                said.append(text)
+        return said or ["the surroundings are usual"]
 
 
 USUAL = Assumptions()

@@ -84,8 +84,11 @@ class _Reader:
                 self._operate(event)
                 self._made(event.inputs, event.outputs)
             elif isinstance(event, Either):
+                running = list(self.open)  # an exception that one path raises may end calls that began before
                 self.read(event.first)
+                self.open, running = running, self.open
                 self.read(event.second)
+                self.open = max(running, self.open, key=len)
             elif isinstance(event, Repeat):
                 self.read(event.events)
 

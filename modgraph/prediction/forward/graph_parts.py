@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, Problem
+from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.domain.endings import RAISES
@@ -26,7 +26,7 @@ from modgraph.prediction.domain.events import (
     every_event,
     negated,
 )
-from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
 from modgraph.source.reached import root_of
@@ -61,6 +61,7 @@ class _Reader:
         self.paths = dict(paths)
         self.tensors = tensors
         self.builder = builder
+        self.nodes = {node.path for node in builder.modules}
         self.open: list[_Open] = []
         self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
         """By address of a tensor."""
@@ -72,6 +73,8 @@ class _Reader:
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.lost: dict[Problem, Told] = {}
+        self.ended: dict[int, bool] = {}
+        """Calls that have ended on a path, and whether one of them raised nothing."""
         self.leaves: set[int] = set()
         """Calls that made no other."""
         self.n_made: Counter[tuple[str, str]] = Counter()
@@ -119,9 +122,9 @@ class _Reader:
         if not self.open:
             return
         call = self.open.pop()
-        self.builder.calls[call.index] = replace(
-            self.builder.calls[call.index], outputs=tuple(map(tensor_info, event.outputs)), error=event.error
-        )
+        known = self.builder.calls[call.index]
+        self.builder.calls[call.index] = replace(known, **self._end_of(call.index, event))
+        self.ended[call.index] = self.ended.get(call.index) or event.error is None
         if call.calls:
             return
         self.leaves.add(call.index)
@@ -132,13 +135,49 @@ class _Reader:
             for index in seen.indices:
                 self.makers[index] = {name: None}
 
+    def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
+        """What a call gives; where it ends on several paths, what it gives on those that raise nothing."""
+        outputs = tuple(map(tensor_info, event.outputs))
+        if index not in self.ended:
+            return {"outputs": outputs, "error": event.error}
+        if event.error is not None:
+            return {}
+        if not self.ended[index]:
+            return {"outputs": outputs, "error": None}
+        known = self.builder.calls[index].outputs
+        return {"outputs": outputs if outputs == known else ()}
+
     def _path(self, module: Address, caller: _Open | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
         known = self.paths.get(module)
         if known is not None:
+            if known not in self.nodes:
+                self._add_possible(module, known)
             return known
         above = "" if caller is None else self.builder.calls[caller.index].module
         return self._add_made(module, above, None)
+
+    def _add_possible(self, module: Address, path: str) -> None:
+        """A module that stands below one of which it is not known which it is."""
+        state = self.followed.state
+        held = state.find(module, ModuleObject)
+        own = {} if held is None else {name: state.find(each, TensorObject) for name, each in held.parameters.items()}
+        self.nodes.add(path)
+        self.builder.modules.append(
+            ModuleNode(
+                path=path,
+                class_name=None if held is None else getattr(held.cls, "name", None),
+                predicted=True,
+                parameters=tuple(
+                    ParameterInfo(name=name, shape=each.shape, dtype=each.dtype, trainable=each.requires_grad)
+                    for name, each in own.items()
+                    if each is not None
+                ),
+                source=None if held is None else held.where,
+                certain=False,
+                condition=self.conditions[-1] if self.conditions else None,
+            )
+        )
 
     def _add_made(self, module: Address, above: str, place: str | None) -> str:
         held = self.followed.state.find(module, ModuleObject)
@@ -149,6 +188,7 @@ class _Reader:
             self.n_made[above, short] += 1
         path = f"{above}.{place}" if above else place
         self.paths[module] = path
+        self.nodes.add(path)
         self.builder.modules.append(
             ModuleNode(
                 path=path,
@@ -225,11 +265,13 @@ class _Reader:
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        before = dict(self.makers)
+        before, running = dict(self.makers), list(self.open)  # of which an exception on one path may end some
         first_condition = self._arm(event, event.first)
         first, self.makers = self.makers, before
+        self.open, running = running, self.open
         second_condition = self._arm(event, event.second)
         second = self.makers
+        self.open = max(running, self.open, key=len)
         for theirs, mine in event.twins:
             if theirs in second:
                 second[mine] = {**second.get(mine, {}), **second[theirs]}

@@ -1,17 +1,17 @@
 """Adds what `forward` will do to the graph of a prediction: as a rule, and in another mode or with other flags.
 
 Where a run cannot be followed whole, as the source asks for the surroundings (an environment variable, a GPU), it is
-followed once more with what is usual there taken for granted. The tree that is claimed stays that of all surroundings.
+followed once more with what is usual there taken for granted. The tree that is claimed stays that of all surroundings;
+where these decide which model it is, the usual one is told, and that it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, ModuleNode
-from modgraph.graph.paths import parameter_path
+from modgraph.graph.model import Graph
 from modgraph.graph.untaken import add_other_ways
 from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.domain.assumed import Assumed
@@ -22,6 +22,7 @@ from modgraph.prediction.forward.assumptions import USUAL
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
+from modgraph.prediction.forward.under_assumption import under_assumption
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
 
@@ -47,20 +48,24 @@ def graph_with_forward(
         again: predicts the target once more, with something taken for granted, in so many units of work.
     """
     followed = _followed(prediction, wanted)
-    if followed is not None and followed.is_whole:
-        return _graph(prediction, target, wanted, followed)
-    graph = build_graph(prediction, target)
-    if followed is None or followed.is_refused:
-        return _graph(prediction, target, wanted, followed) if wanted.inputs and followed is not None else graph
-    if followed.has_run_out or prediction.machine.work > MAX_WORK // 2:
-        return _graph(prediction, target, wanted, followed) if wanted.inputs else graph
+    if followed is None and prediction.failure is not None:
+        return build_graph(prediction, target)
+    if followed is not None and (followed.is_whole or followed.is_refused):
+        is_told = followed.is_whole or wanted.inputs
+        return _graph(prediction, target, wanted, followed) if is_told else build_graph(prediction, target)
+    told = build_graph(prediction, target)
+    if followed is not None and wanted.inputs:
+        told = _graph(prediction, target, wanted, followed)
+    if (followed is not None and followed.has_run_out) or prediction.machine.work > MAX_WORK // 2:
+        return told
     second = again(USUAL.assumed, prediction.machine.forward_left)
     usual = _followed(second, wanted)
-    if usual is not None and (usual.is_whole or (wanted.inputs and not usual.is_refused)):
-        joined = _with_calls_of(graph, _graph(second, target, wanted, usual))
-        if joined is not None:
-            return joined
-    return _graph(prediction, target, wanted, followed) if wanted.inputs else graph
+    if usual is None or not second.machine.asked:
+        return told
+    if not usual.is_whole and (usual.is_refused or not wanted.inputs):
+        return told
+    surroundings = USUAL.surroundings(second.machine.asked)
+    return under_assumption(told, _graph(second, target, wanted, usual), surroundings)
 
 
 def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
@@ -81,27 +86,3 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
             add_other_ways(builder, beside.build())
 
     return build_graph(prediction, target, extend)
-
-
-def _with_calls_of(graph: Graph, usual: Graph) -> Graph | None:
-    """The tree of the first, with the calls of the second; None where these are of other modules."""
-    builder = GraphBuilder.of(graph)
-    known = {node.path for node in graph.modules}
-    builder.modules += [node for node in usual.modules if node.made_in_forward and node.path not in known]
-    known.update(node.path for node in builder.modules)
-    if not known.issuperset(call.module for call in usual.calls):
-        return None
-    tensors = {parameter_path(node.path, name) for node in builder.modules for name in _names(node)}
-    used = {edge.producer.removeprefix("param:") for edge in usual.edges if edge.producer.startswith("param:")}
-    if not tensors.issuperset(used):
-        return None
-    calls = {node.path: node.calls for node in usual.modules}
-    builder.modules = [replace(node, calls=calls.get(node.path, ())) for node in builder.modules]
-    builder.calls, builder.operations, builder.edges = list(usual.calls), list(usual.operations), list(usual.edges)
-    builder.problems += [each for each in usual.problems if each.stage == "forward"]
-    builder.model = replace(builder.model, inputs=usual.model.inputs)
-    return builder.build()
-
-
-def _names(node: ModuleNode) -> list[str]:
-    return [each.name for each in node.parameters] + [each.name for each in node.buffers]

@@ -10,7 +10,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Assume, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.events import Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
@@ -27,6 +27,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import layer_operations
+from modgraph.prediction.paths.joining_events import ended_by
 from modgraph.source import nodes
 
 if TYPE_CHECKING:
@@ -193,6 +194,17 @@ def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
         state.events = events.Cell(state.events, Assume(text, truth, machine.where))
 
 
+def leave_calls(machine: Machine, raised: Iterable[tuple[Raised, State]], begun: Cell | None) -> None:
+    """Of paths that raised while others went on: the calls that began after `begun` have ended there."""
+    if machine.is_recording:
+        for error, state in raised:
+            state.events = ended_by(state.events, begun, _said(error))
+
+
+def _said(raised: Raised) -> str:
+    return str(raised).removeprefix("builtins.")
+
+
 def module_call(
     machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value], direct: bool = False
 ) -> Value:
@@ -213,7 +225,7 @@ def module_call(
     except Raised as raised:
         if raised.refusal is None and raised.is_of_rule:
             raised.refusal = Refusal(tuple(inputs), "", module, _is_of_call(machine, module, raised))
-        add(machine, Leave(error=str(raised).removeprefix("builtins.")))
+        add(machine, Leave(error=_said(raised)))
         raise
     finally:
         machine.called.pop()

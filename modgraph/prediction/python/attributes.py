@@ -43,6 +43,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import (
@@ -424,7 +425,7 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
     if attributes is not None:
         if name in attributes:
             found: Value = attributes[name]
-            return found
+            return _or_stored(machine, value, name, found) if isinstance(item, ModuleObject) else found
         if ENTRIES in attributes and isinstance(item, DictObject):
             entry = keys.find_entry(machine, item, Constant(name))
             if entry is not None:
@@ -445,6 +446,12 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
             return points_to.with_objects(given, frozenset((value.index,)))  # it may be a method of it
         return given
     return partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
+
+
+def _or_stored(machine: Machine, module: Address, name: str, found: Value) -> Value:
+    """What an attribute is; where only some paths have set it, others may have registered what it is there."""
+    stored = registration.lookup(machine, module, name) if is_optional(found) else None
+    return found if stored is None or not isinstance(found, Unknown) else points_to.either_of(found, (stored,))
 
 
 def _why_further(item: HeapObject) -> Unknown | None:

@@ -537,7 +537,7 @@ def _in_iterator(machine: Machine, iterator: Address, item: Value) -> bool | Non
     while (each := producing.take(machine, iterator)) is not None:
         same = same_item(machine, each, item)
         if same is None:
-            producing.drain_maybe(machine, iterator, each)
+            producing.drain_maybe(machine, iterator, each, lambda one: same_item(machine, one, item))
             return None
         if same:
             return True

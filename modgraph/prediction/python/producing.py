@@ -356,16 +356,34 @@ def drain(machine: Machine, address: Address) -> tuple[list[Value], Unknown | No
     return found, ended(machine, address)
 
 
-def drain_maybe(machine: Machine, iterator: Address, why: Value) -> list[Value]:
-    """Everything that is left, where it is not known whether it is asked for."""
-    found: list[Value] = []
+def drain_maybe(
+    machine: Machine, iterator: Address, why: Value, ends: Callable[[Value], bool | None] = lambda _: None
+) -> list[Value]:
+    """What is left, item by item, where it is not known after which no more is asked for.
 
-    def all_of_it() -> Value:
-        found.extend(drain(machine, iterator)[0])
+    Args:
+        ends: whether no more is asked for after an item.
+    """
+    found: list[Value] = []
+    reason = machine.unknown("", why).reason
+
+    def further() -> Value:
+        while (item := take(machine, iterator)) is not None:
+            found.append(item)
+            is_last = ends(item)
+            if is_last:
+                break
+            if is_last is None and len(found) < _MOST_ENDS:
+                machine.fork([lambda: NONE, further], reason)
+                break
         return NONE
 
-    machine.fork([lambda: NONE, all_of_it], machine.unknown("", why).reason)
+    machine.fork([lambda: NONE, further], reason)
     return found
+
+
+_MOST_ENDS = 64
+"""Places at which a walk may have ended that are followed apart: each is a path inside the one before."""
 
 
 def walk(machine: Machine, value: Value, by_demand: bool = False, whole: bool = False) -> Walk:

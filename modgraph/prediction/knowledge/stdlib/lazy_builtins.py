@@ -192,12 +192,16 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
     return Constant(not decisive)
 
 
+def _ends(truth: bool | None, decisive: bool) -> bool | None:
+    return None if truth is None else truth is decisive
+
+
 def _quantified_in_turn(machine: Machine, iterator: Address, name: str, decisive: bool) -> Value:
     """Takes no more than it needs: what makes the items may do other things too."""
     while (item := take(machine, iterator)) is not None:
         truth = machine.truth(item)
         if truth is None:
-            rest = drain_maybe(machine, iterator, item)
+            rest = drain_maybe(machine, iterator, item, lambda each: _ends(machine.truth(each), decisive))
             if any(machine.truth(each) is decisive for each in rest):
                 return Constant(decisive)
             return number_unknown(machine, f"{name} of something not known", item)

@@ -38,7 +38,7 @@ from modgraph.prediction.knowledge.stdlib.iteration import (
 )
 from modgraph.prediction.knowledge.torch.registering import initialise, register_module
 from modgraph.prediction.knowledge.torch.walks import contents, module_of
-from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.paths import partial_texts, recording
 from modgraph.prediction.python.enum_texts import text_given
 from modgraph.prediction.python.registration import assign, delete
 
@@ -164,9 +164,8 @@ def _sliced(machine: Machine, address: Address, module: ModuleObject, key: Slice
     if bounds is None or why is not None:
         new = machine.call(cls, ())
         if isinstance(new, Address) and machine.state.find(new, ModuleObject):
-            open_from_here(
-                machine, new, why or machine.unknown("the bounds of a slice are not known", key.lower, key.upper)
-            )
+            why = why or machine.unknown("the bounds of a slice are not known", key.lower, key.upper)
+            open_from_here(machine, new, points_to.either_of(why, list(module.modules.values())))
         return new
     entries = list(module.modules.items())[bounds]
     if not is_sequential:
@@ -293,6 +292,8 @@ def forward(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
     value = arguments.get(1, "input", NONE)
     if (why := openness(module)) is not None:
+        if machine.is_recording:
+            recording.lost(machine, why)
         return why
     for child in module.modules.values():
         value = machine.call(child, (value,))

@@ -6,7 +6,10 @@ torch/nn/modules/module.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_SUBMODULES, LimitError
 from modgraph.prediction.domain.machine import Machine
@@ -199,41 +202,67 @@ def call(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.train")
 def train(arguments: Arguments, machine: Machine) -> Value:
-    """Sets `training` below, through a user's own `train` of a child."""
+    """Sets `training` below, through a user's own `train` of a child. What may be a child may be in either mode."""
     address, _ = module_of(machine, arguments)
     mode = arguments.get(1, "mode", TRUE)
-    pending: list[tuple[Address, bool]] = [(address, False)]
-    above, done = set[Address](), set[Address]()
+    pending: list[tuple[Address, bool, bool]] = [(address, True, False)]
+    above, done, doubted = set[Address](), set[Address](), set[Address]()
     while pending:
         machine.spend(1)
-        place, entered = pending.pop()
+        place, is_certain, entered = pending.pop()
         if entered:
             above.discard(place)
             done.add(place)
-            continue
-        if place in above:
+        elif place in above and is_certain:
             raise endless(machine)
-        if place not in done:
-            above.add(place)
-            pending.append((place, True))
-            machine.state.change(place, ModuleObject).attributes["training"] = mode
-            pending.extend((child, False) for child in reversed(_left_to_torch(machine, place, mode)))
+        elif place not in above and place not in done:
+            _set_mode(machine, place, mode, is_certain)
+            if is_certain:
+                above.add(place)
+                pending.append((place, True, True))
+            found = list(_left_to_torch(machine, place, mode, is_certain, doubted))
+            pending.extend((each, certainly, False) for each, certainly in reversed(found))
     return address
 
 
-def _left_to_torch(machine: Machine, place: Address, mode: Value) -> list[Address]:
-    """Children whose `train` is torch's own; that of others has been called."""
-    found: list[Address] = []
+def _set_mode(machine: Machine, place: Address, mode: Value, is_certain: bool) -> None:
+    module = machine.state.change(place, ModuleObject)
+    if is_certain or module.attributes.get("training") == mode:
+        module.attributes["training"] = mode
+    else:
+        module.attributes["training"] = Unknown("whether it trains depends on which module is a child", inert=True)
+
+
+def _left_to_torch(
+    machine: Machine, place: Address, mode: Value, is_certain: bool, doubted: set[Address]
+) -> Iterator[tuple[Address, bool]]:
+    """Children, and whether they are, whose `train` is torch's own; that of others has been called. What may be a child
+    is looked at once."""
     for child in asked_children(machine, place):
-        inner = machine.state.find(child, ModuleObject)
-        if inner is None or not isinstance(child, Address):
-            continue
-        own = machine.class_attribute(inner.cls, "train")
-        if own is None or isinstance(own, (KnownFunction, Unknown)):
-            found.append(child)
-        else:
-            machine.call(BoundMethod(own, child), (mode,))
-    return found
+        for each in (child,) if isinstance(child, Address) else _possible(machine, child):
+            inner = machine.state.find(each, ModuleObject)
+            is_child = is_certain and each == child
+            if inner is None or (not is_child and each in doubted):
+                continue
+            doubted.update(() if is_child else (each,))
+            own = machine.class_attribute(inner.cls, "train")
+            if own is None or isinstance(own, (KnownFunction, Unknown)):
+                yield each, is_child
+            elif is_child:
+                machine.call(BoundMethod(own, each), (mode,))
+            else:
+                _maybe_called(machine, BoundMethod(own, each), mode)
+
+
+def _possible(machine: Machine, child: Value) -> list[Address]:
+    """The modules that a child may be, which of them is not known."""
+    if not isinstance(child, (Unknown, Choice)):
+        return []
+    return [Address(index) for index in sorted(points_to.objects_of((child,)))]
+
+
+def _maybe_called(machine: Machine, method: Value, mode: Value) -> None:
+    machine.fork([lambda: NONE, lambda: machine.call(method, (mode,))], "depends on which module is a child")
 
 
 @models(f"{MODULE}.eval")

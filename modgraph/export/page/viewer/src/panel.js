@@ -51,6 +51,7 @@ function modelDetails() {
     tag("p", { class: "class" }, model.class || ""),
     factTable([
       ["target", model.target],
+      ["assumed", model.assumed],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],
       ["trainable", trained ? number(model.trainable) : undefined],
       ["buffers", model.buffers ? `${number(model.buffers)} elements` : undefined],
