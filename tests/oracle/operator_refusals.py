@@ -144,8 +144,6 @@ def is_refused(function: Callable[..., Any], sample: Sample) -> bool | None:
                 positional, keywords = _filled(_cloned(sample), fill)
                 function(*positional, **keywords)
                 verdicts.add(False)
-            except NotImplementedError:
-                return None
             except Exception:
                 verdicts.add(True)
         if len(verdicts) > 1:
