@@ -452,6 +452,8 @@ def differences(arguments: Arguments, machine: Machine) -> Value:
     """Of neighbours along a dimension, one less than there are."""
     source = source_of(arguments, machine)
     steps, dim = arguments.get(1, "n", Constant(1)), arguments.get(2, "dim", Constant(-1))
+    if steps == Constant(0):
+        return like(machine, source, source.shape)
     place = dimension(machine, dim, len(source.shape)) if source.shape else None
     if source.shape is None or place is None or steps != Constant(1) or len(arguments.positional) > 3:
         return made(machine, None, source.dtype)
