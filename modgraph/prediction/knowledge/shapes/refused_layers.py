@@ -125,7 +125,14 @@ def bilinear(arguments: Arguments, machine: Machine) -> None:
         require_shape(machine, "bilinear", right[:-1], left[:-1])
 
 
-@demands(*(f"{owner}.conv{kind}{rank}d" for owner in ("torch", _FUNCTIONAL) for rank in (1, 2, 3) for kind in ("", "_transpose")))
+@demands(
+    *(
+        f"{owner}.conv{kind}{rank}d"
+        for owner in ("torch", _FUNCTIONAL)
+        for rank in (1, 2, 3)
+        for kind in ("", "_transpose")
+    )
+)
 def convolution(arguments: Arguments, machine: Machine) -> None:
     """A bias of one number for each channel, of the same dtype, and groups that divide."""
     function = last_name(arguments.function)
@@ -146,7 +153,9 @@ def convolution(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, f"{function}: expected positive groups, not {groups}")
     first = weight.shape[0]
     if first is not None and (first % groups or first < groups):
-        refuse(machine, f"{function}: given groups={groups}, expected weight of {told(weight.shape)} to be divisible by it")
+        refuse(
+            machine, f"{function}: given groups={groups}, expected weight of {told(weight.shape)} to be divisible by it"
+        )
     channels = first
     if transposed:
         channels = None if weight.shape[1] is None else weight.shape[1] * groups
@@ -187,7 +196,18 @@ _BY_FUNCTION: dict[str, tuple[str, tuple[str, ...]]] = {
     "channelshuffle.ChannelShuffle": ("channel_shuffle", ("groups",)),
     **{
         f"activation.{name}": (name.lower(), ())
-        for name in ("CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "LogSigmoid", "Mish", "SELU")
+        for name in (
+            "CELU",
+            "ELU",
+            "GELU",
+            "GLU",
+            "Hardshrink",
+            "Hardsigmoid",
+            "Hardswish",
+            "LogSigmoid",
+            "Mish",
+            "SELU",
+        )
     },
     **{f"activation.{name}": (name.lower(), ()) for name in ("SiLU", "Softplus", "Softshrink", "RReLU")},
     "activation.LeakyReLU": ("leaky_relu", ()),
@@ -222,7 +242,9 @@ def _asked_of_layer(machine: Machine, function: str, values: tuple[Value, ...], 
 def of_batches(arguments: Arguments, machine: Machine) -> None:
     """As its function, which is given the running numbers where it uses them."""
     module = arguments.positional[0]
-    mean, variance, weight, bias, epsilon = _held(machine, module, ("running_mean", "running_var", "weight", "bias", "eps"))
+    mean, variance, weight, bias, epsilon = _held(
+        machine, module, ("running_mean", "running_var", "weight", "bias", "eps")
+    )
     trains = machine.truth(machine.find_attribute(module, "training") or FALSE)
     if mean == NONE and variance == NONE:
         trains = True
@@ -266,6 +288,9 @@ def of_instances(arguments: Arguments, machine: Machine) -> None:
     tracks = machine.truth(machine.find_attribute(module, "track_running_stats") or FALSE)
     if trains is None or tracks is None:
         return
+    wanted = number(machine.find_attribute(module, "num_features") or NONE)
+    if differ(source.shape[-rank - 1], wanted):
+        return  # another exception, where the channels count
     shape = source.shape if len(source.shape) == rank + 2 else (1, *source.shape)
     whole = made(machine, shape, source.dtype)
     values = (whole, *_held(machine, module, ("running_mean", "running_var", "weight", "bias")))

@@ -56,9 +56,9 @@ def of_pairs(arguments: Arguments, machine: Machine) -> None:
             if each.dtype is not None and category(each.dtype) < 2:
                 refuse(machine, "kl_div: integral inputs are not supported")
     delta = arguments.named("delta", NONE)
-    if name == "huber_loss" and isinstance(delta, Constant) and isinstance(delta.value, (int, float)):
-        if delta.value <= 0:
-            refuse(machine, "huber_loss does not support non-positive values for delta")
+    value = delta.value if isinstance(delta, Constant) else None
+    if name == "huber_loss" and isinstance(value, (int, float)) and value <= 0:
+        refuse(machine, "huber_loss does not support non-positive values for delta")
     into = name in ("huber_loss", "soft_margin_loss") and source.dtype is not None and target.dtype is not None
     if into and category(source.dtype or "") < category(target.dtype or ""):
         refuse(machine, f"{name}: result type {target.dtype} can't be cast to {source.dtype}")

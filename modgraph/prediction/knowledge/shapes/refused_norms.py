@@ -1,4 +1,4 @@
-"""What is refused of normalisations: other dtypes, parameters of other sizes, one value where several are to be compared.
+"""What is refused of normalisations: other dtypes, parameters of other sizes, one value where several are compared.
 
 Source: `torch.nn.functional`, ATen/native/Normalization.cpp, layer_norm.cpp, group_norm.cpp.
 """
@@ -121,9 +121,7 @@ def by_instances(arguments: Arguments, machine: Machine) -> None:
         require_several(machine, "spatial element", source.shape, product(source.shape[2:]))
 
 
-def _require_channels(
-    arguments: Arguments, machine: Machine, name: str, places: tuple[int, ...]
-) -> None:
+def _require_channels(arguments: Arguments, machine: Machine, name: str, places: tuple[int, ...]) -> None:
     source = given(arguments, machine, 0, "input")
     texts = ("running_mean", "running_var", "weight", "bias")
     held = [given(arguments, machine, place, text) for place, text in zip(places, texts, strict=True)]

@@ -1,4 +1,4 @@
-"""What is refused of what changes the resolution: padding that does not fit, sizes that are none, other kinds of numbers.
+"""What is refused of what changes the resolution: padding and sizes that do not fit, other kinds of numbers.
 
 Source: `torch.nn.functional`, ATen/native/PadNd.cpp, ReflectionPad.cpp, UpSample.h, AdaptiveAveragePooling.cpp.
 """
@@ -58,7 +58,11 @@ def _require_padding(machine: Machine, shape: Shape, numbers: Sequence[Size], mo
         refuse(machine, f"Padding length should be at most twice the number of dimensions of {told(shape)}")
     padded = len(numbers) // 2
     if mode != "constant" and (padded not in (1, 2, 3) or len(shape) not in (padded + 1, padded + 2)):
-        refuse(machine, f"{mode}: padding by {len(numbers)} numbers is not supported for {told(shape)}", "NotImplementedError")
+        refuse(
+            machine,
+            f"{mode}: padding by {len(numbers)} numbers is not supported for {told(shape)}",
+            "NotImplementedError",
+        )
     if mode in ("reflect", "replicate") and any(map(is_nothing, shape[-padded - 1 :])):
         refuse(machine, f"{mode}: expected non-zero sizes, but got {told(shape)}")
     for place in range(padded):

@@ -99,9 +99,9 @@ def attention(arguments: Arguments, machine: Machine) -> None:
         return
     for each in (key.shape, value.shape):
         _require(machine, len(each) == rank, f"expected `key` and `value` to be {rank}-D, but found {len(each)}-D")
-    for each, ranks, what in ((padding.shape, (rank - 1,), "key_padding_mask"), (mask.shape, (2, 3), "attn_mask")):
-        fits = each is None or len(each) in ranks
-        _require(machine, fits, f"for {rank}-D `query`, {what} has {len(each or ())} dimensions")
+    for held, ranks, what in ((padding.shape, (rank - 1,), "key_padding_mask"), (mask.shape, (2, 3), "attn_mask")):
+        fits = held is None or len(held) in ranks
+        _require(machine, fits, f"for {rank}-D `query`, {what} has {len(held or ())} dimensions")
     batch_at, length_at = (0, 1) if first else (1, 0)
     if rank == 2:
         length_at = 0

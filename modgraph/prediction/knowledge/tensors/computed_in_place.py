@@ -9,7 +9,13 @@ from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import demands
-from modgraph.prediction.knowledge.tensors.demanding import given, refuse, told
+from modgraph.prediction.knowledge.tensors.demanding import (
+    NOT_KNOWN,
+    given,
+    refuse,
+    require_shape,
+    require_spread,
+)
 from modgraph.prediction.knowledge.tensors.elements import category
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
@@ -24,7 +30,8 @@ _IN_PLACE = """
     remainder renorm rsqrt scatter scatter_add scatter_reduce sigmoid sin sinc sinh sqrt square sub subtract tan tanh
     tril triu true_divide xlogy eq
 """.split()  # noqa: SIM905 a long table reads better as text
-_OF_THE_OTHERS = ("copysign", "heaviside", "nextafter", "gcd", "lcm", "igamma", "igammac")
+_PROMOTING = ("addcmul", "addcdiv", "addr", "clamp", "clip", "clamp_min", "clamp_max", "copysign", "xlogy", "ldexp")
+"""Functions of which no dtype may be told, that promote the tensors they are given."""
 
 
 @demands(*(f"{TENSOR}.{name}_" for name in _IN_PLACE))
@@ -39,13 +46,18 @@ def room(arguments: Arguments, machine: Machine) -> None:
     for demand in registry.demanded(function):
         demand(asked, machine)
     result = tensor_of(machine, model(asked, machine))
+    if name in _PROMOTING:
+        for value in (*arguments.positional[1:], *arguments.keywords.values()):
+            other = tensor_of(machine, value) or NOT_KNOWN
+            if name != "addr":
+                require_spread(machine, name, other.shape, target.shape)
+            _require_kind(machine, other.dtype, target.dtype)
     if result is None:
         return
-    if result.shape is not None and target.shape is not None:
-        if len(result.shape) != len(target.shape) or any(
-            size is not None and wanted is not None and size != wanted
-            for size, wanted in zip(result.shape, target.shape, strict=True)
-        ):
-            refuse(machine, f"output with shape {told(target.shape)} doesn't match the shape {told(result.shape)}")
-    if result.dtype is not None and target.dtype is not None and category(result.dtype) > category(target.dtype):
-        refuse(machine, f"result type {result.dtype} can't be cast to the desired output type {target.dtype}")
+    require_shape(machine, f"{name}_: output", result.shape, target.shape)
+    _require_kind(machine, result.dtype, target.dtype)
+
+
+def _require_kind(machine: Machine, dtype: str | None, held: str | None) -> None:
+    if dtype is not None and held is not None and category(dtype) > category(held):
+        refuse(machine, f"result type {dtype} can't be cast to the desired output type {held}")

@@ -1,4 +1,4 @@
-"""What is refused of products that are added to a tensor: other dtypes, and a tensor that the product does not spread to."""
+"""What is refused of products that are added to a tensor: other dtypes, and a tensor that does not spread to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from modgraph.prediction.knowledge.tensors.demanding import (
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 
-_FACTORS = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "addr": ("vec1", "vec2"), "baddbmm": ("batch1", "batch2")}
+_FACTORS = {
+    "addmm": ("mat1", "mat2"),
+    "addmv": ("mat", "vec"),
+    "addr": ("vec1", "vec2"),
+    "baddbmm": ("batch1", "batch2"),
+}
 
 
 @demands(*(f"{owner}.{name}" for owner in ("torch", TENSOR) for name in _FACTORS))

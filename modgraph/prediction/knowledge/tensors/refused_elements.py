@@ -1,4 +1,4 @@
-"""What is refused of functions of one tensor or two: dimensions and indices that are not there, ranks, kinds of numbers."""
+"""What is refused of functions of one tensor or two: dimensions that are not there, ranks, kinds of numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import demands
-from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue
+from modgraph.prediction.domain.values import NONE, Constant, TupleValue
 from modgraph.prediction.knowledge.tensors.demanding import (
+    NOT_KNOWN,
     differ,
     given,
     is_empty,
@@ -61,7 +62,12 @@ def over_dimensions(arguments: Arguments, machine: Machine) -> None:
     else:
         rest = (arguments.get(2, "dims", NONE),)
     items = machine.iterate(rest[0]) if len(rest) == 1 and not isinstance(rest[0], Constant) else list(rest)
-    if source.shape is None or not isinstance(items, list) or NONE in items or (name == "roll" and is_empty(source.shape)):
+    if (
+        source.shape is None
+        or not isinstance(items, list)
+        or NONE in items
+        or (name == "roll" and is_empty(source.shape))
+    ):
         return
     places = [dimension(machine, each, len(source.shape)) for each in items]
     if name == "flip" and None not in places and len(set(places)) < len(places):
@@ -103,7 +109,9 @@ def narrow(arguments: Arguments, machine: Machine) -> None:
     if size is None or start is None:
         return
     if not -size <= start <= size:
-        refuse(machine, f"start out of range (expected to be in range of [-{size}, {size}], but got {start})", "IndexError")
+        refuse(
+            machine, f"start out of range (expected to be in range of [-{size}, {size}], but got {start})", "IndexError"
+        )
     begin = start + size if start < 0 else start
     if length is not None and begin + length > size:
         refuse(machine, f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
@@ -193,19 +201,31 @@ def rounded(arguments: Arguments, machine: Machine) -> None:
     require_text(machine, "div", arguments.named("rounding_mode", NONE), "trunc", "floor")
 
 
-@demands(*(f"{TENSOR}.{name}_" for name in ("sinc", "logit", "polygamma", "mvlgamma", "float_power")))
+_FLOATS_IN_PLACE = (
+    *("sinc", "logit", "polygamma", "mvlgamma", "float_power", "acosh", "arccosh", "asinh", "arcsinh", "atanh"),
+    *("arctanh", "arccos", "arcsin", "arctan", "exp2", "digamma", "erfc", "lgamma", "i0", "log_normal", "normal"),
+)
+
+
+@demands(*(f"{TENSOR}.{name}_" for name in _FLOATS_IN_PLACE))
 def floats_in_place(arguments: Arguments, machine: Machine) -> None:
     """What is written is of floating point; of float_power, double."""
     name = last_name(arguments.function)
     source = given(arguments, machine, 0, "input")
-    require_floats(machine, name, source)
+    if not (name == "normal_" and is_empty(source.shape)):
+        require_floats(machine, name, source)
     if name == "float_power_":
         require_dtype(machine, name, source, ("float64", "complex128"))
 
 
-_OF_INTEGERS = ("gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
+_OF_INTEGERS = (
+    *("gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift"),
+    "bitwise_right_shift",
+)
+_OPERATORS = ("and", "or", "xor", "rand", "ror", "rxor")
 
 
+@demands(*(f"{TENSOR}.__{name}__" for name in _OPERATORS))
 @demands(*both(*_OF_INTEGERS), *(f"{TENSOR}.{name}_" for name in _OF_INTEGERS))
 def of_integers(arguments: Arguments, machine: Machine) -> None:
     for at, name in ((0, "input"), (1, "other")):
@@ -228,10 +248,14 @@ def outer(arguments: Arguments, machine: Machine) -> None:
         require_rank(machine, "outer", given(arguments, machine, at, name).shape, (1,))
 
 
+_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
 @demands("torch.cdist")
 def distances(arguments: Arguments, machine: Machine) -> None:
     left, right = given(arguments, machine, 0, "x1"), given(arguments, machine, 1, "x2")
     require_floats(machine, "cdist", left, right)
+    require_text(machine, "cdist", arguments.get(3, "compute_mode", NONE), *_MODES, kind="ValueError")
     p = arguments.get(2, "p", NONE)
     if isinstance(p, Constant) and isinstance(p.value, (int, float)) and p.value < 0:
         refuse(machine, "cdist only supports non-negative p values")
@@ -239,9 +263,31 @@ def distances(arguments: Arguments, machine: Machine) -> None:
 
 @demands("torch.cartesian_prod")
 def cartesian(arguments: Arguments, machine: Machine) -> None:
-    for value in arguments.positional:
-        tensor = tensor_of(machine, value)
-        require_rank(machine, "cartesian_prod", tensor.shape if tensor is not None else None, (1,))
+    tensors = [tensor_of(machine, value) or NOT_KNOWN for value in arguments.positional]
+    for each in tensors:
+        require_rank(machine, "cartesian_prod", each.shape, (1,))
+    if len(tensors) > 1:
+        require_one_dtype(machine, "cartesian_prod", *tensors)
+
+
+@demands("torch.meshgrid")
+def grid(arguments: Arguments, machine: Machine) -> None:
+    """Of one dtype."""
+    require_text(machine, "meshgrid", arguments.named("indexing", NONE), "xy", "ij")
+
+
+@demands("torch.std_mean", "torch.var_mean", *both("std", "var"))
+def deviations(arguments: Arguments, machine: Machine) -> None:
+    """Of floating point."""
+    require_floats(machine, last_name(arguments.function), given(arguments, machine, 0, "input"))
+
+
+@demands(*both("round"), f"{TENSOR}.round_")
+def rounded_to(arguments: Arguments, machine: Machine) -> None:
+    """Whole numbers have no decimals."""
+    source = given(arguments, machine, 0, "input")
+    if arguments.named("decimals", NONE) != NONE and not is_empty(source.shape):
+        require_floats(machine, "round", source)
 
 
 @demands("torch.searchsorted")
@@ -300,5 +346,3 @@ def renormed(arguments: Arguments, machine: Machine) -> None:
         if len(source.shape) < 2:
             refuse(machine, "renorm: input needs at least 2 dimensions")
         dimension(machine, arguments.get(2, "dim", NONE), len(source.shape))
-
-

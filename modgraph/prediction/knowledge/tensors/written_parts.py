@@ -141,11 +141,11 @@ def index_put(arguments: Arguments, machine: Machine) -> None:
     if len(indices) > len(source.shape):
         refuse(machine, "index_put: too many indices", "IndexError")
     joined: Shape | None = ()
-    for index in indices:
-        try:
+    try:
+        for index in indices:
             joined = broadcast(joined, index.shape)
-        except ValueError as error:
-            refuse(machine, f"index_put: {error}", "IndexError")
+    except ValueError as error:
+        refuse(machine, f"index_put: {error}", "IndexError")
     if joined is not None:
         require_spread(machine, "index_put", written.shape, (*joined, *source.shape[len(indices) :]))
 
@@ -218,9 +218,7 @@ def slice_scatter(arguments: Arguments, machine: Machine) -> None:
     size = source.shape[place]
     is_said = all(known is not None or each == NONE for each, known in zip(bounds, numbers, strict=True))
     length = len(range(*slice(*numbers).indices(size))) if type(size) is int and is_said else None
-    require_shape(
-        machine, "slice_scatter", written.shape, (*source.shape[:place], length, *source.shape[place + 1 :])
-    )
+    require_shape(machine, "slice_scatter", written.shape, (*source.shape[:place], length, *source.shape[place + 1 :]))
 
 
 @demands("torch.diagonal_scatter", f"{TENSOR}.diagonal_scatter")

@@ -184,7 +184,9 @@ def _adaptive_pool(rank: int) -> Model:
             return _result(machine, source, None)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
-        if rank == 1 or "Avg" not in arguments.function or any(each != Constant(1) for each in items):  # else it is a mean
+        if (
+            rank == 1 or "Avg" not in arguments.function or any(each != Constant(1) for each in items)
+        ):  # else it is a mean
             require_pooled(machine, source.shape, rank)
         if len(items) != rank:
             raise machine.raises("ValueError", f"output_size should have {rank} numbers, not {len(items)}")
