@@ -28,7 +28,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
     require_text,
     told,
 )
-from modgraph.prediction.knowledge.tensors.elements import Shape, broadcast, count
+from modgraph.prediction.knowledge.tensors.elements import Shape, broadcast, category, count
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, size_of, tensor_of
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 
@@ -157,7 +157,11 @@ def masked(arguments: Arguments, machine: Machine) -> None:
     source = given(arguments, machine, 0, "input")
     require_dtype(machine, name, given(arguments, machine, 1, "mask"), ("bool",))
     if name == "masked_fill":
+        value = arguments.get(2, "value", NONE)
         require_rank(machine, name, given(arguments, machine, 2, "value").shape, (0,))
+        is_complex = isinstance(value, Constant) and isinstance(value.value, complex)
+        if is_complex and source.dtype is not None and category(source.dtype) < 3:
+            refuse(machine, f"masked_fill: a complex value cannot be converted to {source.dtype}")
     else:
         require_one_dtype(machine, name, source, given(arguments, machine, 2, "source"))
 
