@@ -171,7 +171,7 @@ def said(machine: Interpreter, value: Any, how: Given) -> Value:
 
 
 def _tensor(value: torch.Tensor, how: Given) -> TensorObject:
-    if value.layout is not torch.strided or type(value) is not torch.Tensor or value.is_quantized:
+    if value.layout is not torch.strided or type(value) is not torch.Tensor or value.is_quantized or value.is_meta:
         raise NotSaidError("another kind of tensor")
     elements = None
     if how.elements and how.sizes and value.numel() <= SMALL and not value.is_complex():

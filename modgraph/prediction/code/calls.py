@@ -231,9 +231,9 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
     try:
         since = machine.base.next_index
         if machine.is_recording:
-            found = recording.operation(machine, name, arguments, lambda: model(given, machine))
+            found = recording.operation(machine, name, arguments, lambda: _demand_and_run(machine, name, model, given))
         else:
-            found = model(given, machine)
+            found = _demand_and_run(machine, name, model, given)
         if type(found) is Address or type(found) is TupleValue:
             machine.place_tensors(found, since, arguments)
             overrides.kept_class(machine, name, found, since, arguments)
@@ -257,6 +257,13 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
         if unsure is None and machine.strict:
             raise
         return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
+
+
+def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: Arguments) -> Value:
+    if given.open is None:
+        for demand in registry.demanded(name):
+            demand(given, machine)
+    return model(given, machine)
 
 
 _TAKING_NUMBERS = (

@@ -34,6 +34,9 @@ INSTALLED = Unknown("depends on where the file is installed", None, inert=True)
 Model: TypeAlias = "Callable[[Arguments, Machine], Value]"
 
 
+Demand: TypeAlias = "Callable[[Arguments, Machine], None]"
+
+
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
     """What is known of a class that is not read from source."""
@@ -43,6 +46,7 @@ class ClassFacts:
 
 
 _models: dict[str, Model] = {}
+_demands: dict[str, tuple[Demand, ...]] = {}
 _classes: dict[str, ClassFacts] = {}
 _constants: dict[str, Value] = {}
 _inert: set[str] = set()
@@ -73,6 +77,23 @@ def models(*names: str) -> Callable[[Model], Model]:
         return model
 
     return register
+
+
+def demands(*names: str) -> Callable[[Demand], Demand]:
+    """Registers the decorated function as one that refuses what these callables refuse: it raises, or does nothing. It
+    is asked before the callable runs, where no further arguments may be given."""
+
+    def register(demand: Demand) -> Demand:
+        for name in names:
+            _demands[name] = (*_demands.get(name, ()), demand)
+        return demand
+
+    return register
+
+
+def demanded(name: str) -> tuple[Demand, ...]:
+    """What is asked before a callable runs."""
+    return _demands.get(_aliases.get(name, name), ())
 
 
 def known_class(name: str, *bases: str) -> None:

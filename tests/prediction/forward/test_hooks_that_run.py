@@ -107,3 +107,34 @@ def test_where_it_is_not_known_which_run_nothing_is_claimed(case: str, tmp_path:
 
     assert wrong(tmp_path, text) == []
     assert any(each.stage == "forward" for each in predicted(tmp_path, text, ["2x3"]).problems)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "self.layers.append(nn.Tanh())",
+        "self.layers.append(nn.Tanh()) if len(self.layers) == 9 else None",
+        "setattr(self.layers, '1', nn.Tanh())",
+    ],
+)
+def test_layers_that_change_while_they_run_do_as_in_torch(change: str, tmp_path: Path):
+    text = f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.refused = nn.Sequential(nn.ReLU(), nn.Sigmoid()), nn.ELU()
+
+        def change(module, given, found):
+            {change}
+
+        self.layers[0].register_forward_hook(change)
+
+    def forward(self, x):
+        try:
+            return self.layers(x)
+        except RuntimeError:
+            return self.refused(x)
+"""
+
+    assert wrong(tmp_path, text) == []
+    assert not predicted(tmp_path, text, ["2x3"]).problems

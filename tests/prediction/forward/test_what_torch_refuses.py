@@ -50,6 +50,51 @@ TRIED = (
     *("nn.AdaptiveAvgPool2d((1, 2, 3))(x[None])", "nn.AdaptiveAvgPool2d((1, None))(x[None])", "nn.MaxPool1d(2, padding=2)(x)"),
     *("nn.MaxPool2d(1)(x)", "nn.AvgPool1d(2)(x)", "nn.AdaptiveMaxPool1d(2)(x[None, None])", "nn.LSTM(8, 3)(x)"),
     *("nn.LSTM(3, 3)(x[None, None])", "nn.LSTM(3, 3)(x)", "nn.GRUCell(8, 2)(x)", "nn.GRUCell(3, 2)(x)", "nn.CrossMapLRN2d(2)(x[None, None])"),
+    # losses
+    *("F.cross_entropy(x, torch.zeros(2))", "F.cross_entropy(x, torch.zeros(2).long())", "F.cross_entropy(x, torch.zeros(3).long())"),
+    *("F.cross_entropy(x, torch.zeros(2, 3))", "F.cross_entropy(x, torch.zeros(2, 3).long())", "F.nll_loss(x, torch.zeros(2, 3).long())"),
+    *("nn.CrossEntropyLoss(torch.ones(4))(x, torch.zeros(2).long())", "nn.NLLLoss()(x, torch.zeros(2).long())"),
+    *("F.mse_loss(x, torch.zeros(4, 3))", "F.mse_loss(x, torch.zeros(2, 1))", "F.l1_loss(x, x, reduction='most')"),
+    *("nn.BCELoss()(x.sigmoid(), torch.zeros(2, 1))", "nn.BCEWithLogitsLoss()(x, torch.zeros(3))", "F.kl_div(x, torch.zeros(4, 3))"),
+    "F.huber_loss(x, x, delta=-1.0)",
+    # normalisations
+    *("nn.BatchNorm1d(3).train()(x[:1])", "nn.BatchNorm1d(3).train()(x)", "nn.BatchNorm1d(3)(x[:1])", "nn.BatchNorm1d(3)(x.double())"),
+    *("nn.InstanceNorm1d(2)(x[:, :1])", "nn.InstanceNorm1d(2)(x)", "nn.GroupNorm(3, 3)(x[:1])", "nn.GroupNorm(1, 3)(x)"),
+    *("nn.LayerNorm(3)(x.double())", "F.layer_norm(x, (3,), torch.ones(2))", "F.group_norm(x, 1, torch.ones(2))", "F.layer_norm(x, ())"),
+    *("F.batch_norm(x, torch.ones(2), torch.ones(2))", "F.batch_norm(x, None, None)", "nn.LocalResponseNorm(2)(x)"),
+    # padding and resolution
+    *("F.pad(x, (1, 2, 3))", "F.pad(x, (1, 1) * 3)", "F.pad(x, (3, 0), 'reflect')", "F.pad(x, (2, 0), 'reflect')", "F.pad(x, (-4, 0))"),
+    *("nn.ReflectionPad1d(3)(x)", "nn.ReflectionPad1d(2)(x)", "nn.CircularPad1d(4)(x)", "nn.CircularPad1d(3)(x)", "nn.ReplicationPad1d(-2)(x)"),
+    *("nn.PixelShuffle(1)(x)", "nn.ChannelShuffle(2)(x[None])", "nn.ChannelShuffle(3)(x[None])", "nn.AdaptiveAvgPool1d(2)(x.long())"),
+    *("F.interpolate(x[None])", "F.interpolate(x[None], 4, 2.0)", "F.interpolate(x, 4)", "F.interpolate(x[None], (4, 4))"),
+    *("F.interpolate(x[None], 4, mode='bilinear')", "F.interpolate(x[None], 4)", "nn.Upsample(scale_factor=2)(x)"),
+    *("nn.AdaptiveAvgPool2d(1)(x[None, None, None])", "nn.AdaptiveAvgPool2d(2)(x[None, None, None])"),
+    # products
+    *("F.linear(x, torch.ones(4, 3), torch.ones(3))", "F.linear(x, torch.ones(4, 3).double())", "nn.Bilinear(3, 3, 2)(x, x[:1])"),
+    *("torch.addmm(torch.ones(3), x, torch.ones(3, 2))", "torch.addmm(torch.ones(2), x, torch.ones(3, 2).double())"),
+    *("F.conv1d(x, torch.ones(4, 2, 1), torch.ones(3))", "F.conv1d(x, torch.ones(4, 2, 1), torch.ones(4).double())", "nn.Conv1d(2, 2, 1)(x.long())"),
+    # dtypes
+    *("x.long().softmax(1)", "x.softmax(2)", "nn.Softmax(1)(x.long())", "nn.GELU()(x.long())", "x.long().softmax(1, torch.float32)"),
+    *("nn.PReLU(2)(x)", "nn.PReLU(3)(x)", "nn.PReLU()(x.double())", "F.embedding(x, torch.ones(3, 3))", "F.one_hot(x)"),
+    *("torch.where(x, x, x)", "torch.where(x > 0, x, x)", "x.masked_fill(x, 0)", "x.masked_fill(x > 0, torch.ones(1))", "x & x", "x.long() & 1"),
+    *("x.long().exp_()", "x.clone().exp_()", "x.long().clamp_(torch.ones(2, 3))", "x.clone().addcmul_(torch.ones(4, 2, 3), x)"),
+    *("torch.maximum(x, 2)", "torch.lerp(x, x.double(), 0.5)", "torch.std_mean(x.long())", "torch.cdist(x.long(), x.long())"),
+    # indices and what is written by them
+    *("x.gather(1, x)", "x.gather(1, torch.zeros(2, 3).long())", "x.gather(0, torch.zeros(4, 3).long())", "x.gather(1, torch.zeros(4, 3).long())"),
+    *("x.scatter(1, torch.zeros(2).long(), x)", "x.scatter(1, torch.zeros(2, 1).long(), x.double())", "x.scatter(1, torch.zeros(2, 1).long(), x)"),
+    *("x.index_select(0, torch.zeros(1, 1).long())", "x.index_select(0, torch.zeros(4).long())", "x.index_select(0, torch.zeros(2))"),
+    *("x.index_add(0, torch.zeros(1).long(), x)", "x.index_add(0, torch.zeros(2).long(), x)", "x.index_copy(0, torch.zeros(2).long(), x.double())"),
+    *("torch.select_scatter(x, torch.ones(2), 0, 0)", "torch.select_scatter(x, torch.ones(3), 0, 0)", "torch.slice_scatter(x, x, 0, 1)"),
+    # dimensions
+    *("x.flip(0, 0)", "x.flip(2)", "x.roll((1, 2), (0,))", "x.roll(1, 2)", "x.select(1, 3)", "x.sort(2)", "x[0].tril()", "x[None].t()"),
+    *("x.diagonal(0, 1, 1)", "x.diagonal()", "torch.diag_embed(x, 0, 1, 1)", "x.kthvalue(4)", "x.kthvalue(3)", "x.repeat(-1, 2)"),
+    *("torch.outer(x, x)", "torch.fft.fft(x, norm='most')", "torch.fft.fft(x, 0)"),
+    # sequences
+    *("nn.MultiheadAttention(4, 2)(*[torch.ones(5, 4)] * 3, attn_mask=torch.ones(4, 5).bool())", "nn.LSTM(3, 3)(x, (torch.ones(1, 3),))"),
+    *("nn.MultiheadAttention(4, 2)(*[torch.ones(5, 4)] * 3, attn_mask=torch.zeros(5, 5))", "nn.LSTMCell(3, 3)(x, (x[0], x[0]))"),
+    *("nn.MultiheadAttention(4, 2)(torch.ones(5, 4), torch.ones(6, 4), torch.ones(5, 4))", "nn.GRU(3, 3)(x.double())", "nn.GRUCell(3, 3)(x, x)"),
+    *("nn.MultiheadAttention(4, 2)(*[torch.ones(5, 3, 4)] * 3, key_padding_mask=torch.ones(5, 3).bool())", "nn.LSTM(3, 3)(x[:0])"),
+    "nn.TransformerDecoderLayer(4, 2)(torch.ones(5, 3, 4), torch.ones(6, 2, 4))",
     # several things in the place of one
     *("nn.Linear(3, 3)([x])", "nn.ReLU()((x,))", "nn.Sequential(nn.ReLU())((x, x))"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
 from modgraph.prediction.knowledge.tensors import layout
+from modgraph.prediction.knowledge.tensors.demanding import is_nothing
 from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_values import size_of
@@ -60,7 +61,8 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
     )
     given = arguments.get(3, "attn_mask", NONE)
     grouped = machine.truth(arguments.named("enable_gqa", FALSE))
-    if query.shape is None or key.shape is None or value.shape is None or grouped is None:
+    is_of_nothing = any(is_nothing(size) for each in (query, key, value) for size in each.shape or ())
+    if query.shape is None or key.shape is None or value.shape is None or grouped is None or is_of_nothing:
         width = (value.shape[-1:] or (None,))[0] if value.shape is not None else None
         known = (*query.shape[:-1], width) if query.shape is not None and grouped else None
         return fitting.result(machine, arguments, known, query.dtype, needs_any((query, key, value)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.registry import constant, models
+from modgraph.prediction.domain.registry import constant, demands, models
 from modgraph.prediction.domain.values import NONE, Constant, ModuleReference, Value
 from modgraph.prediction.knowledge.shapes import fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import Size
+from modgraph.prediction.knowledge.tensors.demanding import refuse, require_text
 from modgraph.prediction.knowledge.tensors.elements import REAL_PARTS, Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, size_of
 
@@ -59,9 +60,22 @@ def _size(kind: str, size: Size, asked: Value) -> Size:
     return wanted
 
 
+@demands(*(f"torch.fft.{kind}{several}" for kind in _KINDS for several in ("", *_SEVERAL)))
+def scaled(arguments: Arguments, machine: Machine) -> None:
+    """By a way that has a name, and of some points."""
+    name = last_name(arguments.function)
+    require_text(machine, name, arguments.get(3, "norm", NONE), "forward", "backward", "ortho")
+    points = arguments.get(1, "n", NONE)
+    if isinstance(points, Constant) and type(points.value) is int and points.value < 1:
+        refuse(machine, f"{name}: invalid number of data points ({points.value}) specified")
+
+
 @models("torch.fft.fftshift", "torch.fft.ifftshift")
 def shifted(arguments: Arguments, machine: Machine) -> Value:
     given = fitting.tensor(machine, arguments.get(0, "input", NONE))
+    dim = arguments.get(1, "dim", NONE)
+    if given.shape is not None and isinstance(dim, Constant) and dim != NONE:
+        dimension(machine, dim, len(given.shape))
     return fitting.result(machine, arguments, given.shape, given.dtype)
 
 

@@ -400,7 +400,7 @@ def top(arguments: Arguments, machine: Machine) -> Value:
     source, wanted = source_of(arguments, machine), size_of(arguments.get(1, "k", NONE))
     place = dimension(machine, arguments.get(2, "dim", Constant(-1)), len(source.shape)) if source.shape else None
     held = source.shape[place] if source.shape is not None and place is not None else None
-    if held is not None and wanted is not None and wanted > held:
+    if held is not None and wanted is not None and not 0 <= wanted <= held:
         raise machine.raises("RuntimeError", f"selected index k out of range: {wanted} of {held}")
     shape = replaced(source.shape, place, wanted) if source.shape is not None and place is not None else None
     return TupleValue((like(machine, source, shape), made(machine, shape, "int64")), PAIR)
@@ -452,6 +452,8 @@ def differences(arguments: Arguments, machine: Machine) -> Value:
     """Of neighbours along a dimension, one less than there are."""
     source = source_of(arguments, machine)
     steps, dim = arguments.get(1, "n", Constant(1)), arguments.get(2, "dim", Constant(-1))
+    if steps == Constant(0):
+        return like(machine, source, source.shape)
     place = dimension(machine, dim, len(source.shape)) if source.shape else None
     if source.shape is None or place is None or steps != Constant(1) or len(arguments.positional) > 3:
         return made(machine, None, source.dtype)

@@ -295,8 +295,16 @@ def forward(arguments: Arguments, machine: Machine) -> Value:
         if machine.is_recording:
             recording.lost(machine, why)
         return why
-    for child in module.modules.values():
-        value = machine.call(child, (value,))
+    keys = list(module.modules)
+    for key in keys:
+        value = machine.call(module.modules[key], (value,))
+        _, module = module_of(machine, arguments)
+        if (why := openness(module)) is not None:  # what was called may have changed it
+            return why
+        if len(module.modules) != len(keys):
+            raise machine.raises("RuntimeError", "dictionary changed size during iteration")
+        if list(module.modules) != keys:
+            return machine.unknown("an nn.Sequential whose layers change while it runs is not followed")
     return value
 
 

@@ -35,6 +35,7 @@ from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
 from modgraph.prediction.knowledge.tensors import layout
+from modgraph.prediction.knowledge.tensors.demanding import is_nothing
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
@@ -182,9 +183,12 @@ def _adaptive_pool(rank: int) -> Model:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
             return _result(machine, source, None)
-        require_pooled(machine, source.shape, rank)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
+        if (
+            rank == 1 or "Avg" not in arguments.function or any(each != Constant(1) for each in items)
+        ):  # else it is a mean
+            require_pooled(machine, source.shape, rank)
         if len(items) != rank:
             raise machine.raises("ValueError", f"output_size should have {rank} numbers, not {len(items)}")
         kept = source.shape[-rank:]
@@ -359,7 +363,7 @@ def of_batches(arguments: Arguments, machine: Machine) -> Value:
     held = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
     tensors = [tensor_of(machine, each) for each in held if each not in (None, NONE)]
     sizes = [each.shape[0] for each in tensors if each is not None and each.shape is not None and len(each.shape) == 1]
-    if sizes and sizes[0] is not None:
+    if sizes and sizes[0] is not None and not any(map(is_nothing, shape or ())):  # of nothing, all of it is taken
         shape = fitted(machine, lambda: read("n c *s -> n c *s").shape([shape], {"c": sizes[0]}))
     return _as_given(arguments, machine, shape)
 
@@ -379,7 +383,7 @@ def of_instances(arguments: Arguments, machine: Machine) -> Value:
     """The channels, before what is spatial, are as many as it has weights for, where it has some."""
     module = arguments.positional[0]
     kind = _attribute(machine, module, "_get_no_batch_dim")
-    rank = _rank_of(kind.function if isinstance(kind, BoundMethod) else kind)
+    rank = rank_of(kind.function if isinstance(kind, BoundMethod) else kind)
     if rank is None:
         return _same_shape(arguments, machine)
     source = _input(arguments, machine, rank + 1, _ONE_MORE)
@@ -389,14 +393,14 @@ def of_instances(arguments: Arguments, machine: Machine) -> Value:
     weights = [_attribute(machine, module, name) for name in ("weight", "running_mean")]
     if shape is not None and any(isinstance(each, Address) for each in weights):
         wanted, size = _numbers(machine, module, "num_features", 1)[0], shape[-rank - 1]
-        if wanted and size is not None and wanted != size:
+        if wanted and size is not None and not any(map(is_nothing, shape)) and wanted != size:
             message = f"expected input's channels to match num_features ({wanted}), but got: {size}"
             raise machine.raises("ValueError", message)
-        shape = (*shape[: -rank - 1], wanted if wanted else size, *shape[-rank:])
+        shape = (*shape[: -rank - 1], size if size is not None else wanted or None, *shape[-rank:])
     return _as_given(arguments, machine, shape)
 
 
-def _rank_of(method: Value | None) -> int | None:
+def rank_of(method: Value | None) -> int | None:
     """How many dimensions are spatial, of a normalisation of torch's own that says so."""
     if not isinstance(method, FunctionValue) or method.definition.module != f"{_LAYERS}.instancenorm":
         return None

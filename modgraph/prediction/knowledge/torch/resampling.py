@@ -65,11 +65,12 @@ def _adaptive(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source, wanted = _source(arguments, machine), arguments.get(1, "output_size", NONE)
         asked = machine.truth(arguments.get(2, "return_indices", FALSE))
-        if source.shape is not None:
+        items = list(wanted.items) if isinstance(wanted, TupleValue) else [wanted] * rank
+        is_mean = rank > 1 and "avg" in arguments.function and all(each == Constant(1) for each in items)
+        if source.shape is not None and not is_mean:
             require_pooled(machine, source.shape, rank)
         if source.shape is None or asked is not False:
             return _result(machine, source, None) if asked is False else machine.unknown("a pool is not modelled")
-        items = list(wanted.items) if isinstance(wanted, TupleValue) else [wanted] * rank
         spatial = source.shape[-rank:]
         sizes = [size if item == NONE else size_of(item) for item, size in zip(items, spatial, strict=False)]
         return _result(machine, source, (*source.shape[:-rank], *sizes))

@@ -1,0 +1,117 @@
+"""What is refused of losses: targets that do not fit, other dtypes, a reduction that is none.
+
+Source: `torch.nn.functional`, ATen/native/Loss.cpp, LossNLL.cpp.
+"""
+
+from __future__ import annotations
+
+from modgraph.names import last_name
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.registry import demands
+from modgraph.prediction.domain.values import NONE, Constant
+from modgraph.prediction.knowledge.shapes.arithmetic import joined
+from modgraph.prediction.knowledge.shapes.fitting import fitted
+from modgraph.prediction.knowledge.tensors.demanding import (
+    given,
+    refuse,
+    require_dtype,
+    require_floats,
+    require_one_dtype,
+    require_shape,
+    require_spread,
+    require_text,
+    told,
+)
+from modgraph.prediction.knowledge.tensors.elements import Shape, category
+
+_FUNCTIONAL = "torch.nn.functional"
+_OF_PAIRS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "soft_margin_loss")
+_OF_EQUALS = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+
+
+@demands(*(f"{_FUNCTIONAL}.{name}" for name in (*_OF_PAIRS, *_OF_EQUALS, "cross_entropy", "nll_loss")))
+def reduced(arguments: Arguments, machine: Machine) -> None:
+    """To one number by a mean or a sum, or not at all; `batchmean` of a divergence."""
+    name = last_name(arguments.function)
+    texts = ("none", "mean", "sum", *(("batchmean",) if name == "kl_div" else ()))
+    if not any(each in arguments.keywords for each in ("reduce", "size_average")):
+        require_text(machine, name, arguments.named("reduction", NONE), *texts, kind="ValueError")
+
+
+@demands(*(f"{_FUNCTIONAL}.{name}" for name in _OF_PAIRS))
+def of_pairs(arguments: Arguments, machine: Machine) -> None:
+    """Both broadcast."""
+    name = last_name(arguments.function)
+    source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
+    one, other = source.shape, target.shape
+    if one is not None and other is not None:
+        shapes = one, other
+        fitted(machine, lambda: joined(*shapes))
+    if name == "soft_margin_loss":
+        require_spread(machine, name, other, one)
+    if name == "kl_div":
+        for each in (source, target):
+            if each.dtype is not None and category(each.dtype) < 2:
+                refuse(machine, "kl_div: integral inputs are not supported")
+    delta = arguments.named("delta", NONE)
+    value = delta.value if isinstance(delta, Constant) else None
+    if name == "huber_loss" and isinstance(value, (int, float)) and value <= 0:
+        refuse(machine, "huber_loss does not support non-positive values for delta")
+    into = name in ("huber_loss", "soft_margin_loss") and source.dtype is not None and target.dtype is not None
+    if into and category(source.dtype or "") < category(target.dtype or ""):
+        refuse(machine, f"{name}: result type {target.dtype} can't be cast to {source.dtype}")
+
+
+@demands(*(f"{_FUNCTIONAL}.{name}" for name in _OF_EQUALS))
+def of_equals(arguments: Arguments, machine: Machine) -> None:
+    """Of the same shape."""
+    name = last_name(arguments.function)
+    source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
+    if source.shape is not None and target.shape is not None:
+        different = len(source.shape) != len(target.shape)
+        pairs = zip(source.shape, target.shape, strict=False)
+        if different or any(None not in pair and pair[0] != pair[1] for pair in pairs):
+            told_target = f"{name}: the target has size {told(target.shape)}"
+            refuse(machine, f"{told_target}, which is not that of the input, {told(source.shape)}", "ValueError")
+    if name == "binary_cross_entropy":
+        require_one_dtype(machine, name, source, target)
+    require_floats(machine, name, source, target)
+    require_spread(machine, name, given(arguments, machine, 2, "weight").shape, source.shape)
+
+
+@demands(f"{_FUNCTIONAL}.cross_entropy", f"{_FUNCTIONAL}.nll_loss")
+def of_classes(arguments: Arguments, machine: Machine) -> None:
+    """A class for each row of scores; of cross_entropy, also as many probabilities as there are scores."""
+    name = last_name(arguments.function)
+    source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
+    require_floats(machine, name, source)
+    if source.shape is None or target.shape is None:
+        return
+    if not source.shape:
+        refuse(machine, f"{name}: the input has no dimensions", "IndexError")
+    if name == "cross_entropy" and len(source.shape) == len(target.shape):
+        require_shape(machine, name, target.shape, source.shape)
+        require_floats(machine, f"{name} of probabilities", target)
+    else:
+        _require_classes(machine, name, source.shape, target)
+    _require_weights(machine, name, source, given(arguments, machine, 2, "weight"))
+
+
+def _require_classes(machine: Machine, name: str, shape: Shape, target: TensorObject) -> None:
+    wanted = () if len(shape) == 1 else (*shape[:1], *shape[2:])
+    if target.shape is not None and wanted[:1] and target.shape[:1]:
+        batch, other = wanted[0], target.shape[0]
+        if batch is not None and other is not None and batch != other:
+            message = f"Expected input batch_size ({batch}) to match target batch_size ({other})"
+            refuse(machine, message, "ValueError")
+    require_shape(machine, name, target.shape, wanted)
+    require_dtype(machine, name, target, ("int64", "uint8"))
+
+
+def _require_weights(machine: Machine, name: str, source: TensorObject, weight: TensorObject) -> None:
+    assert source.shape
+    classes = source.shape[0 if len(source.shape) == 1 else 1]
+    require_shape(machine, f"{name}: weight", weight.shape, (classes,))
+    require_one_dtype(machine, name, source, weight)
