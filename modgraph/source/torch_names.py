@@ -289,6 +289,27 @@ MODULE_BASES = frozenset(
 )
 """Classes of modules that stand elsewhere in torch."""
 
+SHAPE_ONLY_FIRST = frozenset(
+    {
+        *("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like"),
+        *("new", "new_zeros", "new_ones", "new_empty", "new_empty_strided", "new_full", "new_tensor"),
+    }
+)
+"""Functions that look at the shape and dtype of their first argument, and not at its numbers."""
+SHAPE_ONLY_SECOND = frozenset(
+    {"reshape_as", "view_as", "expand_as", "type_as", "to", "resize_as_", "resize_as", "__deepcopy__"}
+)
+"""Those that do so with their second."""
+OVERWRITING = frozenset(
+    {
+        *("copy_", "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "random_", "exponential_", "cauchy_"),
+        *("geometric_", "log_normal_", "set_"),
+        *("constant_", "ones_", "zeros_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_"),
+        *("kaiming_normal_", "orthogonal_", "sparse_", "eye_", "dirac_"),
+    }
+)
+"""Those that put other numbers in the place of all of their first argument's."""
+
 
 def torch_class(name: str) -> str | None:
     """ "Linear" for "torch.nn.Linear" and "torch.nn.modules.linear.Linear"; None for what is no class of torch.nn."""

@@ -250,10 +250,10 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
         assert arguments.open is not None
         return _with_more(machine, arguments.open, arguments)
     except Exception as error:  # a defect of one model must not take the prediction with it
-        if _miscounts(error) and not arguments.positional and not arguments.keywords and arguments.open is None:
+        if _miscounts(name, error) and not arguments.positional and not arguments.keywords and arguments.open is None:
             raise machine.raises("TypeError", f"{given.function}() needs an argument") from None
         # Positional arguments that every call has may be among those that are not known: `union(*sets)`.
-        unsure = arguments.open if _miscounts(error) else None
+        unsure = arguments.open if _miscounts(name, error) else None
         if unsure is None and machine.strict:
             raise
         return _unknown(machine, unsure or _fault(machine, name, error, arguments), arguments)
@@ -312,17 +312,22 @@ def _with_more(machine: Machine, more: Unknown, arguments: Arguments) -> Value:
     return _unknown(machine, replace(more, inert=False), arguments)
 
 
-def _miscounts(error: Exception) -> bool:
-    """A model, itself and nothing that it calls, takes arguments that were not given, or finds more of them."""
-    inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
-    is_own = inside is not None and inside.tb_next is None
-    return is_own and (isinstance(error, IndexError) or "values to unpack" in str(error))
+def _miscounts(name: str, error: Exception) -> bool:
+    """The model of a function, or what is demanded before it, itself and nothing that it calls, takes arguments that
+    were not given, or finds more of them."""
+    if not isinstance(error, IndexError) and "values to unpack" not in str(error):
+        return False
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    own = (registry.model(name), *registry.demanded(name))
+    return last is not None and any(last.tb_frame.f_code is getattr(each, "__code__", None) for each in own)
 
 
 def _fault(machine: Machine, name: str, error: Exception, arguments: Arguments) -> Unknown:
     if endings.is_ending(error):
         return machine.unknown(telling(f"{name}: {(why := endings.reason_of(error))}", why))
-    if _miscounts(error):
+    if _miscounts(name, error):
         machine.may_refuse("TypeError")
         return machine.unknown(f"{name} with {len(arguments.positional)} arguments in a row is not modelled")
     return machine.unknown(f"internal error in {name}: {type(error).__name__}: {error}")

@@ -29,6 +29,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import layer_operations
 from modgraph.prediction.paths.joining_events import ended_by
 from modgraph.source import nodes
+from modgraph.source.torch_names import OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -106,14 +107,25 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         machine.operating -= 1
     taken = {index for each in inputs for index in each.indices}
     last = last_name(called)
+    read = _read(last, inputs)
     in_place = (last.endswith("_") and not last.endswith("__")) or last == "__setitem__"
     outputs = tuple(seen_in(machine, result, "output"))
     if in_place and inputs:
         written = _memory_of(machine, inputs[0].indices)
-        add(machine, Operate(called, inputs, outputs or inputs[:1], where, written))
+        add(machine, Operate(called, read, outputs or inputs[:1], where, written))
     elif any(not taken.issuperset(each.indices) for each in outputs):
-        add(machine, Operate(called, inputs, outputs, where))
+        add(machine, Operate(called, read, outputs, where))
     return result
+
+
+def _read(last: str, inputs: tuple[Seen, ...]) -> tuple[Seen, ...]:
+    """The tensors of which a function reads the numbers, as a trace has it."""
+    unread: tuple[str, ...] = ()
+    if last in SHAPE_ONLY_FIRST or last in OVERWRITING:
+        unread = ("args[0]", "input")
+    elif last in SHAPE_ONLY_SECOND:
+        unread = ("args[1]", "other", "tensor")
+    return tuple(each for each in inputs if each.name not in unread) if unread else inputs
 
 
 def _inherited(machine: Machine, name: str, arguments: Arguments) -> str | None:

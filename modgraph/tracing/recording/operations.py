@@ -20,6 +20,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from modgraph.names import last_name
+from modgraph.source.torch_names import OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
 from modgraph.tracing.basics.tensors import ATOMS, EXACT, Named, is_fake, is_plain_slice, quietly, tensors_in
 from modgraph.tracing.recording.backward import leaves_of
 from modgraph.tracing.recording.recipes import slots_in
@@ -152,23 +153,6 @@ _SKIPPED = frozenset(
         *("register_post_accumulate_grad_hook", "_set_grad_enabled", "device", "result_type", "can_cast"),
         *("__len__", "__hash__", "__dir__", "__setstate__"),
         *("broadcast_shapes", "is_tensor", "_is_view", "dense_dim", "sparse_dim", "_nested_tensor_size"),
-    }
-)
-_SHAPE_ONLY_FIRST = frozenset(
-    {
-        *("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like"),
-        *("new", "new_zeros", "new_ones", "new_empty", "new_empty_strided", "new_full", "new_tensor"),
-    }
-)
-_SHAPE_ONLY_SECOND = frozenset(
-    {"reshape_as", "view_as", "expand_as", "type_as", "to", "resize_as_", "resize_as", "__deepcopy__"}
-)
-_OVERWRITING = frozenset(
-    {
-        *("copy_", "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "random_", "exponential_", "cauchy_"),
-        *("geometric_", "log_normal_", "set_"),
-        *("constant_", "ones_", "zeros_", "trunc_normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_"),
-        *("kaiming_normal_", "orthogonal_", "sparse_", "eye_", "dirac_"),
     }
 )
 _ITERATORS: tuple[type, ...] = (type(iter(())), type(iter([])))
@@ -427,8 +411,8 @@ def classified(func: Any) -> Function:
         return Function(Kind.SKIP if last not in _GAPS else Kind.GAP, name)
     if last in _GAPS:
         return Function(Kind.GAP, name)
-    first = last in _SHAPE_ONLY_FIRST or last in _OVERWRITING
-    second = last in _SHAPE_ONLY_SECOND
+    first = last in SHAPE_ONLY_FIRST or last in OVERWRITING
+    second = last in SHAPE_ONLY_SECOND
     in_place = _names_in_place(last)
     return Function(
         Kind.OPERATION,

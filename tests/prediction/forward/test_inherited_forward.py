@@ -153,3 +153,22 @@ class Net(nn.Module):
 """
     graph = predicted(tmp_path, text, ["1x2x4x4x4"])
     assert [call.module for call in graph.calls] == [call.module for call in _traced(text, "1x2x4x4x4").calls]
+
+
+def test_what_looks_at_shapes_alone_is_given_no_data(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+    def forward(self, x):
+        x = self.a(x)
+        found = [torch.zeros_like(x), x.new_zeros(x.shape), torch.randn_like(x), torch.full_like(x, 2.0), x.new_ones(8)]
+        found += [torch.empty_like(x).normal_(), torch.rand(x.shape), torch.bernoulli(x.sigmoid()), x.type_as(found[0])]
+        found += [torch.empty(8).copy_(x[0]), x.clone().fill_(1.0), x.view(16).view_as(found[0])]
+        total = x
+        for each in found:
+            total = total + each
+        return self.b(total)
+"""
+    assert _flow(predicted(tmp_path, text, ["2x8"])) == _flow(_traced(text, "2x8"))

@@ -24,8 +24,10 @@ INDICES = ("int64", "int32")
 
 
 def given(arguments: Arguments, machine: Machine, place: int, name: str) -> TensorObject:
-    """The tensor at that place or of that name; one of which nothing is known where there is none."""
-    return tensor_of(machine, arguments.get(place, name, NONE)) or NOT_KNOWN
+    """The tensor of that name or at that place; one of which nothing is known where there is none. What is given by
+    name comes first: a call that names all of its arguments has `input` at the first place, whichever is its own."""
+    value = arguments.keywords.get(name, arguments.get(place, name, NONE))
+    return tensor_of(machine, value) or NOT_KNOWN
 
 
 def refuse(machine: Machine, message: str, kind: str = "RuntimeError") -> None:
