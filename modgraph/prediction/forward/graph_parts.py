@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -227,12 +228,23 @@ class _Reader:
         )
         for seen in event.inputs:
             self._add_edges(self._made_by(seen), name, seen)
-        for index in (*(index for seen in event.outputs for index in seen.indices), *event.written):
-            self.makers[index] = {name: None}
+        outputs = {index for seen in event.outputs for index in seen.indices}
+        for index in (*outputs, *event.written):
+            kept = self.makers.get(index, {}) if index not in outputs and self._is_part_of(event, index) else {}
+            self.makers[index] = {**kept, name: None}
+
+    def _is_part_of(self, event: Operate, index: int) -> bool:
+        """What is written to is smaller than this tensor, whose memory it is in."""
+        whole = self.followed.state.find(Address(index), TensorObject)
+        written = _count(event.outputs[0].shape) if event.outputs else None
+        size = _count(whole.shape) if whole is not None else None
+        return written is not None and size is not None and written < size
 
     def _made_by(self, seen: Seen) -> Makers:
         alternatives = [
-            self.makers.get(index) or {self._outside(index): None} for index in seen.indices if self._is_there(index)
+            self.makers.get(index) or {self._outside(index): None}
+            for index in seen.indices
+            if self._is_there(index) and (index in self.makers or not self._is_of_unknown_origin(seen, index))
         ]
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
@@ -248,6 +260,10 @@ class _Reader:
     def _is_there(self, index: int) -> bool:
         """False for what only an earlier turn of the loop that is being read gives to a later one."""
         return index in self.makers or index not in self.coming
+
+    def _is_of_unknown_origin(self, seen: Seen, index: int) -> bool:
+        """Made in the run, by something of which nothing is known: it is no constant."""
+        return index >= self.followed.began and seen.shape is None and seen.dtype is None
 
     def _outside(self, index: int) -> str:
         path = self.tensors.get(Address(index))
@@ -417,3 +433,9 @@ def add_forward(
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
     builder.model = replace(builder.model, inputs=followed.inputs)
+
+
+def _count(shape: Sequence[object] | None) -> int | None:
+    """Of the elements; None where a size is open or not known."""
+    sizes = [size for size in shape or () if type(size) is int]
+    return math.prod(sizes) if shape is not None and len(sizes) == len(shape) else None

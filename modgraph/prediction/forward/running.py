@@ -67,6 +67,8 @@ class Followed:
     """What it was given, to be given again."""
     has_run_out: bool = False
     """It came to a limit of what may be done for one prediction; another run would too."""
+    began: int = 0
+    """The first address of what the run has made."""
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -156,6 +158,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         results.append(machine.invoke(root, Arguments("", positional, keywords)))
         return None
 
+    began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(seen_in(machine, results[0], "output")) if results else ()
     addresses = {
@@ -169,7 +172,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     has_run_out = machine.exhausted
     specs = tuple(inputs)
     return Followed(
-        events, described, addresses, outputs, machine.state, failure, conditions, specs, has_run_out=has_run_out
+        events, described, addresses, outputs, machine.state, failure, conditions, specs, has_run_out, began
     )
 
 

@@ -172,3 +172,50 @@ class Net(nn.Module):
         return self.b(total)
 """
     assert _flow(predicted(tmp_path, text, ["2x8"])) == _flow(_traced(text, "2x8"))
+
+
+def test_the_items_of_a_tensor_are_parts_of_it(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(8, 8), nn.Identity(), nn.Identity()
+        self.pair = nn.Parameter(torch.zeros(2, 8))
+    def forward(self, x):
+        x = self.a(x)
+        first, second = x
+        left, right = map(lambda item: item * 2, self.pair)
+        total = self.b(first + second) + left - right
+        for item in x:
+            total = self.c(total + item)
+        return total + list(x)[1] + torch.stack([item for _, item in zip(range(2), x)]) + [item for item in x][0]
+"""
+    assert _flow(predicted(tmp_path, text, ["2x8"])) == _flow(_traced(text, "2x8"))
+
+
+def test_an_item_that_is_written_to_writes_to_the_tensor(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Identity(), nn.Identity()
+    def forward(self, x):
+        x = x * 2
+        for item in x:
+            self.a(item).add_(1)
+        return self.b(x)
+"""
+    assert _flow(predicted(tmp_path, text, ["2x8"])) == _flow(_traced(text, "2x8"))
+
+
+def test_a_number_has_no_items(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Identity()
+    def forward(self, x):
+        return [self.a(item) for item in x.sum()]
+"""
+    (problem,) = predicted(tmp_path, text, ["2x8"]).problems
+    assert "TypeError" in problem.message

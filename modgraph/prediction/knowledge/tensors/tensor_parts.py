@@ -13,7 +13,17 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.sizes import parts_of, sliced, witness_of
-from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    Address,
+    Constant,
+    KnownFunction,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
@@ -353,19 +363,18 @@ def _slice_length(key: SliceValue, size: int | None) -> int | None:
 
 @models(f"{TENSOR}.__iter__")
 def iterate(arguments: Arguments, machine: Machine) -> Value:
+    """As torch/_tensor.py has it: over what `unbind(0)` gives."""
     source = source_of(arguments, machine)
-    if source.shape is None or not source.shape or source.shape[0] is None:
-        iterator = IteratorObject([])
-        iterator.open = machine.unknown("the size of a tensor is not known")
-        return machine.allocate(iterator)
-    if (many := _too_many(machine, source.shape[0])) is not None:
-        iterator = IteratorObject([])
-        iterator.open = many
-        return machine.allocate(iterator)
-    parts: list[Value] = [
-        get_item(Arguments("", (arguments.positional[0], Constant(i))), machine) for i in range(source.shape[0])
-    ]
-    return machine.allocate(IteratorObject(parts))
+    if source.shape == ():
+        raise machine.raises("TypeError", "iteration over a 0-d tensor")
+    parts = None
+    if source.shape and source.shape[0] is not None:
+        parts = machine.call(KnownFunction(f"{TENSOR}.unbind"), (arguments.positional[0],), where=arguments.where)
+    iterator = IteratorObject(list(parts.items) if isinstance(parts, TupleValue) else [])
+    if not isinstance(parts, TupleValue):
+        unknown = machine.unknown("the size of a tensor is not known")
+        iterator.open = parts if isinstance(parts, Unknown) else unknown
+    return machine.allocate(iterator)
 
 
 @views(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
