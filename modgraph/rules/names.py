@@ -157,6 +157,13 @@ class Project:
             node = _named(node).get((ast.ClassDef, name)) if isinstance(node, (ast.Module, ast.ClassDef)) else None
         return node if isinstance(node, ast.ClassDef) else None
 
+    def value(self, file: str, name: str) -> ast.expr | None:
+        """What a name is given at the top of a file; None where that is not once, or not said there."""
+        tree = self._tree(file)
+        found = [each for each in (tree.body if tree is not None else ()) if name in _names_given(each)]
+        only = found[0] if len(found) == 1 else None
+        return only.value if isinstance(only, ast.Assign) and isinstance(only.targets[0], ast.Name) else None
+
     def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
         """Whether a name may be a function that gives a list or dict, by the look of the text of the file it is
         imported from: nothing is parsed for it."""
@@ -411,6 +418,13 @@ class Project:
 
 
 @lru_cache(maxsize=64)
+def _names_given(statement: ast.stmt) -> set[str]:
+    """Names that a statement stores, inside functions and classes too."""
+    return {
+        each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
+    }
+
+
 def _named(node: ast.Module | ast.ClassDef) -> dict[tuple[type[ast.stmt], str], ast.stmt]:
     """The functions and classes of a body by their kind and name, the last of each."""
     found: dict[tuple[type[ast.stmt], str], ast.stmt] = {}
