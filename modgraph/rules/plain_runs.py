@@ -91,7 +91,15 @@ _ABOUT = frozenset(("training", "__class__", "__module__", "__name__"))
 _HARMLESS = frozenset(("data", "requires_grad"))
 _IGNORED = ("torch.nn.init.", "torch.manual_seed", "warnings.")
 _WRAPPERS = frozenset(("weight_norm", "spectral_norm", "remove_weight_norm", "convert_sync_batchnorm"))
-_OF_MACHINES = ("torch.cuda.", "torch.load", "torch.device", "torch.hub.", "torch.utils.model_zoo.", "torch.jit.is_", "logging.")
+_OF_MACHINES = (
+    "torch.cuda.",
+    "torch.load",
+    "torch.device",
+    "torch.hub.",
+    "torch.utils.model_zoo.",
+    "torch.jit.is_",
+    "logging.",
+)
 _SPECIAL = frozenset(("__getattr__", "__getattribute__", "__setattr__", "__new__", "_call_impl"))
 
 
@@ -272,7 +280,10 @@ class _Runner:
             at = seen(self.evaluate(target.slice, frame))
             if isinstance(holder, (list, dict)):
                 holder[at.choose(0) if isinstance(at, Open) else at] = value
-            elif not isinstance(holder, (Open, Tensor)) or not isinstance(seen(value), (int, float, Open)):
+            elif isinstance(holder, Tensor):
+                before = plain_tensors.indexed(holder, at)
+                plain_tensors.changed("=_", before, plain_tensors.mixed(before, value))
+            elif not isinstance(holder, Open):
                 raise Unproved
         else:
             raise Unproved
@@ -348,6 +359,8 @@ class _Runner:
         for home, found in self.project.homes(frame.home, name):
             if not home and found.partition(".")[0] not in _KNOWN_TO_PYTHON:
                 return Open(is_free=True)
+            if not home and found.startswith("types."):
+                return Path(found)
             made = self.project.class_node(home, found) or self.project.function(home, found) if home else None
             if isinstance(made, ast.ClassDef):
                 return Class(made, home)

@@ -239,7 +239,7 @@ def _isinstance(value: Any, kinds: Any) -> Any:
         return Open()
     wanted = [each.path if isinstance(each, Path) else "" for each in (kinds if isinstance(kinds, tuple) else (kinds,))]
     names = {"builtins.int", "builtins.float", "builtins.str", "builtins.list", "builtins.tuple", "builtins.dict"}
-    if not set(wanted) <= names:
+    if not {each for each in wanted if not each.startswith("types.")} <= names:
         raise Unproved
     return f"builtins.{type(value).__name__}" in wanted
 
