@@ -293,7 +293,9 @@ def _is_tested(method: Method, call: ast.Call, name: str) -> bool:
 def _says_there(test: ast.expr, method: Method, name: str) -> bool:
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
         other = test.comparators[0]
-        return attribute_of(test.left, method.receiver) == name and isinstance(other, ast.Constant) and other.value is None
+        return (
+            attribute_of(test.left, method.receiver) == name and isinstance(other, ast.Constant) and other.value is None
+        )
     return attribute_of(test, method.receiver) == name
 
 

@@ -157,12 +157,10 @@ class Project:
             node = _named(node).get((ast.ClassDef, name)) if isinstance(node, (ast.Module, ast.ClassDef)) else None
         return node if isinstance(node, ast.ClassDef) else None
 
-    def value(self, file: str, name: str) -> ast.expr | None:
-        """What a name is given at the top of a file; None where that is not once, or not said there."""
+    def stores(self, file: str, name: str) -> Sequence[ast.stmt]:
+        """The statements that give a variable of a file a value, those of functions that say `global` too."""
         tree = self._tree(file)
-        found = [each for each in (tree.body if tree is not None else ()) if name in _names_given(each)]
-        only = found[0] if len(found) == 1 else None
-        return only.value if isinstance(only, ast.Assign) and isinstance(only.targets[0], ast.Name) else None
+        return () if tree is None else _variables(tree).get(name, ())
 
     def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
         """Whether a name may be a function that gives a list or dict, by the look of the text of the file it is
@@ -417,14 +415,25 @@ class Project:
         return name in self.module_bases or last_name(name) in self.module_bases
 
 
+@lru_cache(maxsize=16)
+def _variables(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+    """By name of a variable at the top: the statements that store it."""
+    found: dict[str, list[ast.stmt]] = {}
+    pending: list[tuple[ast.AST, ast.stmt]] = [(each, each) for each in tree.body]
+    while pending:
+        node, statement = pending.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(statement)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            for each in ast.walk(node):
+                for name in each.names if isinstance(each, ast.Global) else ():
+                    found.setdefault(name, []).append(each)
+        else:
+            pending += [(each, statement) for each in ast.iter_child_nodes(node)]
+    return found
+
+
 @lru_cache(maxsize=64)
-def _names_given(statement: ast.stmt) -> set[str]:
-    """Names that a statement stores, inside functions and classes too."""
-    return {
-        each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
-    }
-
-
 def _named(node: ast.Module | ast.ClassDef) -> dict[tuple[type[ast.stmt], str], ast.stmt]:
     """The functions and classes of a body by their kind and name, the last of each."""
     found: dict[tuple[type[ast.stmt], str], ast.stmt] = {}

@@ -87,6 +87,7 @@ def _runs_on(runner: _Runner, subject: Subject) -> bool:
 _KNOWN_TO_PYTHON = frozenset((*sys.stdlib_module_names, "torch", "numpy", "einops"))
 _LIBRARIES = ("torch", "math", "numpy", "collections", "logging")
 _WALKS = frozenset(("modules", "named_modules", "children", "named_children", "parameters", "named_parameters"))
+_BUILTINS = frozenset((*BUILTINS, "getattr", "setattr", "hasattr"))
 _ABOUT = frozenset(("training", "__class__", "__module__", "__name__"))
 _HARMLESS = frozenset(("data", "requires_grad"))
 _IGNORED = ("torch.nn.init.", "torch.manual_seed", "warnings.")
@@ -347,28 +348,32 @@ class _Runner:
         return _unproved() if isinstance(node.value, (bytes, complex)) else node.value
 
     def _of_name(self, node: ast.Name, frame: Frame) -> Any:
-        name = node.id
+        name, home = node.id, frame.home
         if name in frame.names:
             return frame.names[name]
-        summary = self.project.summary(frame.home)
+        summary = self.project.summary(home)
         if summary is None:
             raise Unproved
+        stores = self.project.stores(home, name)
+        if stores:
+            only = stores[0] if len(stores) == 1 and name not in summary.imports else None
+            is_plain_store = isinstance(only, ast.Assign) and isinstance(only.targets[0], ast.Name)
+            return self.evaluate(only.value, Frame(home)) if is_plain_store else _unproved()  # type: ignore[union-attr]
         path = self.project.absolute(summary, name) if name not in summary.classes else None
         if path is not None and path.partition(".")[0] in _LIBRARIES:
             return Path(path)
-        for home, found in self.project.homes(frame.home, name):
-            if not home and found.partition(".")[0] not in _KNOWN_TO_PYTHON:
-                return Open(is_free=True)
-            if not home and found.startswith("types."):
-                return Path(found)
-            made = self.project.class_node(home, found) or self.project.function(home, found) if home else None
-            if isinstance(made, ast.ClassDef):
-                return Class(made, home)
-            return Function(made, home, None) if isinstance(made, ast.FunctionDef) else _unproved()
-        if name in BUILTINS or name in ("getattr", "setattr", "hasattr"):
+        if name in _BUILTINS and not {name} & (summary.classes.keys() | summary.functions | summary.imports.keys()):
             return Path(f"builtins.{name}")
-        value = self.project.value(frame.home, name)
-        return self.evaluate(value, Frame(frame.home)) if value is not None else _unproved()
+        for where, found in self.project.homes(home, name):
+            if not where and found.partition(".")[0] not in _KNOWN_TO_PYTHON:
+                return Open(is_free=True) if name in summary.imports else _unproved()
+            if not where and found.startswith("types."):
+                return Path(found)
+            made = self.project.class_node(where, found) or self.project.function(where, found) if where else None
+            if isinstance(made, ast.ClassDef):
+                return Class(made, where)
+            return Function(made, where, None) if isinstance(made, ast.FunctionDef) else _unproved()
+        raise Unproved
 
     def _of_attribute(self, node: ast.Attribute, frame: Frame) -> Any:
         return self.attribute(seen(self.evaluate(node.value, frame)), node.attr)
