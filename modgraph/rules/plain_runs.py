@@ -360,16 +360,16 @@ class _Runner:
             is_plain_store = isinstance(only, ast.Assign) and isinstance(only.targets[0], ast.Name)
             return self.evaluate(only.value, Frame(home)) if is_plain_store else _unproved()  # type: ignore[union-attr]
         path = self.project.absolute(summary, name) if name not in summary.classes else None
-        if path is not None and path.partition(".")[0] in _LIBRARIES:
+        if path is not None and path.partition(".")[0] in (*_LIBRARIES, "types"):
             return Path(path)
         if name in _BUILTINS and not {name} & (summary.classes.keys() | summary.functions | summary.imports.keys()):
             return Path(f"builtins.{name}")
         for where, found in self.project.homes(home, name):
-            if not where and found.partition(".")[0] not in _KNOWN_TO_PYTHON:
-                return Open(is_free=True) if name in summary.imports else _unproved()
-            if not where and found.startswith("types."):
-                return Path(found)
-            made = self.project.class_node(where, found) or self.project.function(where, found) if where else None
+            if not where:
+                if name not in summary.imports:
+                    continue  # a star import of which no file is found
+                return Open(is_free=True) if found.partition(".")[0] not in _KNOWN_TO_PYTHON else _unproved()
+            made = self.project.class_node(where, found) or self.project.function(where, found)
             if isinstance(made, ast.ClassDef):
                 return Class(made, where)
             return Function(made, where, None) if isinstance(made, ast.FunctionDef) else _unproved()

@@ -58,7 +58,9 @@ class Tensor:
 
     def __init__(self, shape: Sequence[Any]) -> None:
         self.shape = [seen(size) for size in shape]
-        if any(isinstance(size, bool) or not isinstance(size, (int, Open)) or size == -1 for size in self.shape):
+        if any(
+            isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 0) for size in self.shape
+        ):
             raise Unproved
 
     def place(self, dim: Any, more: int = 0) -> int:
@@ -67,6 +69,10 @@ class Tensor:
         if type(dim) is not int or not -rank <= dim < rank:
             raise Unproved
         return dim % rank
+
+
+def _is_below(value: Any, least: int) -> bool:
+    return type(value) is int and value < least
 
 
 def seen(value: Any) -> Any:
@@ -165,6 +171,8 @@ def _window(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any = 1
     if padding == "same":
         return size
     padding = 0 if padding == "valid" else padding
+    if any(_is_below(each, 1) for each in (kernel, stride, dilation)) or _is_below(padding, 0):
+        raise Unproved
     numbers = (size, kernel, stride, padding, dilation)
     if not all(type(each) is int for each in numbers):
         return Open() if all(isinstance(each, Open) or type(each) is int for each in numbers) else _unproved()
@@ -210,9 +218,14 @@ def _conv(rank: int, given: Given, x: Tensor) -> Tensor:
 def _conv_transpose(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
     fit(before[-1], given.need("in_channels"))
-    if any(not isinstance(size, Open) for size in sizes):
+    windows = [
+        given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
+    ]
+    if any(not isinstance(size, Open) for size in sizes) or given.get("output_padding", 0) not in (0, 1):
         raise Unproved
-    return Tensor([*before[:-1], given.need("out_channels"), *(Open() for _ in sizes)])
+    if given.get("output_padding", 0) == 1 and any(_is_below(each, 2) for each in windows[1]):
+        raise Unproved
+    return Tensor([*before[:-1], given.need("out_channels"), *map(_window, sizes, *windows)])
 
 
 def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
@@ -223,8 +236,10 @@ def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
         raise Unproved
     kernel = given.each("kernel_size", rank)
     stride = kernel if given.get("stride") is None else given.each("stride", rank)
-    windows = (given.each("padding", rank, 0), given.each("dilation", rank, 1))
-    return Tensor([*before, *map(_window, sizes, kernel, stride, *windows)])
+    padding, dilation = given.each("padding", rank, 0), given.each("dilation", rank, 1)
+    if any(type(p) is int and type(k) is int and 2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise Unproved
+    return Tensor([*before, *map(_window, sizes, kernel, stride, padding, dilation)])
 
 
 def _adaptive(rank: int, given: Given, x: Tensor) -> Tensor:
@@ -358,7 +373,7 @@ def padded(sizes: Sequence[Any], around: Sequence[Any]) -> list[Any]:
     found = [seen(size) for size in sizes]
     for number, more in enumerate(around):
         place = len(found) - 1 - number // 2
-        if place < 0:
+        if place < 0 or (type(found[place]) is int and type(more) is int and more >= found[place]):
             raise Unproved
         found[place] = found[place] + more if type(found[place]) is int and type(more) is int else Open()
     return found

@@ -40,7 +40,7 @@ _KEEPING = frozenset(
             "cpu",
         ),
         *("cuda", "detach", "detach_", "double", "erf", "exp", "expm1", "float", "floor", "half", "int", "log"),
-        *("log1p", "long", "neg", "nan_to_num", "reciprocal", "requires_grad_", "round"),
+        *("log1p", "log2", "log10", "long", "neg", "nan_to_num", "reciprocal", "requires_grad_", "round"),
         *("rsqrt", "sign", "sin", "sqrt", "square", "tan", "tanh", "to", "type", "type_as"),
         *("zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like"),
         *("zero_", "fill_", "astype", "uniform_", "normal_", "bernoulli_", "data"),
@@ -312,6 +312,9 @@ def _top(value: Any, k: Any, dim: Any = -1, *_: Any, **__: Any) -> Any:
     if isinstance(value, Open):
         return [Open(), Open()]
     shape = list(value.shape)
+    size = seen(shape[value.place(dim)])
+    if type(size) is int and type(k) is int and k > size:
+        raise Unproved
     shape[value.place(dim)] = k
     return [Tensor(shape), Tensor(shape)]
 
@@ -449,6 +452,10 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
     """A method of a tensor, or a function of torch, which is given the tensor first."""
     if name == "meshgrid" and not is_method:
         return _meshgrid(*given)
+    if name == "linspace" and not is_method and len(given) == 3:
+        return Tensor(given[2:])
+    if name == "randint" and not is_method and len(given) == 3:
+        return Tensor(_numbers(given[2:]))
     if name == "arange" and not is_method:
         return _arange(*given)
     if name in _MADE and not is_method:
