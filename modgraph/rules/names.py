@@ -426,8 +426,9 @@ def _variables(tree: ast.Module) -> dict[str, list[ast.stmt]]:
             found.setdefault(node.id, []).append(statement)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             for each in ast.walk(node):
-                for name in each.names if isinstance(each, ast.Global) else ():
-                    found.setdefault(name, []).append(each)
+                if isinstance(each, ast.Global):
+                    for name in each.names:
+                        found.setdefault(name, []).append(each)
         else:
             pending += [(each, statement) for each in ast.iter_child_nodes(node)]
     return found

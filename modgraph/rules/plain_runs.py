@@ -226,16 +226,17 @@ class _Runner:
     def _return(self, node: ast.Return, frame: Frame) -> None:
         raise Ended("return", self.evaluate(node.value, frame) if node.value is not None else None)
 
-    def _break(self, node: ast.Break, frame: Frame) -> None:
+    def _break(self, _: ast.Break, __: Frame) -> None:
         raise Ended("break")
 
-    def _continue(self, node: ast.Continue, frame: Frame) -> None:
+    def _continue(self, _: ast.Continue, __: Frame) -> None:
         raise Ended("continue")
 
     def _expr(self, node: ast.Expr, frame: Frame) -> None:
         call = node.value
         name = dotted(call.func) if isinstance(call, ast.Call) else None
-        if name is not None and (name == "print" or name.endswith("_") and (".weight." in name or ".bias." in name)):
+        is_of_weights = name is not None and name.endswith("_") and (".weight." in name or ".bias." in name)
+        if name == "print" or is_of_weights:
             return
         self.evaluate(call, frame)
 
@@ -344,7 +345,7 @@ class _Runner:
         does = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         return does(node, frame) if does is not None else _unproved()
 
-    def _of_constant(self, node: ast.Constant, frame: Frame) -> Any:
+    def _of_constant(self, node: ast.Constant, _: Frame) -> Any:
         return _unproved() if isinstance(node.value, (bytes, complex)) else node.value
 
     def _of_name(self, node: ast.Name, frame: Frame) -> Any:
@@ -457,7 +458,7 @@ class _Runner:
     def _spread(self, node: ast.expr, frame: Frame) -> list[Any]:
         """`*node`."""
         value = seen(self.evaluate(node, frame))
-        return _unproved() if isinstance(value, Open) else listed(value)  # type: ignore[no-any-return]
+        return _unproved() if isinstance(value, Open) else listed(value)
 
     def _of_tuple(self, node: ast.Tuple, frame: Frame) -> Any:
         return tuple(self._of_list(node, frame))
@@ -549,7 +550,7 @@ class _Runner:
 
     def _super(self, name: str, places: list[Any], words: dict[str, Any], frame: Frame) -> Any:
         me = frame.me
-        if not isinstance(me, Own) or frame.owner is None:
+        if not isinstance(me, Own) or me.kind is None or frame.owner is None:
             raise Unproved
         found = self.method(me.kind, name, frame.owner)
         if found is not None:
@@ -575,7 +576,7 @@ class _Runner:
             return self._bound(called.of, called.name, places, words)
         if isinstance(called, Own):
             kind = called.kind
-            forward = kind and (self.method(kind, "forward") or self.method(kind, "__call__"))
+            forward = None if kind is None else self.method(kind, "forward") or self.method(kind, "__call__")
             if forward is not None:
                 return self.enter(forward, [called, *places], words)
             called = Chain(called.chain or [], called.chain is not None)
@@ -673,9 +674,9 @@ def _sets_weights(node: ast.For) -> bool:
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and each.attr not in _HARMLESS:
             return False
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-            if each.func.id in names or each.func.id == "setattr":
-                return False
+        called = each.func if isinstance(each, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id in {*names, "setattr"}:
+            return False
     return dotted(over.func.value) is not None
 
 

@@ -335,7 +335,7 @@ def _model(_: int, given: Given, x: Tensor) -> Tensor:
     return x
 
 
-def _unproved_layer(_: int, __: Given, x: Tensor) -> Tensor:
+def _unproved_layer(_: int, __: Given, ___: Tensor) -> Tensor:
     """Of those that give several tensors, `recurrent` and `attention` say what they give."""
     raise Unproved
 

@@ -350,7 +350,7 @@ def _size(value: Any, dim: Any = None) -> Any:
     return tuple(value.shape) if dim is None else seen(value.shape[value.place(dim)])
 
 
-def _pad(value: Any, around: Any, mode: Any = None, value_: Any = None) -> Any:
+def _pad(value: Any, around: Any, *_: Any, **__: Any) -> Any:
     if isinstance(value, Open):
         return Open()
     if not isinstance(around, (list, tuple)):
@@ -380,10 +380,10 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "size": _size,
     "pad": _pad,
     "cumsum": lambda x, dim: _along(x, dim),
-    "normalize": lambda x, p=2, dim=1, eps=0: _along(x, dim),
+    "normalize": lambda x, _=2, dim=1, **__: _along(x, dim),
     "masked_fill": lambda x, mask, _: mixed(x, mask),
-    "tril": lambda x, diagonal=0: _along(x, -2),
-    "triu": lambda x, diagonal=0: _along(x, -2),
+    "tril": lambda x, *_, **__: _along(x, -2),
+    "triu": lambda x, *_, **__: _along(x, -2),
     "matmul": product_of,
     "bmm": product_of,
     "mm": product_of,
@@ -466,7 +466,7 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
     words = {word: seen(each) for word, each in words.items()}
     if name in ("cat", "concat", "concatenate", "stack"):
         return (_stacked if name == "stack" else joined)(value, *rest, **words)
-    if isinstance(value, Tensor) or isinstance(value, Open):
+    if isinstance(value, (Tensor, Open)):
         kind = FUNCTIONS.get(name.rstrip("_").replace("_", ""))
         if kind is not None:
             made = Given(rest, words, LAYERS[kind][3][:4])

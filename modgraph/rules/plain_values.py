@@ -164,7 +164,9 @@ def computed(sign: ast.operator, one: Any, other: Any) -> Any:
         return plain_tensors.product_of(one, other)
     if isinstance(one, Tensor) or isinstance(other, Tensor):
         return plain_tensors.mixed(one, other)
-    if isinstance(one, (list, tuple)) and type(one) is type(other) and isinstance(sign, ast.Add):
+    if isinstance(sign, ast.Add) and isinstance(one, list) and isinstance(other, list):
+        return one + other
+    if isinstance(sign, ast.Add) and isinstance(one, tuple) and isinstance(other, tuple):
         return one + other
     for items, times in ((one, other), (other, one)):
         if isinstance(items, (list, tuple)) and isinstance(times, Open) and isinstance(sign, ast.Mult):
@@ -221,7 +223,7 @@ def element(value: Any, at: Any) -> Any:
     if isinstance(value, Tensor):
         return plain_tensors.indexed(value, at)
     if isinstance(value, Chain) or (isinstance(value, Own) and value.chain is not None):
-        items = value.items if isinstance(value, Chain) else value.chain
+        items = value.items if isinstance(value, Chain) else value.chain or []
         at = at.choose(0) if isinstance(at, Open) else at
         found = items[at]
         return Chain(found, True) if isinstance(at, slice) else found
