@@ -234,8 +234,9 @@ def reduced(value: Any, dim: Any = None, keepdim: Any = False) -> Any:
     if dim is None:
         return Tensor([])
     x = tensor(value)
-    gone = {x.place(each) for each in (dim if isinstance(dim, (list, tuple)) else [dim])}
-    if type(keepdim) is not bool:
+    wanted = [x.place(each) for each in (dim if isinstance(dim, (list, tuple)) else [dim])]
+    gone = set(wanted)
+    if type(keepdim) is not bool or len(gone) < len(wanted):
         raise Unproved
     kept = [(1 if place in gone else size, place) for place, size in enumerate(x.shape)]
     return Tensor([size for size, place in kept if keepdim or place not in gone])

@@ -203,6 +203,47 @@ def test_a_healthy_class_loads_no_interpreter(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+FAULTS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3)
+        self.last = nn.Conv2d({channels}, 4, 1)
+
+    def forward(self, x):
+        x = self.first(x)
+        {line}
+        return self.last(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "channels"),
+    [
+        ("x = x + x.mean(dim=(2, 2), keepdim=True)", 8),
+        ("x = F.max_pool2d(x, 3, 1, 3)", 8),
+        ("x = F.max_pool2d(x, 2, 0)", 8),
+        ("x = nn.functional.softmax(x, dim=4)", 8),
+        ("x = torch.cat([x, x], dim=1)", 8),
+        ("x = x.permute(0, 2, 2, 1)", 8),
+    ],
+)
+def test_what_torch_refuses_is_not_proved(
+    line: str, channels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proved, _ = asked(HEAD + FAULTS.format(line=line, channels=channels), tmp_path, monkeypatch)
+    assert not proved["Net"]
+
+
+def test_a_name_of_the_file_is_not_taken_for_one_of_a_star_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "from nowhere_to_be_found import *\n\nwidth = 32\n" + FAULTS.format(line="pass", channels="width")
+    proved, found = asked(HEAD + text, tmp_path, monkeypatch)
+    assert not proved["Net"]
+    assert [finding.code for finding in found] == ["MG301"]
+
+
 TESTED = """
 class Net(nn.Module):
     def __init__(self):
