@@ -27,7 +27,7 @@ from modgraph.rules.rule import Found
 from modgraph.rules.subject import Subject
 from modgraph.source.targets import import_name
 
-UNITS = 150_000
+UNITS = 400_000
 """Of work, for following `forward` of one class once."""
 _MISFITS = frozenset(("RuntimeError", "ValueError", "IndexError", "AssertionError"))
 """What torch raises of shapes."""

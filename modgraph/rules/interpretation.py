@@ -52,9 +52,9 @@ MAX_KEPT_OBJECTS = 200_000
 """Objects in those of them that are kept besides the latest."""
 MAX_WORK = 6_000_000
 """Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
-MAX_WORK_APART, MAX_WORK_OF_A_CLASS_APART = 2_000_000, 250_000
+MAX_WORK_APART, MAX_WORK_OF_A_CLASS_APART = 2_000_000, 500_000
 """The same of those that are interpreted for what may be left unsaid: where it is spent, nothing is said."""
-FREE_READING_APART = 400_000
+FREE_READING_APART = 1_000_000
 """Units for reading other files that do not count there: much of torch, and little of a large library."""
 WORK_OF_A_CLASS = 3_000
 """Units that take as long as the beginning of each interpretation."""
