@@ -79,6 +79,7 @@ class Method:
         "assigns",
         "calls",
         "comprehensions",
+        "deletes",
         "functions",
         "loops",
         "name",
@@ -100,6 +101,7 @@ class Method:
         self.functions: list[ast.AST] = []
         """Functions and lambdas inside it; what they do is listed too."""
         self.loops: list[ast.For] = []
+        self.deletes: list[ast.Delete] = []
         self.products: list[ast.BinOp] = []
         """`[x] * n` and `n * (x,)`."""
         self.comprehensions: list[ast.ListComp | ast.GeneratorExp] = []
@@ -188,6 +190,8 @@ class Method:
                     self.comprehensions.append(node)  # type: ignore[arg-type]
             elif kind is ast.For:
                 self.loops.append(node)  # type: ignore[arg-type]
+            elif kind is ast.Delete:
+                self.deletes.append(node)  # type: ignore[arg-type]
             elif kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
                 self.functions.append(node)
             below: list[ast.AST] = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from modgraph.rules import members
 from modgraph.rules.facts import Method, Store, attribute_of, enclosing
-from modgraph.rules.subject import Subject
+from modgraph.rules.subject import Subject, names_in
 from modgraph.source.torch_names import CONTAINERS, MODAL, MODULE_METHODS, OTHER_NAMES, STATEFUL, STATELESS
 
 _SHAPING = frozenset(("view", "reshape", "unflatten", "expand", "randn", "zeros", "ones", "rand", "empty", "Parameter"))
@@ -80,8 +80,10 @@ class _Sizes:
         if name in STATEFUL:
             given = [call.args[place] for place in _PLACES.get(name, (0, 1)) if place < len(call.args)]
             given += [each.value for each in call.keywords if each.arg in _OF_SIZES]
-        elif name[:1].isupper() and name not in _NO_LAYERS and _class_of(self.subject, call.func) is not None:
+        elif name[:1].isupper() and name not in _NO_LAYERS:
             given = [each for each in (*call.args, *(word.value for word in call.keywords)) if _is_large(each)]
+            if not given or _class_of(self.subject, call.func) is None:
+                return []
         else:
             return []
         found: list[int | None] = []
@@ -146,12 +148,15 @@ def _run(subject: Subject) -> list[Method]:
 
 def calls_may_not_fit(subject: Subject) -> bool:
     """A submodule is called with arguments that its class does not seem to take."""
-    return _has_forward(subject) and any(_is_doubtful(subject, *each) for each in _calls(subject))
+    return _has_forward(subject) and any(
+        _is_doubtful(subject, call, made)
+        and not any(isinstance(each, _AVOIDING) for each in enclosing(method, call))  # no test avoids it
+        for method, call, made in _calls(subject)
+    )
 
 
-def _calls(subject: Subject) -> Iterator[tuple[ast.Call, list[ast.Call]]]:
-    """Calls that no test avoids, of what is stored on self or is an element of it; with each, the calls of which one
-    made what is called."""
+def _calls(subject: Subject) -> Iterator[tuple[Method, ast.Call, list[ast.Call]]]:
+    """Calls of what is stored on self or is an element of it; with each, the calls of which one made what is called."""
     facts = subject.facts
     for method in _run(subject):
         held = dict(_elements(subject, method))
@@ -162,8 +167,8 @@ def _calls(subject: Subject) -> Iterator[tuple[ast.Call, list[ast.Call]]]:
                 made = _made(subject, facts.stores_of(name))
             elif isinstance(call.func, ast.Name):
                 made = [each for one in held.get(call.func.id, ()) for each in _inside(subject, one)]
-            if made and not any(isinstance(each, _AVOIDING) for each in enclosing(method, call)):
-                yield call, made
+            if made:
+                yield method, call, made
 
 
 _AVOIDING = (ast.If, ast.While, ast.Try, ast.Match, ast.FunctionDef, ast.Lambda)
@@ -262,19 +267,43 @@ def may_be_missing(subject: Subject) -> list[str]:
             name = attribute_of(call.func, method.receiver)
             if name is None or name in facts.methods or name in _OF_MODULES:
                 continue
-            if name in deleted or not _is_stored(facts.stores_of(name)):
+            stores = facts.stores_of(name)
+            if name in deleted or not (_is_stored(stores) or (stores and _is_tested(method, call, name))):
                 called[name] = None
     if not called or not _stands_alone(subject):
         return []
     return [name for name in called if _is_absent(subject, name)]
 
 
+def _is_tested(method: Method, call: ast.Call, name: str) -> bool:
+    """It is called where it is not None alone: `if self.name is not None:`, `if self.name:`."""
+    below: ast.AST = call
+    while below in method.parents:
+        around = method.parents[below]
+        if isinstance(around, (ast.If, ast.IfExp)) and below is not around.test:
+            body = around.body if isinstance(around.body, list) else [around.body]
+            tests = around.test.values if isinstance(around.test, ast.BoolOp) else [around.test]
+            is_and = not isinstance(around.test, ast.BoolOp) or isinstance(around.test.op, ast.And)
+            if below in body and is_and and any(_says_there(each, method, name) for each in tests):
+                return True
+        below = around
+    return False
+
+
+def _says_there(test: ast.expr, method: Method, name: str) -> bool:
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
+        other = test.comparators[0]
+        return (
+            attribute_of(test.left, method.receiver) == name and isinstance(other, ast.Constant) and other.value is None
+        )
+    return attribute_of(test, method.receiver) == name
+
+
 def _deleted(subject: Subject) -> Iterator[str]:
     """Attributes that a method deletes."""
     for method in subject.facts.methods.values():
-        for node in ast.walk(method.node) if method.receiver else ():
-            if isinstance(node, ast.Delete):
-                yield from filter(None, (attribute_of(each, method.receiver) for each in node.targets))
+        for node in method.deletes if method.receiver else ():
+            yield from filter(None, (attribute_of(each, method.receiver) for each in node.targets))
 
 
 def _is_stored(stores: list[Store]) -> bool:
@@ -287,13 +316,7 @@ def _stands_alone(subject: Subject) -> bool:
         return False
     if {"__getattr__", "__getattribute__"} & set(subject.facts.methods):
         return False
-    name = subject.facts.node.name
-    others = (node for node in ast.walk(subject.file.tree) if isinstance(node, ast.ClassDef))
-    return not any(_names(base, name) for node in others for base in node.bases)
-
-
-def _names(base: ast.expr, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(base))
+    return subject.facts.node.name not in subject.file.bases
 
 
 def _is_absent(subject: Subject, name: str) -> bool:
@@ -301,42 +324,24 @@ def _is_absent(subject: Subject, name: str) -> bool:
     member = members.member(subject.facts.node, name)
     if member is not None and not member.is_none:
         return False
-    return not set_elsewhere(subject, {name}) and not _is_named_in_text(subject.file.tree, name)
-
-
-def _is_named_in_text(tree: ast.AST, name: str) -> bool:
-    return any(isinstance(each, ast.Constant) and each.value == name for each in ast.walk(tree))
+    return not set_elsewhere(subject, {name}) and name not in subject.file.words
 
 
 def set_elsewhere(subject: Subject, names: set[str]) -> bool:
     """Something else than the constructor stores one of these attributes: another method, a class made of this one,
     code that has an instance."""
+    stored = [each for name in names for each in subject.file.stored.get(name, ())]
+    if not stored:
+        return False
     constructor = subject.facts.reached("__init__")
     own = {id(store.target) for name in names for store in subject.facts.stores_of(name) if store.method in constructor}
-    own |= _of_other_classes(subject)
+    return any(id(each) not in own and not _is_of_another_class(subject, each) for each in stored)
+
+
+def _is_of_another_class(subject: Subject, store: ast.Attribute) -> bool:
+    """It is a store on `self` in a class that is not made of this one."""
+    name = subject.facts.node.name
     return any(
-        isinstance(each, ast.Attribute)
-        and each.attr in names
-        and isinstance(each.ctx, ast.Store)
-        and id(each) not in own
-        for each in ast.walk(subject.file.tree)
+        owner is not subject.facts.node and not any(name in names_in(base) for base in owner.bases)
+        for owner in subject.file.storing.get(id(store), ())
     )
-
-
-def _of_other_classes(subject: Subject) -> set[int]:
-    """Stores on `self` in classes that are not made of this one."""
-    found: set[int] = set()
-    for node in ast.walk(subject.file.tree):
-        if not isinstance(node, ast.ClassDef) or node is subject.facts.node:
-            continue
-        if any(_names(base, subject.facts.node.name) for base in node.bases):
-            continue
-        for function in node.body:
-            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args:
-                first = function.args.args[0].arg
-                found.update(
-                    id(each)
-                    for each in ast.walk(function)
-                    if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == first
-                )
-    return found

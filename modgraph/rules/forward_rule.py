@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from modgraph.rules.plain_runs import runs_plainly
 from modgraph.rules.rule import Found
 from modgraph.rules.subject import Subject
 
@@ -13,7 +14,7 @@ def reported(subject: Subject, code: str, look: Callable[[Subject], object]) -> 
     noted = f"first look: {look.__name__}"  # two rules ask the same
     if noted not in subject.notes:
         subject.notes[noted] = bool(look(subject))
-    if subject.notes[noted]:
+    if subject.notes[noted] and not runs_plainly(subject):
         # The interpreter is loaded where it has something to do.
         from modgraph.rules.forward_faults import told_fault
 

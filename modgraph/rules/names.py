@@ -157,6 +157,11 @@ class Project:
             node = _named(node).get((ast.ClassDef, name)) if isinstance(node, (ast.Module, ast.ClassDef)) else None
         return node if isinstance(node, ast.ClassDef) else None
 
+    def stores(self, file: str, name: str) -> Sequence[ast.stmt]:
+        """The statements that give a variable of a file a value, those of functions that say `global` too."""
+        tree = self._tree(file)
+        return () if tree is None else _variables(tree).get(name, ())
+
     def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
         """Whether a name may be a function that gives a list or dict, by the look of the text of the file it is
         imported from: nothing is parsed for it."""
@@ -408,6 +413,25 @@ class Project:
 
     def _is_named(self, name: str) -> bool:
         return name in self.module_bases or last_name(name) in self.module_bases
+
+
+@lru_cache(maxsize=16)
+def _variables(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+    """By name of a variable at the top: the statements that store it."""
+    found: dict[str, list[ast.stmt]] = {}
+    pending: list[tuple[ast.AST, ast.stmt]] = [(each, each) for each in tree.body]
+    while pending:
+        node, statement = pending.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(statement)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Global):
+                    for name in each.names:
+                        found.setdefault(name, []).append(each)
+        else:
+            pending += [(each, statement) for each in ast.iter_child_nodes(node)]
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -55,11 +55,70 @@ class FileSubject:
         bound = self.summary.imports.items()
         return [(new, old) for new, (_, old, _) in bound if old and new != old]
 
+    @cached_property
+    def _walked(self) -> _Walked:
+        return _Walked(self.tree)
+
+    @property
+    def words(self) -> set[str]:
+        """Every str that stands in the file."""
+        return self._walked.words
+
+    @property
+    def bases(self) -> set[str]:
+        """Names that the bases of its classes speak of."""
+        return self._walked.bases
+
+    @property
+    def stored(self) -> dict[str, list[ast.Attribute]]:
+        """By name, the attributes that something is stored in."""
+        return self._walked.stored
+
+    @cached_property
+    def storing(self) -> dict[int, list[ast.ClassDef]]:
+        """By id of such an attribute of the first parameter of a method: the classes in which that stands."""
+        found: dict[int, list[ast.ClassDef]] = {}
+        for node in self._walked.classes:
+            for function in node.body:
+                if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args:
+                    first = function.args.args[0].arg
+                    for each in ast.walk(function):
+                        if (
+                            isinstance(each, ast.Attribute)
+                            and isinstance(each.value, ast.Name)
+                            and each.value.id == first
+                        ):
+                            found.setdefault(id(each), []).append(node)
+        return found
+
     def seen_with(self, summary: Summary) -> FileSubject:
         """The same, where names mean something else: to a class in a function that binds them."""
         other = FileSubject(self.path, self.shown, self.text, self.tree, summary, self.project)
         other.__dict__.update(lines=self.lines)
         return other
+
+
+class _Walked:
+    """What one walk over a whole file finds."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.words: set[str] = set()
+        self.bases: set[str] = set()
+        self.stored: dict[str, list[ast.Attribute]] = {}
+        self.classes: list[ast.ClassDef] = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                self.stored.setdefault(node.attr, []).append(node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self.words.add(node.value)
+            elif isinstance(node, ast.ClassDef):
+                self.classes.append(node)
+                self.bases.update(name for base in node.bases for name in names_in(base))
+
+
+def names_in(node: ast.expr) -> set[str]:
+    """The names that an expression speaks of."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _is_number(node: ast.expr) -> bool:

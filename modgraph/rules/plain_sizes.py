@@ -1,0 +1,478 @@
+"""Sizes of tensors, known or open, and what layers and functions of torch make of them: as much as plain models need.
+
+An open size fits wherever it is put, and is what it was put to from then on: `plain_runs.py` looks for one run that
+comes to its end, not for all. What is not certainly known here, and might be known to the interpreter, is `Unproved`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from modgraph.source.torch_names import MODAL, STATELESS
+
+
+class Unproved(Exception):  # noqa: N818 - not a mistake of anybody's
+    """Something does not fit, or is not understood here: the interpreter is asked."""
+
+
+class Open:
+    """A value that can still be chosen: a size, a tensor, a flag, whatever it is used for. `value` is what it was
+    chosen to be."""
+
+    __slots__ = ("is_free", "parts", "value", "whence")
+
+    def __init__(self, is_free: bool = False, whence: tuple[Open, Any] | None = None) -> None:
+        self.is_free = is_free
+        """It comes of an argument of the class, or of a library that is not there: what is called on it is open too."""
+        self.value: Any = None
+        self.parts: dict[Any, Any] = {}
+        """Its attributes and elements, as far as they were asked for."""
+        self.whence = whence
+        """What it is an attribute or element of, and which."""
+
+    def part(self, key: Any) -> Any:
+        if key not in self.parts:
+            self.parts[key] = Open(self.is_free, (self, key))
+        return self.parts[key]
+
+    def choose(self, value: Any) -> Any:
+        """It is this from now on; of what was asked of its shape, so are the sizes."""
+        shape = self.parts.pop("shape", None)
+        if any(not isinstance(each, Open) or each.value is not None or each.parts for each in self.parts.values()):
+            raise Unproved
+        if shape is not None:
+            if not isinstance(value, Tensor):
+                raise Unproved
+            for place, size in shape.parts.items():
+                fit(size, value.shape[value.place(place)])
+        self.value = value
+        return value
+
+
+class Tensor:
+    """A tensor of so many dimensions; each size is a number or Open."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: Sequence[Any]) -> None:
+        self.shape = [seen(size) for size in shape]
+        if any(
+            isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 0) for size in self.shape
+        ):
+            raise Unproved
+
+    def place(self, dim: Any, more: int = 0) -> int:
+        """A dimension counted from the front."""
+        rank = len(self.shape) + more
+        if type(dim) is not int or not -rank <= dim < rank:
+            raise Unproved
+        return dim % rank
+
+
+def _is_below(value: Any, least: int) -> bool:
+    return type(value) is int and value < least
+
+
+def seen(value: Any) -> Any:
+    """What an open value was chosen to be, as far as it was."""
+    while isinstance(value, Open) and value.value is not None:
+        value = value.value
+    return value
+
+
+def fit(first: Any, second: Any) -> Any:
+    """Two sizes that must be the same."""
+    first, second = seen(first), seen(second)
+    if first is second or first == second:
+        return first
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, Open) and isinstance(other, (int, Open)):
+            return one.choose(other)
+    raise Unproved
+
+
+def tensor(value: Any, rank: int | None = None) -> Tensor:
+    """A value that must be a tensor; where it may be any, one of so many dimensions."""
+    value = seen(value)
+    if isinstance(value, Open) and rank is not None:
+        value = value.choose(Tensor([Open() for _ in range(rank)]))
+    if not isinstance(value, Tensor):
+        raise Unproved
+    return value
+
+
+def broadcast(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """The shape of what is computed of two tensors element by element."""
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    ones = [1] * (len(longer) - len(shorter))
+    return [_spread(seen(one), seen(other)) for one, other in zip(longer, [*ones, *shorter], strict=True)]
+
+
+def _spread(one: Any, other: Any) -> Any:
+    if one == 1 or other == 1:
+        return other if one == 1 else one
+    if isinstance(one, Open) or isinstance(other, Open):
+        return one if one is other or isinstance(other, Open) else other
+    return fit(one, other)
+
+
+# ---- what a layer is made with ---------------------------------------------------------------------------------------
+
+
+class Given:
+    """The arguments of a layer, or of a function beside its tensor."""
+
+    def __init__(self, places: Sequence[Any], names: Mapping[str, Any], order: Sequence[str]) -> None:
+        if len(places) > len(order):
+            raise Unproved
+        self.known = {**names, **dict(zip(order, places, strict=False))}
+        self.is_whole = set(self.known) <= set(order) | _OF_NO_SHAPE
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return seen(self.known.get(name, default))
+
+    def need(self, name: str) -> Any:
+        if name not in self.known:
+            raise Unproved
+        return seen(self.known[name])
+
+    def each(self, name: str, count: int, default: Any = None) -> list[Any]:
+        """One number for all dimensions, or one for each."""
+        value = self.get(name, default)
+        found = [seen(each) for each in value] if isinstance(value, (list, tuple)) else [value] * count
+        if len(found) != count:
+            raise Unproved
+        return found
+
+
+_OF_NO_SHAPE = frozenset(
+    (
+        *("bias", "inplace", "eps", "momentum", "affine", "track_running_stats", "padding_mode", "device", "dtype"),
+        *("training", "elementwise_affine", "mode", "align_corners", "count_include_pad", "padding_idx", "num_heads"),
+        *("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "_weight", "dropout", "recompute_scale_factor"),
+        *("negative_slope", "p", "alpha", "beta", "threshold", "min_val", "max_val", "num_embeddings", "antialias"),
+        *(
+            "batch_first",
+            "nonlinearity",
+            "dim_feedforward",
+            "activation",
+            "norm_first",
+            "nhead",
+            "layer_norm_eps",
+            "approximate",
+        ),
+    )
+)
+
+
+def _window(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any = 1) -> Any:
+    if padding == "same":
+        return size
+    padding = 0 if padding == "valid" else padding
+    if any(_is_below(each, 1) for each in (kernel, stride, dilation)) or _is_below(padding, 0):
+        raise Unproved
+    numbers = (size, kernel, stride, padding, dilation)
+    if not all(type(each) is int for each in numbers):
+        return Open() if all(isinstance(each, Open) or type(each) is int for each in numbers) else _unproved()
+    reach = size + 2 * padding - dilation * (kernel - 1) - 1
+    return reach // stride + 1 if reach >= 0 and stride > 0 else _unproved()
+
+
+def _unproved() -> Any:
+    raise Unproved
+
+
+def _keeps(_: int, given: Given, x: Tensor) -> Tensor:
+    if "dim" in given.known and given.get("dim") is not None:
+        x.place(given.get("dim"))
+    return x
+
+
+def _linear(_: int, given: Given, x: Tensor) -> Tensor:
+    fit(_at(x, -1), given.need("in_features"))
+    return Tensor([*x.shape[:-1], given.need("out_features")])
+
+
+def _at(x: Tensor, dim: int) -> Any:
+    return x.shape[x.place(dim)]
+
+
+def _split(x: Tensor, rank: int) -> tuple[list[Any], list[Any]]:
+    """What stands before the dimensions of a picture, and these; with or without a batch."""
+    if len(x.shape) not in (rank + 1, rank + 2):
+        raise Unproved
+    return x.shape[:-rank], x.shape[-rank:]
+
+
+def _conv(rank: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, rank)
+    fit(before[-1], given.need("in_channels"))
+    windows = (
+        given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
+    )
+    return Tensor([*before[:-1], given.need("out_channels"), *map(_window, sizes, *windows)])
+
+
+def _conv_transpose(rank: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, rank)
+    fit(before[-1], given.need("in_channels"))
+    windows = [
+        given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
+    ]
+    if any(not isinstance(size, Open) for size in sizes) or given.get("output_padding", 0) not in (0, 1):
+        raise Unproved
+    if given.get("output_padding", 0) == 1 and any(_is_below(each, 2) for each in windows[1]):
+        raise Unproved
+    return Tensor([*before[:-1], given.need("out_channels"), *map(_window, sizes, *windows)])
+
+
+def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, rank)
+    if given.get("return_indices", False) is not False:
+        raise Unproved
+    if given.get("ceil_mode", False) is not False and not all(isinstance(size, Open) for size in sizes):
+        raise Unproved
+    kernel = given.each("kernel_size", rank)
+    stride = kernel if given.get("stride") is None else given.each("stride", rank)
+    padding, dilation = given.each("padding", rank, 0), given.each("dilation", rank, 1)
+    if any(type(p) is int and type(k) is int and 2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise Unproved
+    return Tensor([*before, *map(_window, sizes, kernel, stride, padding, dilation)])
+
+
+def _adaptive(rank: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, rank)
+    if given.get("return_indices", False) is not False:
+        raise Unproved
+    wanted = given.each("output_size", rank)
+    return Tensor([*before, *(b if a is None else a for a, b in zip(wanted, sizes, strict=True))])
+
+
+def _norm(_: int, given: Given, x: Tensor) -> Tensor:
+    fit(_at(x, 1), given.need("num_features"))
+    return x
+
+
+def _batch_norm(rank: int, given: Given, x: Tensor) -> Tensor:
+    if len(x.shape) not in ((2, 3) if rank == 1 else (rank + 2,)):
+        raise Unproved
+    return _norm(rank, given, x)
+
+
+def _group_norm(_: int, given: Given, x: Tensor) -> Tensor:
+    fit(_at(x, 1), given.need("num_channels"))
+    return x
+
+
+def _layer_norm(_: int, given: Given, x: Tensor) -> Tensor:
+    wanted = given.need("normalized_shape")
+    wanted = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    for place, size in enumerate(reversed(wanted)):
+        fit(_at(x, -1 - place), size)
+    return x
+
+
+def _embedding(_: int, given: Given, x: Tensor) -> Tensor:
+    return Tensor([*x.shape, given.need("embedding_dim")])
+
+
+def flat(_: int, given: Given, x: Tensor) -> Tensor:
+    start, end = x.place(given.get("start_dim", 1)), x.place(given.get("end_dim", -1))
+    return Tensor([*x.shape[:start], product(x.shape[start : end + 1]), *x.shape[end + 1 :]])
+
+
+def product(sizes: Sequence[Any]) -> Any:
+    found = [seen(size) for size in sizes]
+    if len(found) == 1:
+        return found[0]
+    return math.prod(found) if all(isinstance(size, int) for size in found) else Open()
+
+
+def _upsample(_: int, given: Given, x: Tensor) -> Tensor:
+    rank = len(x.shape) - 2
+    if given.get("size") is not None:
+        return Tensor([*x.shape[:2], *given.each("size", rank)])
+    factors = given.each("scale_factor", rank)
+    return Tensor([*x.shape[:2], *(scaled(*each) for each in zip(x.shape[2:], factors, strict=True))])
+
+
+def scaled(size: Any, factor: Any) -> Any:
+    """A size times a number."""
+    size, factor = seen(size), seen(factor)
+    if type(size) is int and isinstance(factor, (int, float)):
+        return math.floor(size * factor)
+    return Open() if isinstance(size, Open) or isinstance(factor, Open) else _unproved()
+
+
+def _pixel_shuffle(_: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, 2)
+    factor, channels = given.need("upscale_factor"), before[-1]
+    if type(factor) is not int or (type(channels) is int and channels % (factor * factor)):
+        raise Unproved
+    fewer = channels // (factor * factor) if type(channels) is int else Open()
+    return Tensor([*before[:-1], fewer, *(scaled(size, factor) for size in sizes)])
+
+
+def _pixel_unshuffle(_: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, 2)
+    factor = given.need("downscale_factor")
+    if type(factor) is not int or any(type(size) is int for size in sizes):
+        raise Unproved
+    return Tensor([*before[:-1], scaled(before[-1], factor * factor), Open(), Open()])
+
+
+def _prelu(_: int, given: Given, x: Tensor) -> Tensor:
+    number = given.get("num_parameters", 1)
+    if number != 1:
+        fit(_at(x, 1), number)
+    return x
+
+
+def _model(_: int, given: Given, x: Tensor) -> Tensor:
+    fit(_at(x, -1), given.need("d_model"))
+    return x
+
+
+def _unproved_layer(_: int, __: Given, ___: Tensor) -> Tensor:
+    """Of those that give several tensors, `recurrent` and `attention` say what they give."""
+    raise Unproved
+
+
+def recurrent(kind: str, given: Given, value: Any) -> list[Any]:
+    """What an LSTM, a GRU or an RNN gives: the results, and its last states."""
+    x = tensor(value, 3)
+    fit(_at(x, -1), given.need("input_size"))
+    ways = 2 if given.get("bidirectional", False) is True else 1
+    hidden, layers = given.need("hidden_size"), given.get("num_layers", 1)
+    batch = x.shape[0 if given.get("batch_first", False) is True else 1]
+    if len(x.shape) != 3 or not all(type(given.get(n, False)) is bool for n in ("bidirectional", "batch_first")):
+        raise Unproved
+    state = Tensor([scaled(layers, ways), batch, hidden])
+    return [Tensor([*x.shape[:2], scaled(hidden, ways)]), [state, state] if kind == "LSTM" else state]
+
+
+def attention(given: Given, values: Sequence[Any]) -> list[Any]:
+    """What `MultiheadAttention` gives of query, key and value."""
+    query, key, value = (tensor(each, 3) for each in values)
+    for each in (query, key, value):
+        fit(_at(each, -1), given.need("embed_dim"))
+    if len(query.shape) != 3 or len(key.shape) != 3 or len(value.shape) != 3:
+        raise Unproved
+    return [query, Tensor([Open(), Open(), Open()])]
+
+
+def _padded(rank: int, given: Given, x: Tensor) -> Tensor:
+    before, sizes = _split(x, rank)
+    return Tensor([*before, *padded(sizes, given.each("padding", 2 * rank))])
+
+
+def padded(sizes: Sequence[Any], around: Sequence[Any]) -> list[Any]:
+    """Sizes with what is put before and after each, from the last on."""
+    found = [seen(size) for size in sizes]
+    for number, more in enumerate(around):
+        place = len(found) - 1 - number // 2
+        if place < 0 or (type(found[place]) is int and type(more) is int and more >= found[place]):
+            raise Unproved
+        found[place] = found[place] + more if type(found[place]) is int and type(more) is int else Open()
+    return found
+
+
+_RANKED: dict[str, tuple[Callable[[int, Given, Tensor], Tensor], tuple[str, ...]]] = {
+    "Conv": (_conv, ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "", "")),
+    "ConvTranspose": (
+        _conv_transpose,
+        (
+            "in_channels",
+            "out_channels",
+            "kernel_size",
+            "stride",
+            "padding",
+            "output_padding",
+            "groups",
+            "",
+            "dilation",
+            "",
+        ),
+    ),
+    "BatchNorm": (_batch_norm, ("num_features", "", "", "", "")),
+    "InstanceNorm": (_batch_norm, ("num_features", "", "", "", "")),
+    "MaxPool": (_pool, ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")),
+    "AvgPool": (_pool, ("kernel_size", "stride", "padding", "ceil_mode")),
+    "AdaptiveAvgPool": (_adaptive, ("output_size",)),
+    "AdaptiveMaxPool": (_adaptive, ("output_size", "return_indices")),
+    **dict.fromkeys(("ZeroPad", "ReflectionPad", "ReplicationPad"), (_padded, ("padding",))),
+}
+_CHANGING = (
+    "Pool",
+    "pool",
+    "Pad",
+    "Loss",
+    "Fold",
+    "fold",
+    "Shuffle",
+    "Flatten",
+    "flatten",
+    "Upsampl",
+    "GLU",
+    "Similar",
+    "Dist",
+)
+_DIMS = frozenset(("Softmax", "LogSoftmax", "Softmin"))
+LAYERS: dict[str, tuple[int, int, Callable[[int, Given, Tensor], Tensor], tuple[str, ...]]] = {
+    **{
+        f"{kind}{rank}d": (rank, rank + 2, effect, order)
+        for kind, (effect, order) in _RANKED.items()
+        for rank in (1, 2, 3)
+    },
+    **{
+        name: (0, 0, _keeps, ("dim",) if name in _DIMS else ("", "", "", ""))
+        for name in (STATELESS | MODAL)
+        if name == "GELU" or not any(part in name for part in _CHANGING)
+    },
+    "PReLU": (0, 2, _prelu, ("num_parameters", "")),
+    "PixelUnshuffle": (0, 4, _pixel_unshuffle, ("downscale_factor",)),
+    "Linear": (0, 2, _linear, ("in_features", "out_features", "")),
+    "LayerNorm": (0, 2, _layer_norm, ("normalized_shape", "", "")),
+    "GroupNorm": (0, 2, _group_norm, ("num_groups", "num_channels", "", "")),
+    "SyncBatchNorm": (0, 4, _norm, ("num_features", "", "")),
+    "Embedding": (0, 2, _embedding, ("", "embedding_dim", "")),
+    "TransformerEncoderLayer": (0, 3, _model, ("d_model", "", "", "", "")),
+    **dict.fromkeys(
+        ("LSTM", "GRU", "RNN"),
+        (0, 3, _unproved_layer, ("input_size", "hidden_size", "num_layers", "", "batch_first", "", "bidirectional")),
+    ),
+    "MultiheadAttention": (0, 3, _unproved_layer, ("embed_dim", "", "", "")),
+    "Flatten": (0, 2, flat, ("start_dim", "end_dim")),
+    "Upsample": (0, 4, _upsample, ("size", "scale_factor", "", "")),
+    "PixelShuffle": (0, 4, _pixel_shuffle, ("upscale_factor",)),
+}
+"""By class: the rank of a picture, that of what may have any, what comes of it, and the arguments by place."""
+FUNCTIONS = {
+    name.lower(): name
+    for name in LAYERS
+    if not name.startswith(
+        (
+            "Conv",
+            "BatchNorm",
+            "InstanceNorm",
+            "Linear",
+            "GroupNorm",
+            "Sync",
+            "PReLU",
+            "Embedding",
+            "Flatten",
+            "Upsample",
+        )
+    )
+} | {"interpolate": "Upsample", "upsample": "Upsample"}
+"""Functions of torch that do to their first argument what a layer does, by their names without "_"."""
+
+
+def of_layer(kind: str, given: Given, value: Any, more: int = 0) -> Tensor:
+    """What a layer makes of what it is given; `more`: dimensions of what may have any number of them, beside two."""
+    rank, usual, effect, _ = LAYERS[kind]
+    if effect is _keeps and isinstance(seen(value), Open):
+        return seen(value)  # type: ignore[no-any-return]
+    return effect(rank, given, tensor(value, usual if rank else usual + more))

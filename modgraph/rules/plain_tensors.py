@@ -1,0 +1,485 @@
+"""What methods of tensors, and functions of torch of these names, make of sizes; see `plain_sizes.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from modgraph.rules.plain_sizes import (
+    FUNCTIONS,
+    LAYERS,
+    Given,
+    Open,
+    Tensor,
+    Unproved,
+    broadcast,
+    fit,
+    flat,
+    of_layer,
+    padded,
+    product,
+    seen,
+    tensor,
+)
+
+_KEEPING = frozenset(
+    (
+        *(
+            "abs",
+            "bfloat16",
+            "bool",
+            "ceil",
+            "clamp",
+            "clamp_",
+            "clamp_min",
+            "clip",
+            "clone",
+            "contiguous",
+            "cos",
+            "cpu",
+        ),
+        *("cuda", "detach", "detach_", "double", "erf", "exp", "expm1", "float", "floor", "half", "int", "log"),
+        *("log1p", "log2", "log10", "long", "neg", "nan_to_num", "reciprocal", "requires_grad_", "round"),
+        *("rsqrt", "sign", "sin", "sqrt", "square", "tan", "tanh", "to", "type", "type_as"),
+        *("zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like"),
+        *("zero_", "fill_", "astype", "uniform_", "normal_", "bernoulli_", "data"),
+    )
+)
+_MIXING = frozenset(
+    (
+        *(
+            "add",
+            "pow",
+            "sub",
+            "mul",
+            "div",
+            "add_",
+            "sub_",
+            "mul_",
+            "div_",
+            "multiply",
+            "subtract",
+            "divide",
+            "maximum",
+        ),
+        *("minimum", "eq", "ne", "lt", "gt", "le", "ge", "true_divide"),
+    )
+)
+_REDUCING = frozenset(("mean", "sum", "prod", "std", "var", "amax", "amin", "norm", "logsumexp", "argmax", "argmin"))
+_PAIRS = frozenset(("max", "min", "median", "mode"))
+_MADE = frozenset(("zeros", "ones", "rand", "randn", "empty"))
+
+
+def mixed(first: Any, second: Any) -> Any:
+    """Of two values, one of them a tensor or what may be one, element by element."""
+    first, second = seen(first), seen(second)
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        return Tensor(broadcast(first.shape, second.shape))
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, Tensor):
+            if isinstance(other, Open) and not other.is_free:
+                return Tensor(broadcast(one.shape, tensor(other, len(one.shape)).shape))
+            if not isinstance(other, (int, float, Open)):
+                raise Unproved
+            return Tensor(one.shape)
+    return Open()
+
+
+def product_of(first: Any, second: Any) -> Any:
+    """Of two matrices, or of as many as stand in their other dimensions."""
+    first, second = seen(first), seen(second)
+    if isinstance(first, Open) and isinstance(second, Open):
+        return Open()
+    if isinstance(first, Open) or isinstance(second, Open):
+        rank = max(len(each.shape) for each in (first, second) if isinstance(each, Tensor))
+        first, second = tensor(first, rank), tensor(second, rank)
+    first, second = tensor(first), tensor(second)
+    if len(first.shape) < 2 or len(second.shape) < 2:
+        raise Unproved
+    fit(first.shape[-1], second.shape[-2])
+    before = broadcast(first.shape[:-2], second.shape[:-2])
+    return Tensor([*before, first.shape[-2], second.shape[-1]])
+
+
+def joined(tensors: Any, dim: Any = 0) -> Any:
+    """`torch.cat`."""
+    if isinstance(tensors, Open):
+        return Open()
+    if not isinstance(tensors, (list, tuple)) or not tensors:
+        raise Unproved
+    each = [seen(one) for one in tensors]
+    rank = next((len(one.shape) for one in each if isinstance(one, Tensor)), None)
+    if rank is None:
+        return Open() if all(isinstance(one, Open) for one in each) else _unproved()
+    shapes = [tensor(one, rank).shape for one in each]
+    place = tensor(each[0]).place(dim)
+    if any(len(shape) != rank for shape in shapes):
+        raise Unproved
+    shape: list[Any] = list(shapes[0])
+    for other in shapes[1:]:
+        shape = [size if n == place else fit(size, other[n]) for n, size in enumerate(shape)]
+    sizes = [seen(one[place]) for one in shapes]
+    shape[place] = sum(sizes) if all(type(size) is int for size in sizes) else Open()
+    return Tensor(shape)
+
+
+def _unproved() -> Any:
+    raise Unproved
+
+
+def changed(name: str, before: Any, after: Any) -> Any:
+    """What a method does in place must have the shape that was there."""
+    if name.endswith("_") and isinstance(before, Tensor):
+        if len(before.shape) != len(tensor(after).shape):
+            raise Unproved
+        return Tensor([fit(*pair) for pair in zip(before.shape, after.shape, strict=True)])
+    return after
+
+
+def _along(value: Any, dim: Any) -> Any:
+    if isinstance(value, Tensor):
+        value.place(dim)
+    return value
+
+
+def _stacked(tensors: Any, dim: Any = 0) -> Any:
+    if isinstance(tensors, Open):
+        return Open()
+    if not isinstance(tensors, (list, tuple)) or not tensors:
+        raise Unproved
+    each = [seen(one) for one in tensors]
+    rank = next((len(one.shape) for one in each if isinstance(one, Tensor)), None)
+    if rank is None:
+        return Open()
+    shape = tensor(each[0], rank).shape
+    for other in each[1:]:
+        if len(tensor(other, rank).shape) != rank:
+            raise Unproved
+        shape = [fit(*pair) for pair in zip(shape, tensor(other).shape, strict=True)]
+    place = Tensor(shape).place(dim, 1)
+    return Tensor([*shape[:place], len(each), *shape[place:]])
+
+
+def _numbers(given: Sequence[Any]) -> list[Any]:
+    """`(2, 3)` and `((2, 3))`."""
+    found = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
+    return [seen(each) for each in found]
+
+
+def _view(value: Any, *given: Any) -> Any:
+    wanted = _numbers(given)
+    if not wanted or not all(type(each) is int or isinstance(each, Open) for each in wanted):
+        raise Unproved  # of another dtype
+    if wanted.count(-1) > 1:
+        raise Unproved
+    sizes = list(value.shape) if isinstance(value, Tensor) else [Open()]
+    left, asked = [seen(size) for size in sizes], [size for size in wanted if size != -1]
+    for size in list(asked):
+        if isinstance(size, Open) and any(size is other for other in left):
+            left.remove(size)
+            asked.remove(size)
+    known = all(type(size) is int for size in (*left, *asked))
+    if not known:
+        return Tensor([Open() if size == -1 else size for size in wanted])
+    whole, part = math.prod(left), math.prod(asked)
+    if part == 0 or (whole % part if -1 in wanted else whole != part):
+        raise Unproved
+    return Tensor([whole // part if size == -1 else size for size in wanted])
+
+
+def _permute(value: Any, *given: Any) -> Any:
+    wanted = _numbers(given)
+    x = tensor(value, len(wanted))
+    places = [x.place(each) for each in wanted]
+    if sorted(places) != list(range(len(x.shape))):
+        raise Unproved
+    return Tensor([x.shape[place] for place in places])
+
+
+def _transpose(value: Any, one: Any, other: Any) -> Any:
+    if isinstance(value, Open):
+        return Open()
+    x = tensor(value)
+    places = list(range(len(x.shape)))
+    one, other = x.place(one), x.place(other)
+    places[one], places[other] = other, one
+    return Tensor([x.shape[place] for place in places])
+
+
+def _unsqueeze(value: Any, dim: Any) -> Any:
+    if isinstance(value, Open):
+        return Open()
+    place = tensor(value).place(dim, 1)
+    return Tensor([*value.shape[:place], 1, *value.shape[place:]])
+
+
+def _squeeze(value: Any, dim: Any = None) -> Any:
+    if isinstance(value, Open):
+        return Open()
+    if dim is None:
+        return Tensor([size for size in map(seen, value.shape) if size != 1])
+    place = tensor(value).place(dim)
+    size = seen(value.shape[place])
+    if type(size) is int and size != 1:
+        return value
+    fit(size, 1)
+    return Tensor([*value.shape[:place], *value.shape[place + 1 :]])
+
+
+def reduced(value: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """Without the dimensions over which is summed."""
+    if isinstance(value, Open):
+        return Open()
+    if dim is None:
+        return Tensor([])
+    x = tensor(value)
+    wanted = [x.place(each) for each in (dim if isinstance(dim, (list, tuple)) else [dim])]
+    gone = set(wanted)
+    if type(keepdim) is not bool or len(gone) < len(wanted):
+        raise Unproved
+    kept = [(1 if place in gone else size, place) for place, size in enumerate(x.shape)]
+    return Tensor([size for size, place in kept if keepdim or place not in gone])
+
+
+def _pair(value: Any, *given: Any, **words: Any) -> Any:
+    if not given and not words:
+        return reduced(value)
+    if given and isinstance(seen(given[0]), Tensor):
+        return mixed(value, given[0])
+    if isinstance(value, Open) and given and isinstance(seen(given[0]), Open):
+        return Open()
+    return [reduced(value, *given, **words), reduced(value, *given, **words)]
+
+
+def _expand(value: Any, *given: Any) -> Any:
+    wanted = _numbers(given)
+    if isinstance(value, Open):
+        return Tensor([Open() if size == -1 else size for size in wanted])
+    sizes = list(tensor(value).shape)
+    if len(wanted) < len(sizes):
+        raise Unproved
+    new = wanted[: len(wanted) - len(sizes)]
+    old = zip(wanted[len(new) :], map(seen, sizes), strict=True)
+    return Tensor([*new, *(size if more == -1 else more if size == 1 else fit(size, more) for more, size in old)])
+
+
+def _repeat(value: Any, *given: Any) -> Any:
+    times = _numbers(given)
+    if isinstance(value, Open):
+        return Tensor([Open() for _ in times])
+    sizes = [*([1] * (len(times) - len(value.shape))), *value.shape]
+    if len(sizes) != len(times):
+        raise Unproved
+    return Tensor([product(each) for each in zip(sizes, times, strict=True)])
+
+
+def _chunk(value: Any, count: Any, dim: Any = 0) -> Any:
+    if type(count) is not int or count < 1:
+        raise Unproved
+    if isinstance(value, Open):
+        return [Open() for _ in range(count)]
+    place, size = value.place(dim), seen(value.shape[value.place(dim)])
+    if type(size) is int and size % count:
+        raise Unproved
+    part = size // count if type(size) is int else None
+    return [
+        Tensor([*value.shape[:place], Open() if part is None else part, *value.shape[place + 1 :]])
+        for _ in range(count)
+    ]
+
+
+def _sections(value: Any, sizes: Any, dim: Any = 0) -> Any:
+    """`split`."""
+    if isinstance(value, Open):
+        return Open()
+    place = value.place(dim)
+    whole = seen(value.shape[place])
+    if isinstance(sizes, Open):
+        return Open()
+    if isinstance(sizes, int):
+        if type(whole) is not int or sizes < 1:
+            raise Unproved
+        sizes = [min(sizes, whole - start) for start in range(0, whole, sizes)]
+    if not isinstance(sizes, (list, tuple)):
+        raise Unproved
+    parts = [seen(each) for each in sizes]
+    if all(type(each) is int for each in parts):
+        fit(whole, sum(parts))
+    return [Tensor([*value.shape[:place], part, *value.shape[place + 1 :]]) for part in parts]
+
+
+def _top(value: Any, k: Any, dim: Any = -1, *_: Any, **__: Any) -> Any:
+    if isinstance(value, Open):
+        return [Open(), Open()]
+    shape = list(value.shape)
+    size = seen(shape[value.place(dim)])
+    if type(size) is int and type(k) is int and k > size:
+        raise Unproved
+    shape[value.place(dim)] = k
+    return [Tensor(shape), Tensor(shape)]
+
+
+def of_numbers(value: Any) -> Tensor:
+    """`torch.tensor([[1, 2], [3, 4]])`."""
+    shape = []
+    while isinstance(value, (list, tuple)) and value:
+        shape.append(len(value))
+        value = seen(value[0])
+    if not isinstance(value, (int, float)):
+        raise Unproved
+    return Tensor(shape)
+
+
+def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
+    given = tensors[0] if len(tensors) == 1 else tensors
+    sizes = [tensor(each, 1).shape for each in given]
+    if any(len(each) != 1 for each in sizes):
+        raise Unproved
+    return [Tensor([size for (size,) in sizes]) for _ in given]
+
+
+def _arange(*given: Any) -> Any:
+    numbers = [seen(each) for each in given]
+    known = all(type(each) is int for each in numbers)
+    return Tensor([len(range(*numbers)) if known else Open()])
+
+
+def _size(value: Any, dim: Any = None) -> Any:
+    if isinstance(value, Open):
+        return value.part("shape") if dim is None else value.part("shape").part(dim)
+    return tuple(value.shape) if dim is None else seen(value.shape[value.place(dim)])
+
+
+def _pad(value: Any, around: Any, *_: Any, **__: Any) -> Any:
+    if isinstance(value, Open):
+        return Open()
+    if not isinstance(around, (list, tuple)):
+        raise Unproved
+    return Tensor(padded(value.shape, [seen(each) for each in around]))
+
+
+def _flatten(value: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+    if isinstance(value, Open) and end_dim == -1 and type(start_dim) is int and start_dim >= 0:
+        return Tensor([Open() for _ in range(start_dim + 1)])
+    return flat(0, Given((start_dim, end_dim), {}, ("start_dim", "end_dim")), tensor(value))
+
+
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "view": _view,
+    "reshape": _view,
+    "flatten": _flatten,
+    "permute": _permute,
+    "transpose": _transpose,
+    "unsqueeze": _unsqueeze,
+    "squeeze": _squeeze,
+    "expand": _expand,
+    "repeat": _repeat,
+    "chunk": _chunk,
+    "split": _sections,
+    "topk": _top,
+    "size": _size,
+    "pad": _pad,
+    "cumsum": lambda x, dim: _along(x, dim),
+    "normalize": lambda x, _=2, dim=1, **__: _along(x, dim),
+    "masked_fill": lambda x, mask, _: mixed(x, mask),
+    "tril": lambda x, *_, **__: _along(x, -2),
+    "triu": lambda x, *_, **__: _along(x, -2),
+    "matmul": product_of,
+    "bmm": product_of,
+    "mm": product_of,
+    "dim": lambda x: len(tensor(x).shape),
+    "t": lambda x: _transpose(x, 0, 1),
+    "view_as": lambda x, other: _view(x, list(tensor(other).shape)),
+    "expand_as": lambda x, other: _expand(x, list(tensor(other).shape)),
+    "numel": lambda x: product(tensor(x).shape),
+    "item": lambda _: Open(),
+    "new_zeros": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
+    "new_ones": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
+}
+NAMES = _KEEPING | _MIXING | _REDUCING | _PAIRS | frozenset(_OTHERS)
+_ABOUT = frozenset(("device", "dtype", "is_cuda", "requires_grad", "layout", "grad"))
+
+
+def attribute(x: Tensor, name: str) -> Any:
+    """Of a tensor; None for a method."""
+    if name == "shape":
+        return tuple(x.shape)
+    if name == "ndim":
+        return len(x.shape)
+    if name in ("data", "T"):
+        return x if name == "data" else _transpose(x, 0, 1) if len(x.shape) == 2 else _unproved()
+    return Open() if name in _ABOUT else None
+
+
+def indexed(x: Tensor, at: Any) -> Tensor:
+    """`x[at]`."""
+    wanted = [seen(each) for each in (at if isinstance(at, (list, tuple)) else [at])]
+    if isinstance(at, list):
+        raise Unproved
+    taken = sum(each is not None and each is not ... for each in wanted)
+    if ... not in wanted:
+        wanted.append(...)
+    left, shape = list(map(seen, x.shape)), []
+    for each in wanted:
+        if each is None:
+            shape.append(1)
+        elif each is ...:
+            gone = len(x.shape) - taken
+            shape += left[:gone] if gone >= 0 else _unproved()
+            left = left[gone:]
+        else:
+            shape += _part(left.pop(0), each)
+    return Tensor(shape)
+
+
+def _part(size: Any, at: Any) -> list[Any]:
+    if isinstance(at, slice):
+        if at == slice(None):
+            return [size]
+        ends = (at.start, at.stop, at.step)
+        if not all(each is None or type(each) is int or isinstance(each, Open) for each in ends):
+            raise Unproved
+        known = type(size) is int and not any(isinstance(each, Open) for each in ends)
+        return [len(range(size)[at]) if known else Open()]
+    if isinstance(at, Open) and not at.parts:
+        return []
+    if type(at) is not int or (type(size) is int and not -size <= at < size):
+        raise Unproved
+    return []
+
+
+def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: bool) -> Any:
+    """A method of a tensor, or a function of torch, which is given the tensor first."""
+    if name == "meshgrid" and not is_method:
+        return _meshgrid(*given)
+    if name == "linspace" and not is_method and len(given) == 3:
+        return Tensor(given[2:])
+    if name == "randint" and not is_method and len(given) == 3:
+        return Tensor(_numbers(given[2:]))
+    if name == "arange" and not is_method:
+        return _arange(*given)
+    if name in _MADE and not is_method:
+        return Tensor(_numbers(given))
+    if not given:
+        raise Unproved
+    value, rest = seen(given[0]), [seen(each) for each in given[1:]]
+    words = {word: seen(each) for word, each in words.items()}
+    if name in ("cat", "concat", "concatenate", "stack"):
+        return (_stacked if name == "stack" else joined)(value, *rest, **words)
+    if isinstance(value, (Tensor, Open)):
+        kind = FUNCTIONS.get(name.rstrip("_").replace("_", ""))
+        if kind is not None:
+            made = Given(rest, words, LAYERS[kind][3][:4])
+            return of_layer(kind, made, value) if made.is_whole else _unproved()
+        if name in _KEEPING or name.rstrip("_") in _KEEPING:
+            return value
+        if name in _MIXING:
+            return changed(name, value, mixed(value, rest[0])) if len(rest) == 1 else _unproved()
+        if name in _REDUCING:
+            return reduced(value, *(rest[1:] if name == "norm" else rest), **words)
+        if name in _PAIRS:
+            return _pair(value, *rest, **words)
+        if name in _OTHERS:
+            return _OTHERS[name](value, *rest, **words)
+    raise Unproved
