@@ -24,15 +24,13 @@ _MADE_OF_OTHERS = frozenset(
         "TransformerDecoderLayer",
     )
 )
-_PARAMETRIZED = "parametrizations"
-"""The child of a layer that makes its parameters anew whenever they are asked for, by calling modules."""
 
 
 def instead(machine: Machine, name: str, arguments: Arguments) -> Value | None:
     """What the source of a layer's `forward` gives; None where it calls nothing, or there is no source."""
     module = machine.state.find(arguments.positional[0], ModuleObject) if arguments.positional else None
     is_special = name in _MADE_OF_OTHERS or _calls_what_is_patched(machine, name)
-    if module is None or not (is_special or _PARAMETRIZED in module.modules):
+    if module is None or not (is_special or recording.PARAMETRIZED in module.modules):
         return None
     written = _source(machine, module, name)
     if written is None:

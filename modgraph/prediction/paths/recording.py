@@ -15,6 +15,7 @@ from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
+    TRUE,
     Address,
     BoundMethod,
     Choice,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
     from modgraph.prediction.domain.state import State
 
+PARAMETRIZED = "parametrizations"
+"""The child of a layer that makes its parameters anew whenever they are asked for, by calling modules."""
 MAX_DEPTH = 6
 """Containers in containers in which tensors are looked for."""
 MAX_SEEN = 500
@@ -51,14 +54,15 @@ _NO_OPERATION = frozenset(
 """Methods of Tensor that compute nothing; and that of a function of autograd, whose `forward` has operations."""
 _PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 _OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__rsub__": "rsub", "__isub__": "sub_",
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-    "__floordiv__": "floor_divide", "__matmul__": "matmul", "__mod__": "remainder", "__neg__": "neg", "__pow__": "pow",
-    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__iand__": "bitwise_and_",
-    "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
-    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__abs__": "abs",
+    "__rtruediv__": "__rdiv__", "__ifloordiv__": "floor_divide_", "__matmul__": "matmul", "__mod__": "remainder",
+    "__imod__": "remainder_", "__neg__": "neg", "__pow__": "pow", "__ipow__": "pow_", "__abs__": "abs",
+    "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor",
+    "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__ne__": "ne",
 }  # fmt: skip
-"""Under what name torch runs Python's operators."""
+"""Under what name torch runs Python's operators; that of others is their own."""
+_IN_PLACE = frozenset({"__setitem__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
@@ -108,9 +112,15 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     taken = {index for each in inputs for index in each.indices}
     last = last_name(called)
     read = _read(last, inputs)
-    in_place = (last.endswith("_") and not last.endswith("__")) or last == "__setitem__"
+    in_place = (last.endswith("_") and not last.endswith("__")) or last in _IN_PLACE
+    in_place = in_place or arguments.keywords.get("inplace") == TRUE
     outputs = tuple(seen_in(machine, result, "output"))
-    if in_place and inputs:
+    if "out" in arguments.keywords:
+        into = tuple(seen_in(machine, arguments.keywords["out"], "output"))
+        read = tuple(each for each in read if not each.name.startswith("out"))
+        memory = _memory_of(machine, [index for each in into for index in each.indices])
+        add(machine, Operate(called, read, into or outputs, where, memory))
+    elif in_place and inputs:
         written = _memory_of(machine, inputs[0].indices)
         add(machine, Operate(called, read, outputs or inputs[:1], where, written))
     elif any(not taken.issuperset(each.indices) for each in outputs):
@@ -228,7 +238,7 @@ def module_call(
     for name, value in arguments.keywords.items():
         inputs += seen_in(machine, value, name)
     held = machine.state.find(module, ModuleObject)
-    is_layer = held is not None and _is_of_torch(machine, held)
+    is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
@@ -244,6 +254,12 @@ def module_call(
         machine.operating = operating
     add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
     return result
+
+
+def _is_made_of_others(module: ModuleObject) -> bool:
+    """A layer of torch that calls modules and computes with what these give: `code/hidden_calls.py` runs its source."""
+    name = getattr(module.cls, "name", "")
+    return PARAMETRIZED in module.modules or name.startswith("torch.nn.modules.transformer.")
 
 
 def _is_of_call(machine: Machine, module: Address, raised: Raised) -> bool:

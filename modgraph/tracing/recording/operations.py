@@ -470,4 +470,11 @@ def function_name(func: Any) -> str:
     if vars(torch.Tensor).get(name) is func:
         return f"torch.Tensor.{name}"
     place = getattr(func, "__module__", None) or "torch"
-    return f"{place}.{last_name(getattr(func, '__qualname__', name))}"
+    last = last_name(getattr(func, "__qualname__", name))
+    if place == "torch._tensor" and hasattr(torch.Tensor, last):
+        return f"torch.Tensor.{last}"  # a method that is wrapped: `__pow__` is called "pow" inside
+    return _PUBLIC_NAMES.get(func) or f"{place}.{last}"
+
+
+_PUBLIC_NAMES = {each: f"torch.fft.{name}" for name, each in vars(torch.fft).items() if callable(each)}
+"""Functions that have other names where they are made."""

@@ -14,7 +14,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
-from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.registry import Model, alias, models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -234,6 +234,24 @@ def _register_binary() -> None:
 
 
 _register_binary()
+
+
+@models(*(f"{TENSOR}.__{side}{name}shift__" for name in "lr" for side in ("", "r")))
+def shifted(arguments: Arguments, machine: Machine) -> Value:
+    left, right = _two(arguments)
+    if not _is_operand(machine, right) or right == NONE:
+        return Constant(NotImplemented)
+    if last_name(arguments.function).startswith("__r") and not arguments.function.endswith(".__rshift__"):
+        left, right = right, left
+    return elementwise(machine, left, right, None, _joined_dtype(left, right, machine))
+
+
+@models(f"{TENSOR}.__pos__")
+def unchanged(arguments: Arguments, machine: Machine) -> Value:
+    return arguments.positional[0]
+
+
+alias(f"{TENSOR}.__abs__", f"{TENSOR}.abs")
 
 
 @models(f"{TENSOR}.__neg__", f"{TENSOR}.neg", "torch.neg", f"{TENSOR}.__invert__", f"{TENSOR}.logical_not")

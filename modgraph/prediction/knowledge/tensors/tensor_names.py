@@ -88,7 +88,7 @@ OTHER_METHODS = """
 """Methods that give something else."""
 
 PROPERTIES = """
-    H grad grad_dtype is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr
+    grad_dtype is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr
     is_vulkan is_xla is_xpu itemsize layout mH name nbytes output_nr retains_grad volatile
 """.split()  # noqa: SIM905 a long table reads better as text
 """Properties of Tensor."""

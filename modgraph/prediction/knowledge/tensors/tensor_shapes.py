@@ -13,7 +13,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import LEAF, ListObject, TensorObject
+from modgraph.prediction.domain.objects import LEAF, OF_LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.sizes import is_one, same
 from modgraph.prediction.domain.values import (
@@ -162,6 +162,16 @@ def gradient_function(arguments: Arguments, machine: Machine) -> Value:
     if source.requires_grad is False or source.is_parameter or LEAF in source.attributes:
         return NONE
     return number_unknown(machine, "how a tensor was computed is not followed")
+
+
+@models(f"{TENSOR}.@grad")
+def gradient(arguments: Arguments, machine: Machine) -> Value:
+    """None of what needs none, and of what is computed: others have one after a backward pass."""
+    source = source_of(arguments, machine)
+    is_computed = source.requires_grad and not source.is_parameter and LEAF not in source.attributes
+    if (source.requires_grad is False or is_computed) and OF_LEAF not in source.attributes:
+        return NONE
+    return data_unknown(machine, "torch.Tensor.grad", "whether a tensor has a gradient is not known")
 
 
 @models(f"{TENSOR}.@grad=", f"{TENSOR}.register_hook", f"{TENSOR}.retain_grad", f"{TENSOR}.backward")
@@ -452,13 +462,17 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
 
-@views(*both("transpose", "swapaxes", "swapdims", "t", "permute"), f"{TENSOR}.@T", f"{TENSOR}.@mT")
+@views(*both("transpose", "swapaxes", "swapdims", "t", "permute"), f"{TENSOR}.@T", f"{TENSOR}.@mT", f"{TENSOR}.@H")
 def reordered(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
     if source.shape is None or arguments.open is not None:
         return like(machine, source, None)
     rank = len(source.shape)
-    if name in ("t", "@T"):
+    if name == "@H" and rank not in (0, 2):
+        raise machine.raises(
+            "RuntimeError", f"tensor.H is only supported on matrices (2-D tensors). Got {rank}-D tensor."
+        )
+    if name in ("t", "@T", "@H"):
         return _in_order(machine, source, range(rank)[::-1])
     if name == "permute":
         order = shape_argument(machine, arguments.positional[1:] or (arguments.get(1, "dims", NONE),))

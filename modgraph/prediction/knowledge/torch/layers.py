@@ -269,7 +269,11 @@ def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Va
     is_dropout = "dropout" in arguments.function
     if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
         machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
-    if machine.truth(_attribute(machine, module, "inplace") or FALSE) is not False:
+    in_place = machine.truth(_attribute(machine, module, "inplace") or FALSE)
+    if in_place and given and tensor_of(machine, given[0]) is not None:
+        overwrite(machine, given[0])
+        return given[0]
+    if in_place is not False:
         _written(machine, given[:1], result)
     elif is_dropout and given:
         training = _attribute(machine, module, "training") or NONE
@@ -450,7 +454,10 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
         if not in_place and not name.endswith("_") and _gives_back(machine, name, training, source.shape):
             return given
     asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
-    if arguments.function.endswith("_") or any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
+    if arguments.function.endswith("_") or arguments.keywords.get("inplace") == TRUE:
+        overwrite(machine, given)
+        return given
+    if any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):
         _written(machine, (given,), result)
     elif "dropout" in arguments.function or arguments.function.endswith("threshold"):
         share(machine, result, given)

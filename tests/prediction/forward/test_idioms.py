@@ -1,0 +1,105 @@
+"""Many ways to write `forward`, each predicted and run: the same calls, the same ways of data, the same shapes."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+import types
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import modgraph
+from modgraph.graph.model import Graph
+
+pytestmark = pytest.mark.needs_torch
+torch = pytest.importorskip("torch")
+
+PRELUDE = "import torch, math\nimport torch.nn.functional as F\nfrom torch import nn\n"
+GAP = " (gap)"
+
+
+class Idiom(NamedTuple):
+    name: str
+    inputs: list[str]
+    text: str
+
+
+def _idioms() -> list[Idiom]:
+    cases = re.split(r"^### ", Path(__file__).with_name("idioms.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return [_idiom(case) for case in cases[1:]]
+
+
+def _idiom(case: str) -> Idiom:
+    head, _, body = case.partition("\n")
+    name, _, shapes = head.partition(" | ")
+    before, _, body = body.rpartition("===\n")
+    adds, _, forward = body.rpartition("---\n")
+    inputs = shapes.split("; ") if shapes else ["2x8"]
+    names = ", ".join(["self", "x", *(f"y{place}" for place in range(1, len(inputs)))])
+    text = (
+        f"{PRELUDE}{before}class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a, self.b, self.c = nn.Linear(8, 8), nn.Identity(), nn.Identity()\n"
+        f"{textwrap.indent(adds, ' ' * 8)}    def forward({names}):\n{textwrap.indent(forward, ' ' * 8)}"
+    )
+    return Idiom(name, inputs, text)
+
+
+def _traced(idiom: Idiom, monkeypatch: pytest.MonkeyPatch) -> Graph:
+    module = types.ModuleType("net")
+    monkeypatch.setitem(sys.modules, "net", module)  # where `dataclass` looks
+    exec(idiom.text, vars(module))
+    given = tuple(torch.ones(tuple(map(int, each.split("x")))) for each in idiom.inputs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return modgraph.trace(module.Net().eval(), given)
+
+
+def _ways(graph: Graph) -> set[tuple[str, str]]:
+    """From which calls, inputs and parameters data comes to each call and to the outputs, through any operations."""
+    names = {f"call:{call.index}": f"{call.module} {call.index}" for call in graph.calls}
+    incoming: dict[str, set[str]] = {}
+    for edge in graph.edges:
+        if edge.certain:
+            incoming.setdefault(edge.consumer, set()).add(edge.producer)
+    found: set[tuple[str, str]] = set()
+    for consumer in (each for each in incoming if not each.startswith("op:")):
+        pending, seen = list(incoming[consumer]), set[str]()
+        while pending:
+            producer = pending.pop()
+            if producer not in seen:
+                seen.add(producer)
+                pending += incoming.get(producer, ()) if producer.startswith("op:") else ()
+                if not producer.startswith(("op:", "const:")):
+                    end = "output" if consumer.startswith("output:") else names.get(consumer, consumer)
+                    found.add((names.get(producer, producer), end))
+    return found
+
+
+def _calls(graph: Graph) -> list[tuple[str, Any]]:
+    """With what each gives; the model's own outputs may be one tensor twice, which a trace tells once."""
+    return [
+        (call.module, [(each.shape, each.dtype) for each in call.outputs] if call.module else None)
+        for call in graph.calls
+        if call.certain
+    ]
+
+
+IDIOMS = _idioms()
+
+
+@pytest.mark.parametrize("idiom", IDIOMS, ids=[each.name for each in IDIOMS])
+def test_it_is_predicted_as_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idiom: Idiom) -> None:
+    (tmp_path / "net.py").write_text(idiom.text, encoding="utf-8")
+    real = _traced(idiom, monkeypatch)
+    assert real.problems == ()
+    predicted = modgraph.predict(f"{tmp_path}/net.py:Net", inputs=idiom.inputs)
+    assert _ways(predicted) <= _ways(real)
+    if idiom.name.endswith(GAP):
+        return
+    assert predicted.problems == ()
+    assert _calls(predicted) == _calls(real)
+    assert _ways(predicted) == _ways(real)
