@@ -488,6 +488,7 @@ def main() -> int:
     parser.add_argument("wanted", nargs="*", metavar="LIBRARY[:NUMBER]", help="torchvision:20, timm:40, timm:resnet18")
     parser.add_argument("--path", action="append", default=[], help="a folder on which packages are found")
     parser.add_argument("--json", type=Path, metavar="FILE", help="a line for each model; goes on where it ended")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table and the causes, for the page")
     parser.add_argument("--one", metavar="LIBRARY:NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     sys.path.extend(options.path)
@@ -509,6 +510,9 @@ def main() -> int:
                     file.write(json.dumps(asdict(row)) + "\n")
         rows.append(row)
     print("\n".join([*table(rows), *causes(rows)]))
+    if options.output is not None:
+        told = "\n".join(causes(rows)).split("\nwrong:")[0].strip()
+        options.output.write_text("\n".join([*table(rows), "", "```", told, "```"]) + "\n", encoding="utf-8")
     return 1 if any(row.kind in ("wrong", "fault") or row.wrong for row in rows) else 0
 
 
