@@ -179,13 +179,37 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
         if name in shapes:
             _take(shapes[name], wish)
     if not any(shape.is_known for shape in shapes.values()):
-        return unshaped
+        return _of_one_rank(tries, wanted, shapes) or unshaped
     _place(tries, wanted, shapes)
     found = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes))
     found = _with_rank(tries, wanted, shapes, found)
     if found is None or found.is_refused:
         return unshaped
+    if not any(shape.is_known for shape in shapes.values()):
+        return _of_one_rank(tries, wanted, shapes) or found
     return _named(tries, wanted, shapes, found)
+
+
+def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> Followed | None:
+    """A run with the number of dimensions of which alone the only input is not refused; None where others are taken."""
+    if len(shapes) != 1:
+        return None
+    (shape,) = shapes.values()
+    fitting: list[tuple[int, Followed]] = []
+    shape.is_known = True
+    for rank in range(1, _HIGHEST_RANK):
+        shape.places = ["batch", *[None] * (rank - 1)]
+        found = _accepted(tries, _inputs(wanted, shapes, True), _witnesses(shapes))
+        if found is None or found.has_run_out or tries.left <= 0:
+            return None
+        if not found.is_refused:
+            fitting.append((rank, found))
+        if len(fitting) > 1:
+            return None
+    if not fitting:
+        return None
+    shape.places = ["batch", *[None] * (fitting[0][0] - 1)]
+    return _named(tries, wanted, shapes, fitting[0][1])
 
 
 def _inputs(wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], generic: bool) -> list[Given]:

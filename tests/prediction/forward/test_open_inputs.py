@@ -345,3 +345,18 @@ def test_a_run_that_the_model_refuses_is_told_as_torch_raises_it(tmp_path: Path)
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("if x.dim() != 3:\n        raise ValueError\n    return self.a(x.mean(-1))", ("batch", 6, "d2")),
+        ("n = {4: 3}[x.ndim]\n    return self.a(x.flatten(2).mean(-1)) * n", ("batch", 6, "d2", "d3")),
+    ],
+)
+def test_of_several_ranks_the_one_is_found_that_is_not_refused(
+    tmp_path: Path, body: str, found: tuple[Any, ...]
+) -> None:
+    graph = predict(tmp_path, init("nn.Linear(6, 5)") + f"def forward(self, x):\n    {body}")
+    assert given(graph)["x"][0] == found
+    assert [call.module for call in graph.calls] == ["", "a"]
