@@ -30,6 +30,7 @@ from modgraph.prediction.domain.events import (
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
+from modgraph.prediction.paths.recording import is_in_place
 from modgraph.source.reached import root_of
 
 Makers = dict[str, Condition | None]
@@ -232,6 +233,18 @@ class _Reader:
         for index in (*outputs, *event.written):
             kept = self.makers.get(index, {}) if index not in outputs and self._is_part_of(event, index) else {}
             self.makers[index] = {**kept, name: None}
+        if is_in_place(event.name):
+            for index in self._views_of(outputs):
+                self.makers[index] = {name: None}
+
+    def _views_of(self, written: set[int]) -> list[int]:
+        """Tensors that are parts of what is written to."""
+        found = []
+        for index in self.makers:
+            item = self.followed.state.find(Address(index), TensorObject) if index not in written else None
+            if item is not None and any(each.index in written for each in item.memory):
+                found.append(index)
+        return found
 
     def _is_part_of(self, event: Operate, index: int) -> bool:
         """What is written to is smaller than this tensor, whose memory it is in."""

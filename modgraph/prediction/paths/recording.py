@@ -112,8 +112,7 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     taken = {index for each in inputs for index in each.indices}
     last = last_name(called)
     read = _read(last, inputs)
-    in_place = (last.endswith("_") and not last.endswith("__")) or last in _IN_PLACE
-    in_place = in_place or arguments.keywords.get("inplace") == TRUE
+    in_place = is_in_place(called) or arguments.keywords.get("inplace") == TRUE
     outputs = tuple(seen_in(machine, result, "output"))
     if "out" in arguments.keywords:
         into = tuple(seen_in(machine, arguments.keywords["out"], "output"))
@@ -126,6 +125,12 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     elif any(not taken.issuperset(each.indices) for each in outputs):
         add(machine, Operate(called, read, outputs, where))
     return result
+
+
+def is_in_place(name: str) -> bool:
+    """The operation writes to what it is given first."""
+    last = last_name(name)
+    return (last.endswith("_") and not last.endswith("__")) or last in _IN_PLACE
 
 
 def _read(last: str, inputs: tuple[Seen, ...]) -> tuple[Seen, ...]:
