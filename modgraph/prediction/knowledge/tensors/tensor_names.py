@@ -14,7 +14,7 @@ FUNCTIONS = """
     from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell hash_tensor hinge_embedding_loss
     histc hspmm indices_copy instance_norm int_repr isin istft kl_div layer_norm logical_not
     lu_solve margin_ranking_loss max_pool1d max_pool2d max_pool3d miopen_convolution
-    mkldnn_convolution multinomial mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
+    mkldnn_convolution mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
     nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pixel_shuffle
     pixel_unshuffle poisson poisson_nll_loss polygamma prelu promote_types quantile quantize_per_channel
     quantize_per_tensor resolve_conj resolve_neg result_type rms_norm rnn_relu_cell rnn_tanh_cell
@@ -48,7 +48,7 @@ METHODS = """
     addbmm adjoint angle argwhere atan2 bernoulli bincount bitwise_not ccol_indices cdouble cfloat chalf
     cholesky_inverse cholesky_solve coalesce col_indices conj corrcoef cov crow_indices dequantize
     diag_embed diagflat dist fliplr flipud float_power ger hash_tensor histc hypot index indices int_repr
-    ipu istft lu_solve mtia multinomial mvlgamma nanmean nanquantile
+    ipu istft lu_solve mtia mvlgamma nanmean nanquantile
     narrow_copy nonzero_static orgqr ormqr polygamma prelu quantile resize resize_as resolve_neg
     row_indices slice_inverse smm solve sparse_mask sspaddmm stft take_along_dim to_dense to_mkldnn
     to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace
