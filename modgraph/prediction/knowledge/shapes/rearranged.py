@@ -80,3 +80,31 @@ def _filled(size: Size, wanted: list[Size]) -> Shape:
     if not fits:
         raise MisfitError(f"unflatten: sizes {wanted} do not multiply up to {size}")
     return tuple(size // others if each == -1 else each for each in wanted)
+
+
+@models("torch.rot90", f"{TENSOR}.rot90")
+def turned(arguments: Arguments, machine: Machine) -> Value:
+    """A quarter turn of two dimensions, so many times."""
+    given, times = fitting.tensor(machine, arguments.get(0, "input", NONE)), size_of(arguments.get(1, "k", Constant(1)))
+    named = arguments.get(2, "dims", NONE)
+    dims = [Constant(0), Constant(1)] if named == NONE else machine.iterate(named)
+    shape: Shape | None = None
+    if given.shape is not None and times is not None and isinstance(dims, list) and len(dims) == 2:
+        one, other = (dimension(machine, each, len(given.shape)) for each in dims)
+        if one is not None and other is not None:
+            sizes = list(given.shape)
+            if times % 2:
+                sizes[one], sizes[other] = sizes[other], sizes[one]
+            shape = tuple(sizes)
+    return fitting.result(machine, arguments, shape, given.dtype, given.requires_grad)
+
+
+@models("torch.multinomial", f"{TENSOR}.multinomial")
+def drawn(arguments: Arguments, machine: Machine) -> Value:
+    """So many places of each row."""
+    given, number = (
+        fitting.tensor(machine, arguments.get(0, "input", NONE)),
+        size_of(arguments.get(1, "num_samples", NONE)),
+    )
+    shape = None if not given.shape or number is None else (*given.shape[:-1], number)
+    return fitting.result(machine, arguments, shape, "int64")

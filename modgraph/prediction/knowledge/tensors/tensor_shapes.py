@@ -620,36 +620,6 @@ def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:
 
 
 views(*both("cross"))(_unknown_shape)
-
-
-@models(*both("rot90"))
-def turned(arguments: Arguments, machine: Machine) -> Value:
-    """A quarter turn of two dimensions, so many times."""
-    source = source_of(arguments, machine)
-    times, dims = (
-        arguments.get(1, "k", Constant(1)),
-        machine.iterate(arguments.get(2, "dims", TupleValue((Constant(0), Constant(1))))),
-    )
-    number = size_of(times)
-    if source.shape is None or number is None or not isinstance(dims, list) or len(dims) != 2:
-        return like(machine, source, None)
-    one, other = (dimension(machine, each, len(source.shape)) for each in dims)
-    if one is None or other is None:
-        return like(machine, source, None)
-    sizes = list(source.shape)
-    if number % 2:
-        sizes[one], sizes[other] = sizes[other], sizes[one]
-    return like(machine, source, tuple(sizes))
-
-
-@models(*both("multinomial"))
-def drawn(arguments: Arguments, machine: Machine) -> Value:
-    """So many places of each row."""
-    source, number = source_of(arguments, machine), size_of(arguments.get(1, "num_samples", NONE))
-    shape = None if not source.shape or number is None else (*source.shape[:-1], number)
-    return made(machine, shape, "int64")
-
-
 views(*(f"torch.{name}" for name in FUNCTIONS), *(f"{TENSOR}.{name}" for name in METHODS))(_unknown_shape)
 
 
