@@ -345,7 +345,8 @@ def _predicted(row: Row, subject: forward_models.Subject, want: Run) -> Row:
     row.told, row.right, row.unknown, row.wrong = len(got.calls), verdict.right, verdict.unknown, verdict.wrong
     row.lost = dict(first_lost_shapes(followed).most_common(8))
     if row.kind == "exact" and want.raised is None and followed.is_whole:
-        _compare_edges(row, subject, prediction)
+        with tempfile.TemporaryDirectory() as folder:  # built anew: a run may leave what the next one takes from there
+            _compare_edges(row, forward_models.subject_of(row.library, row.name, Path(folder)), prediction)
     return row
 
 

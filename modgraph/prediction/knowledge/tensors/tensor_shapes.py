@@ -235,7 +235,7 @@ def moved(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself where it is there; which devices a machine has is not known."""
     source = source_of(arguments, machine)
     if arguments.function.endswith("cpu"):
-        return _converted(arguments, machine, source.dtype, "cpu")
+        return converted(arguments, machine, source.dtype, "cpu")
     where = None if arguments.function.endswith("cuda") else source.device
     needs = source.requires_grad
     return made(machine, source.shape, source.dtype, source.elements, device=where, requires_grad=needs)
@@ -279,10 +279,10 @@ _PRECISIONS = {
 
 @models(*(f"{TENSOR}.{name}" for name in _PRECISIONS))
 def to_precision(arguments: Arguments, machine: Machine) -> Value:
-    return _converted(arguments, machine, _PRECISIONS[last_name(arguments.function)], None)
+    return converted(arguments, machine, _PRECISIONS[last_name(arguments.function)], None)
 
 
-def _converted(arguments: Arguments, machine: Machine, to: str | None, where: str | None) -> Value:
+def converted(arguments: Arguments, machine: Machine, to: str | None, where: str | None) -> Value:
     """The tensor itself where nothing changes, as torch gives it back; else a new one."""
     source = source_of(arguments, machine)
     if to == source.dtype and where in (None, source.device) and to is not None:
@@ -297,7 +297,7 @@ def _converted(arguments: Arguments, machine: Machine, to: str | None, where: st
     return found
 
 
-@models(f"{TENSOR}.to", f"{TENSOR}.type", f"{TENSOR}.type_as")
+@models(f"{TENSOR}.to", f"{TENSOR}.type_as")
 def to(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
     wanted, where = source.dtype, source.device
@@ -317,12 +317,12 @@ def to(arguments: Arguments, machine: Machine) -> Value:
         machine.state.change(found, TensorObject).dtype = wanted
         share(machine, found, arguments.positional[0])
         return found
-    converted = _converted(arguments, machine, wanted, where)
+    result = converted(arguments, machine, wanted, where)
     place = 4 if len(arguments.positional) > 2 and isinstance(arguments.positional[2], Dtype) else 3
     copies = machine.truth(arguments.get(place, "copy", FALSE))
     if copies is False:
-        return converted
-    copied = machine.call(machine.get_attribute(converted, "clone"))
+        return result
+    copied = machine.call(machine.get_attribute(result, "clone"))
     if copies:
         return copied
     share(machine, copied, arguments.positional[0])  # it may be none
