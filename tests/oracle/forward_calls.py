@@ -513,7 +513,7 @@ def main() -> int:
     print("\n".join([*table(rows), *causes(rows)]))
     if options.output is not None:
         told = "\n".join(causes(rows)).split("\nwrong:")[0].strip()
-        options.output.write_text("\n".join([*table(rows), "", "```", told, "```"]) + "\n", encoding="utf-8")
+        options.output.write_text("\n".join([*table(rows), "", "```text", told, "```"]) + "\n", encoding="utf-8")
     return 1 if any(row.kind in ("wrong", "fault") or row.wrong for row in rows) else 0
 
 
