@@ -106,10 +106,7 @@ def joined(tensors: Any, dim: Any = 0) -> Any:
     """`torch.cat`."""
     if isinstance(tensors, Open):
         return Open()
-    if not isinstance(tensors, (list, tuple)) or not tensors:
-        raise Unproved
-    each = [seen(one) for one in tensors]
-    rank = next((len(one.shape) for one in each if isinstance(one, Tensor)), None)
+    each, rank = _together(tensors)
     if rank is None:
         return Open() if all(isinstance(one, Open) for one in each) else _unproved()
     shapes = [tensor(one, rank).shape for one in each]
@@ -122,6 +119,14 @@ def joined(tensors: Any, dim: Any = 0) -> Any:
     sizes = [seen(one[place]) for one in shapes]
     shape[place] = sum(sizes) if all(type(size) is int for size in sizes) else Open()
     return Tensor(shape)
+
+
+def _together(tensors: Any) -> tuple[list[Any], int | None]:
+    """What is joined, and of how many dimensions it is; None where none of it is a known tensor."""
+    if not isinstance(tensors, (list, tuple)) or not tensors:
+        raise Unproved
+    each = [seen(one) for one in tensors]
+    return each, next((len(one.shape) for one in each if isinstance(one, Tensor)), None)
 
 
 def _unproved() -> Any:
@@ -146,10 +151,7 @@ def _along(value: Any, dim: Any) -> Any:
 def _stacked(tensors: Any, dim: Any = 0) -> Any:
     if isinstance(tensors, Open):
         return Open()
-    if not isinstance(tensors, (list, tuple)) or not tensors:
-        raise Unproved
-    each = [seen(one) for one in tensors]
-    rank = next((len(one.shape) for one in each if isinstance(one, Tensor)), None)
+    each, rank = _together(tensors)
     if rank is None:
         return Open()
     shape = tensor(each[0], rank).shape

@@ -40,11 +40,6 @@ def files() -> list[str]:
     return [f"{repository.replace('/', '+')}/{path}:{name}" for repository, _, path, name in rows]
 
 
-def repositories() -> dict[str, str]:
-    """By repository, the commit that is meant."""
-    return {line.split()[0]: line.split()[1] for line in _lines("forward_files.txt")}
-
-
 def _lines(name: str) -> list[str]:
     lines = (HERE / name).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]

@@ -17,19 +17,12 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 _LAYERS = "torch.nn.modules."
-_MADE_OF_OTHERS = frozenset(
-    f"{_LAYERS}transformer.{name}.forward"
-    for name in (
-        *("Transformer", "TransformerEncoder", "TransformerEncoderLayer", "TransformerDecoder"),
-        "TransformerDecoderLayer",
-    )
-)
 
 
 def instead(machine: Machine, name: str, arguments: Arguments) -> Value | None:
     """What the source of a layer's `forward` gives; None where it calls nothing, or there is no source."""
     module = machine.state.find(arguments.positional[0], ModuleObject) if arguments.positional else None
-    is_special = name in _MADE_OF_OTHERS or _calls_what_is_patched(machine, name)
+    is_special = _is_of_others(name) or _calls_what_is_patched(machine, name)
     if module is None or not (is_special or recording.PARAMETRIZED in module.modules):
         return None
     written = _source(machine, module, name)
@@ -38,6 +31,10 @@ def instead(machine: Machine, name: str, arguments: Arguments) -> Value | None:
         recording.add(machine, Lost(why, arguments.where))
         return None
     return machine.call(written, arguments.positional, arguments.keywords, arguments.where, arguments.open)
+
+
+def _is_of_others(name: str) -> bool:
+    return name.startswith(recording.MADE_OF_OTHERS) and name.endswith(".forward")
 
 
 def _calls_what_is_patched(machine: Machine, name: str) -> bool:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
     from modgraph.prediction.domain.state import State
 
+MADE_OF_OTHERS = "torch.nn.modules.transformer."
+"""Where the layers of torch are that call others, and compute with what these give."""
 PARAMETRIZED = "parametrizations"
 """The child of a layer that makes its parameters anew whenever they are asked for, by calling modules."""
 MAX_DEPTH = 6
@@ -264,7 +266,7 @@ def module_call(
 def _is_made_of_others(module: ModuleObject) -> bool:
     """A layer of torch that calls modules and computes with what these give: `code/hidden_calls.py` runs its source."""
     name = getattr(module.cls, "name", "")
-    return PARAMETRIZED in module.modules or name.startswith("torch.nn.modules.transformer.")
+    return PARAMETRIZED in module.modules or name.startswith(MADE_OF_OTHERS)
 
 
 def _is_of_call(machine: Machine, module: Address, raised: Raised) -> bool:

@@ -9,12 +9,10 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import BELOW, ListObject, TensorObject
 from modgraph.prediction.domain.values import Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size, require_spatial
+from modgraph.prediction.knowledge.tensors.demanding import NOT_KNOWN as NOT_KNOWN
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.torch.autocasting import may_cast
-
-NOT_KNOWN = TensorObject(None, None)
-"""A tensor of which nothing is known; only looked at."""
 
 
 def fitted(machine: Machine, rule: Callable[[], Shape | None], kind: str = "RuntimeError") -> Shape | None:

@@ -33,16 +33,6 @@ from modgraph.prediction.python.plain import number_unknown
 
 PAIR = KnownClass("torch.return_types._Pair")
 """What max, sort, topk and kin give: values and indices."""
-known_class(PAIR.name, "builtins.tuple")
-
-
-@models(f"{PAIR.name}.@values", f"{PAIR.name}.@indices")
-def part_of_pair(arguments: Arguments, machine: Machine) -> Value:
-    pair = arguments.positional[0]
-    assert isinstance(pair, TupleValue)
-    return pair.items[1 if arguments.function.endswith("indices") else 0]
-
-
 _NAMED = (
     *(("Q", "R"), ("U", "S", "Vh"), ("U", "S", "V"), ("eigenvalues", "eigenvectors"), ("sign", "logabsdet")),
     *(("inverse", "info"), ("L", "info")),
@@ -50,9 +40,13 @@ _NAMED = (
 """Names of what functions of torch give that give several tensors."""
 
 
+def _class_of(names: Sequence[str]) -> KnownClass:
+    return KnownClass(f"torch.return_types._{'_'.join(names)}")
+
+
 def named_parts(names: Sequence[str], parts: Iterable[Value]) -> TupleValue:
     """A tuple of torch.return_types, of names that stand in the list."""
-    return TupleValue(tuple(parts), KnownClass(f"torch.return_types._{'_'.join(names)}"))
+    return TupleValue(tuple(parts), _class_of(names))
 
 
 def _part(place: int) -> Model:
@@ -64,9 +58,7 @@ def _part(place: int) -> Model:
     return part
 
 
-for _names in _NAMED:
-    _class = named_parts(_names, ()).cls
-    assert isinstance(_class, KnownClass)
+for _class, _names in ((PAIR, ("values", "indices")), *((_class_of(each), each) for each in _NAMED)):
     known_class(_class.name, "builtins.tuple")
     for _place, _name in enumerate(_names):
         models(f"{_class.name}.@{_name}")(_part(_place))
