@@ -60,7 +60,7 @@ KEYS: dict[Any, str] = {
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
     "backward? ranks? world_size? arguments_from? assumed?",
-    Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed*",
+    Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
     ArgumentsFrom: "kind file line text assumed? others?",
     OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules? constraints?",

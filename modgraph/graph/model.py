@@ -458,6 +458,8 @@ class Surroundings:
     autocast: bool = False
     distributed: bool = False
     """A process group is there."""
+    sets_in_order: bool = True
+    """Sets are walked in the order in which they were filled."""
 
     @property
     def condition(self) -> Condition:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import allowances, moved_imports, namespaces, path_imports, star_imports
 from modgraph.prediction.domain import registry
+from modgraph.prediction.domain.assumed import ENVIRONMENT
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.objects import DictObject, EnvironmentObject
@@ -314,7 +315,7 @@ def _shadows_standard(machine: Machine, module: str) -> bool:
 def _assumed(machine: Machine, module: str, name: str) -> Value | None:
     """What is taken for granted of the surroundings, where a module's name stands for them."""
     if name == "environ" and module == "os" and machine.assumed.environment is not None:
-        machine.asked.add("os.environ")
+        machine.asked.add(ENVIRONMENT)
         entries: dict[Value, Value] = {Constant(k): Constant(v) for k, v in machine.assumed.environment.items()}
         return machine.allocate(DictObject(entries))
     if machine.assumed.answers and f"{module}.{name}" in machine.assumed.answers:

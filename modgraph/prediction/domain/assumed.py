@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 Plain = bool | int | float | str | None
 
+ENVIRONMENT = "os.environ"
+SET_ORDER = "the order of a set"
+"""What a run asks for that is no function; `Machine.asked` has these beside the functions' qualified names."""
+
 
 @dataclass(frozen=True)
 class Assumed:

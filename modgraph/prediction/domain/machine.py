@@ -88,7 +88,7 @@ class Machine(Budget):
         self.assumed = NOTHING
         """What is taken for granted of the surroundings."""
         self.asked: set[str] = set()
-        """What of that the code has asked for: "os.environ", or the name of a function."""
+        """What of that the code has asked for: names of functions, and what `domain.assumed` has beside them."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.operating = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from modgraph.graph.model import Surroundings
-from modgraph.prediction.domain.assumed import Assumed, Plain
+from modgraph.prediction.domain.assumed import ENVIRONMENT, SET_ORDER, Assumed, Plain
 
 _DEVICES = ("cuda", "mps", "xpu", "mtia")
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -94,13 +94,15 @@ class Assumptions:
 
     def _said(self, asked: frozenset[str]) -> list[str]:
         said: list[str] = []
-        if "os.environ" in asked:
+        if ENVIRONMENT in asked:
             variables = " ".join(f"{name}={value}" for name, value in self.environment.items())
             said.append(f"the environment is {variables}" if variables else "no environment variable is set")
         for name, text in _SAID.items():
             functions = (*_QUESTIONS[name], *_NUMBERS.get(name, ()))
             if not getattr(self, name) and text not in said and not asked.isdisjoint(functions):
                 said.append(text)
+        if self.sets_in_order and SET_ORDER in asked:
+            said.append("sets are walked in the order in which they were filled")
         return said or ["the surroundings are usual"]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from modgraph.prediction.domain.assumed import SET_ORDER
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import Ended, IteratorObject, ListObject, SetObject, Source
 from modgraph.prediction.domain.values import Address, Constant, TupleValue, Unknown, Value
@@ -23,15 +24,24 @@ WHY = "the order of a set depends on hashes"
 def in_order(machine: Machine, item: SetObject) -> list[Value] | Unknown:
     """The elements as Python walks them, where that does not depend on the addresses and hashes of a run."""
     found = list(item.items)
-    if len(found) < 2 or machine.assumed.sets_in_order:
+    numbers = _small_numbers(found)
+    if numbers is not None:
+        return [each for _, each in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0])]
+    if len(found) < 2:
         return found
-    room = 8  # the places that a table of so many has at the least; a small integer stands at the place of its value
+    if machine.assumed.sets_in_order:
+        machine.asked.add(SET_ORDER)
+        return found
+    return machine.unknown(WHY)
+
+
+def _small_numbers(found: list[Value]) -> list[int] | None:
+    """The integers of which each stands at the place of its value in the set's table; None for all else."""
+    room = 8  # the places that a table of so many has at the least
     while room * 3 <= len(found) * 5:
         room *= 2
     numbers = [each.value for each in found if isinstance(each, Constant) and isinstance(each.value, int)]
-    if len(numbers) == len(found) and all(0 <= number < room for number in numbers):
-        return sorted(found, key=lambda each: each.value if isinstance(each, Constant) else 0)
-    return machine.unknown(WHY)
+    return numbers if len(numbers) == len(found) and all(0 <= number < room for number in numbers) else None
 
 
 def elements(machine: Machine, value: Value) -> list[Value] | None:

@@ -226,3 +226,45 @@ def test_a_comparison_says_what_both_sides_assume(folder: Path) -> None:
     assert [each.old for each in changes.changed] == ["", "head"]
     assert changes.state.loads is None
     assert "other surroundings" in [each.what for each in changes.not_compared]
+
+
+SETS = """
+import os
+from torch import nn
+
+class Alone(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleDict({name: nn.Linear(4, 4) for name in "abcde"})
+
+    def forward(self, x):
+        for name in set("abcde"):
+            x = self.parts[name](x)
+        return x
+
+class Beside(Alone):
+    def forward(self, x):
+        if os.environ.get("HALF"):
+            x = x.half()
+        return super().forward(x)
+
+class Sorted(Alone):
+    def forward(self, x):
+        for name in sorted(set("abcde")):
+            x = self.parts[name](x)
+        return x
+"""
+IN_ORDER = "sets are walked in the order in which they were filled"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Alone", IN_ORDER), ("Beside", f"no environment variable is set, {IN_ORDER}"), ("Sorted", None)],
+)
+def test_an_order_of_sets_that_decides_is_told(name: str, said: str | None, tmp_path: Path) -> None:
+    (tmp_path / "sets.py").write_text(SETS, encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'sets.py'}:{name}", inputs=["2x4"])
+    parts = [call for call in graph.calls if call.module.startswith("parts.")]
+    assert [call.module for call in parts] == [f"parts.{each}" for each in "abcde"]
+    assert {call.certain for call in parts} == {said is None}
+    assert (graph.model.assumed and graph.model.assumed.text) == said
