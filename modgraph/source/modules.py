@@ -529,10 +529,6 @@ class ModuleFinder:
         """Those whose text was asked for."""
         return [each for each in self._found.values() if isinstance(each, SourceModule) and "text" in vars(each)]
 
-    def is_installed(self, source: SourceModule) -> bool:
-        """A module of an installed package, or of the standard library."""
-        return self._territory.is_installed(str(source.path))
-
     def files_below(self, directory: str) -> Iterator[SourceModule]:
         """Every Python file of a directory and of those in it that can be imported from; none of them by its import
         name. A link is not followed to a directory."""

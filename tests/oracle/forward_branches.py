@@ -30,7 +30,7 @@ from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost, Repeat, every_event
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction, predict_target
-from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.assumptions import USUAL, assumed_in
 from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 from modgraph.prediction.forward.running import AnyValue, Followed, Given, follow
 from modgraph.source.inputs import parse_input
@@ -381,7 +381,7 @@ Runs = Sequence[tuple[forward_branch_subjects.Run, frozenset[str], forward_calls
 def predicted(row: Row, branches: forward_branch_subjects.Branches, runs: Runs) -> Row:
     """The row with what is right of the prediction."""
     started = time.process_time()
-    prediction = predict_target(parse_target(branches.target), assumed=USUAL.assumed)
+    prediction = predict_target(parse_target(branches.target), assumed=assumed_in(USUAL))
     given: list[Given] = [*map(parse_input, branches.inputs), *map(AnyValue, branches.options)]
     training = None if len(branches.modes) > 1 else branches.modes[0]
     followed = follow(prediction, given, training, every_way=True)

@@ -38,7 +38,7 @@ from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Lost,
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction, predict_target
-from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.assumptions import USUAL, assumed_in
 from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 from modgraph.prediction.forward.running import Followed, follow
 from modgraph.source.inputs import parse_input
@@ -329,7 +329,7 @@ def one(library: str, name: str) -> Row:
 
 def _predicted(row: Row, subject: forward_models.Subject, want: Run) -> Row:
     started = time.process_time()
-    prediction = predict_target(parse_target(subject.target), assumed=USUAL.assumed)
+    prediction = predict_target(parse_target(subject.target), assumed=assumed_in(USUAL))
     followed = follow(prediction, [parse_input(each) for each in subject.inputs])
     row.seconds = round(time.process_time() - started, 2)
     row.calls = len(want.calls)

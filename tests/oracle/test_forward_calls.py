@@ -15,7 +15,7 @@ import modgraph
 from modgraph.prediction import predict_graph
 from modgraph.prediction.answer.tree import _Tree
 from modgraph.prediction.entry import predict_target
-from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.assumptions import USUAL, assumed_in
 from modgraph.prediction.forward.running import follow
 from modgraph.source.inputs import parse_input
 from modgraph.source.targets import parse_target
@@ -73,7 +73,7 @@ def runs(
     model = getattr(module, name)().eval()
     told = "x".join(map(str, shape))
     subject = forward_models.Subject(f"{file}:{name}", (told,), model, (torch.ones(shape),), {})
-    prediction = predict_target(parse_target(subject.target), assumed=USUAL.assumed)
+    prediction = predict_target(parse_target(subject.target), assumed=assumed_in(USUAL))
     followed = follow(prediction, [parse_input(each) for each in subject.inputs])
     assert followed is not None
     tree = _Tree(prediction)

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, Surroundings
 from modgraph.prediction.domain.assumed import NOTHING, Assumed
 from modgraph.prediction.domain.events import Either, Enter, Lost, Repeat
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.entry import predict_target
-from modgraph.prediction.forward.assumptions import USUAL, Assumptions
+from modgraph.prediction.forward.assumptions import USUAL, assumed_in
 from modgraph.prediction.forward.running import follow
 from modgraph.source.inputs import parse_input
 from modgraph.source.targets import Target
 
+HERE = assumed_in(USUAL)
 MODEL = """
 import contextvars
 import os
@@ -42,7 +43,7 @@ class Net(nn.Module):
 """
 
 
-def calls(folder: Path, body: str, asked: str = "None", assumed: Assumed = USUAL.assumed) -> list[str]:
+def calls(folder: Path, body: str, asked: str = "None", assumed: Assumed = HERE) -> list[str]:
     """The calls that are certain, by name; "?" for anything that is not."""
     file = folder / "net.py"
     file.write_text(MODEL.format(asked=asked, body=textwrap.indent(textwrap.dedent(body), " " * 8).strip()), "utf-8")
@@ -84,13 +85,13 @@ def test_nothing_is_taken_for_granted_of_a_tree(tmp_path: Path, flag: str) -> No
 
 
 def test_environment_is_as_it_is_said(tmp_path: Path) -> None:
-    there = Assumptions(environment={"FUSED": "1"}).assumed
+    there = assumed_in(Surroundings(text="", environment={"FUSED": "1"}))
     for flag in FLAGS[:4]:
         assert calls(tmp_path, "if self.fused: x = self.first(x)", flag, there) == ["first", "second"]
 
 
 def test_what_is_assumed_to_be_there_is_not_known(tmp_path: Path) -> None:
-    with_cuda = Assumptions(cuda=True).assumed
+    with_cuda = assumed_in(Surroundings(text="", cuda=True))
     assert calls(tmp_path, "if torch.cuda.is_available(): x = self.first(x)", assumed=with_cuda) == ["?", "second"]
 
 

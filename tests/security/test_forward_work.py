@@ -8,7 +8,7 @@ import pytest
 
 import modgraph
 from modgraph.prediction.domain import budget, limits
-from modgraph.prediction.forward import running
+from modgraph.prediction.forward import graph_parts, running
 from modgraph.prediction.interpreter import Interpreter
 
 HEAD = "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -80,3 +80,26 @@ def test_all_runs_of_one_prediction_share_a_limit(
     assert len(graph.operations) + len(graph.calls) <= whole // limits.UNITS_OF_AN_EVENT + 1
     if inputs:
         assert [each.stage for each in graph.problems][-1:] == ["forward"]
+
+
+def test_dataflow_that_grows_with_the_square_of_the_source_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of n writes into a part of one tensor reaches each later reader of another part."""
+    body = "        y = x[0]\n        y.add_(1)\n" * 40
+    (tmp_path / "net.py").write_text(
+        f"{HEAD}        self.a = nn.ReLU()\n\n    def forward(self, x):\n{body}        return self.a(x)\n"
+    )
+    whole = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["2x3"])
+    monkeypatch.setattr(graph_parts, "MAX_EDGES", 200)
+    some = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["2x3"])
+    assert whole.complete
+    assert len(whole.edges) > 800
+    assert 0 < len(some.edges) <= 200
+    assert [each.message for each in some.problems] == [
+        "not all of the dataflow is told: there are more than 200 edges"
+    ]
+    assert (some.calls, some.operations) == (whole.calls, whole.operations)
+    assert {(each.producer, each.consumer) for each in some.edges} < {
+        (each.producer, each.consumer) for each in whole.edges
+    }

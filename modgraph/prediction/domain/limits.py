@@ -22,6 +22,9 @@ may change."""
 MAX_HANDED_DEPTH = 4
 """Functions handing an object on to each other, when it is asked whether they change it."""
 
+MAX_EDGES = 100_000
+"""Ways of data that are told of one run of `forward`; each of n writes into one memory can reach each of n readers."""
+
 MAX_SUBMODULES = 64
 """Modules of which one is meant by a path that is not known."""
 

@@ -7,7 +7,7 @@ interpretation, whose tree is not claimed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import replace
 
 from modgraph.graph.model import Surroundings
 from modgraph.prediction.domain.assumed import ENVIRONMENT, SET_ORDER, Assumed, Plain
@@ -53,58 +53,37 @@ _SAID: Mapping[str, str] = {
 """In words, what each of them is without."""
 
 
-@dataclass(frozen=True)
-class Assumptions:
-    """Of one run. What is assumed to be there is not known further: only that something is not there has one answer."""
-
-    training: bool = False
-    """`follow` is told so."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables."""
-    cuda: bool = False
-    """A device other than the processor is there."""
-    tracing: bool = False
-    scripting: bool = False
-    compiling: bool = False
-    autocast: bool = False
-    distributed: bool = False
-    """A process group is there."""
-    grad: bool = True
-    """Operations are recorded for gradients: `follow` is told so."""
-
-    sets_in_order: bool = True
-    """The order in which sets are walked is of no matter: it is taken to be that in which they were filled."""
-
-    @property
-    def assumed(self) -> Assumed:
-        """As the interpretation asks for it."""
-        answers: dict[str, Plain] = {}
-        for name, functions in _QUESTIONS.items():
-            if not getattr(self, name):
-                answers.update((each, None if each in _NO_DEVICE else False) for each in functions)
-        for name, functions in _NUMBERS.items():
-            if not getattr(self, name):
-                answers.update(dict.fromkeys(functions, 0))
-        return Assumed(self.environment, answers, self.sets_in_order)
-
-    def surroundings(self, asked: Iterable[str]) -> Surroundings:
-        """As a graph has them, with what was asked for in words."""
-        given = {each.name: getattr(self, each.name) for each in fields(Surroundings) if each.name != "text"}
-        return Surroundings(text=", ".join(self._said(frozenset(asked))), **given)
-
-    def _said(self, asked: frozenset[str]) -> list[str]:
-        said: list[str] = []
-        if ENVIRONMENT in asked:
-            variables = " ".join(f"{name}={value}" for name, value in self.environment.items())
-            said.append(f"the environment is {variables}" if variables else "no environment variable is set")
-        for name, text in _SAID.items():
-            functions = (*_QUESTIONS[name], *_NUMBERS.get(name, ()))
-            if not getattr(self, name) and text not in said and not asked.isdisjoint(functions):
-                said.append(text)
-        if self.sets_in_order and SET_ORDER in asked:
-            said.append("sets are walked in the order in which they were filled")
-        return said or ["the surroundings are usual"]
+USUAL = Surroundings(text="")
+"""Of a run in eval mode on a processor, with nothing set in the environment."""
 
 
-USUAL = Assumptions()
-"""A run in eval mode on a processor, with nothing set in the environment."""
+def assumed_in(surroundings: Surroundings) -> Assumed:
+    """As the interpretation asks for it. What is there is not known further: only that something is not there has one
+    answer."""
+    answers: dict[str, Plain] = {}
+    for name, functions in _QUESTIONS.items():
+        if not getattr(surroundings, name):
+            answers.update((each, None if each in _NO_DEVICE else False) for each in functions)
+    for name, functions in _NUMBERS.items():
+        if not getattr(surroundings, name):
+            answers.update(dict.fromkeys(functions, 0))
+    return Assumed(surroundings.environment, answers, surroundings.sets_in_order)
+
+
+def with_words(surroundings: Surroundings, asked: Iterable[str]) -> Surroundings:
+    """The same, with what the code asked for in words."""
+    return replace(surroundings, text=", ".join(_said(surroundings, frozenset(asked))))
+
+
+def _said(surroundings: Surroundings, asked: frozenset[str]) -> list[str]:
+    said: list[str] = []
+    if ENVIRONMENT in asked:
+        variables = " ".join(f"{name}={value}" for name, value in surroundings.environment.items())
+        said.append(f"the environment is {variables}" if variables else "no environment variable is set")
+    for name, text in _SAID.items():
+        functions = (*_QUESTIONS[name], *_NUMBERS.get(name, ()))
+        if not getattr(surroundings, name) and text not in said and not asked.isdisjoint(functions):
+            said.append(text)
+    if surroundings.sets_in_order and SET_ORDER in asked:
+        said.append("sets are walked in the order in which they were filled")
+    return said or ["the surroundings are usual"]

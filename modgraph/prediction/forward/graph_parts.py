@@ -27,7 +27,9 @@ from modgraph.prediction.domain.events import (
     every_event,
     negated,
 )
+from modgraph.prediction.domain.limits import MAX_EDGES
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.forward.running import Followed, tensor_info
 from modgraph.prediction.paths.recording import is_in_place
@@ -72,6 +74,8 @@ class _Reader:
         """Of each path that is being read: the tests that have come out so that it was taken."""
         self.coming: frozenset[int] = frozenset()
         """Tensors that are made in the loops that are being read."""
+        self.views: dict[int, list[int]] | None = None
+        """By tensor, those that look into its memory; None until the first write into one."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.lost: dict[Problem, Told] = {}
@@ -239,12 +243,10 @@ class _Reader:
 
     def _views_of(self, written: set[int]) -> list[int]:
         """Tensors that are parts of what is written to."""
-        found = []
-        for index in self.makers:
-            item = self.followed.state.find(Address(index), TensorObject) if index not in written else None
-            if item is not None and any(each.index in written for each in item.memory):
-                found.append(index)
-        return found
+        if self.views is None:
+            self.views = _views_in(self.followed.state)
+        found = {view: None for index in written for view in self.views.get(index, ())}
+        return [view for view in found if view in self.makers and view not in written]
 
     def _is_part_of(self, event: Operate, index: int) -> bool:
         """What is written to is smaller than this tensor, whose memory it is in."""
@@ -285,11 +287,19 @@ class _Reader:
         return self.constants.setdefault(index, f"const:{len(self.constants)}")
 
     def _add_edges(self, makers: Makers, consumer: str, seen: Seen) -> None:
+        if len(self.edges) + len(makers) > MAX_EDGES:
+            self._lose_edges()
+            return
         for maker, condition in makers.items():
             self.edges.setdefault(
                 (maker, consumer, seen.name),
                 Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks(condition)),
             )
+
+    def _lose_edges(self) -> None:
+        message = f"not all of the dataflow is told: there are more than {MAX_EDGES:,} edges"
+        problem = Problem(stage="forward", message=message)
+        self.lost.setdefault(problem, Told(problem))
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
@@ -391,6 +401,15 @@ class _Reader:
 
 def _way(edge: Edge) -> tuple[object, ...]:
     return edge.producer, edge.consumer, edge.tensor.shape, edge.tensor.dtype
+
+
+def _views_in(state: State) -> dict[int, list[int]]:
+    """By tensor, those that are views of it, or may be."""
+    found: dict[int, list[int]] = {}
+    for index, item in state.everything().items():
+        for each in item.memory if isinstance(item, TensorObject) else ():
+            found.setdefault(each.index, []).append(index)
+    return found
 
 
 def _made_in(events: Iterable[Event]) -> frozenset[int]:

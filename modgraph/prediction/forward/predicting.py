@@ -18,7 +18,7 @@ from modgraph.prediction.domain.assumed import Assumed
 from modgraph.prediction.domain.limits import MAX_WORK
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
-from modgraph.prediction.forward.assumptions import USUAL
+from modgraph.prediction.forward.assumptions import USUAL, assumed_in, with_words
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
@@ -58,13 +58,13 @@ def graph_with_forward(
         told = _graph(prediction, target, wanted, followed)
     if (followed is not None and followed.has_run_out) or prediction.machine.work > MAX_WORK // 2:
         return told
-    second = again(USUAL.assumed, prediction.machine.forward_left)
+    second = again(assumed_in(USUAL), prediction.machine.forward_left)
     usual = _followed(second, wanted)
     if usual is None or not second.machine.asked:
         return told
     if not usual.is_whole and (usual.is_refused or not wanted.inputs):
         return told
-    surroundings = USUAL.surroundings(second.machine.asked)
+    surroundings = with_words(USUAL, second.machine.asked)
     return under_assumption(told, _graph(second, target, wanted, usual), surroundings)
 
 

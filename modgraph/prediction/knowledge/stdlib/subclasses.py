@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, ListObject
@@ -76,7 +77,7 @@ def _elsewhere(machine: Machine, home: SourceModule, name: str) -> bool:
         try:
             if source.path == home.path or name not in source.text:
                 continue
-            if machine.finder.is_installed(source) and not machine.finder.is_installed(home):
+            if is_installed(source) and not is_installed(home):
                 continue  # what is installed does not import what uses it
             names = _taken(source, name)
             made = names and _MADE_BY_CALL.search(source.text)
@@ -109,7 +110,7 @@ def _others(machine: Machine, home: SourceModule) -> Iterator[SourceModule]:
     while pending:
         source = pending.pop()
         yield source
-        if finder.is_installed(source):
+        if is_installed(source):
             continue
         for name in _imported(source):
             other = finder.source(name) if name not in seen else None
