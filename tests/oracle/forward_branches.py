@@ -11,17 +11,13 @@ what it calls is *open*. "timm:resnet18" names one model.
 
 from __future__ import annotations
 
-import argparse
 import collections
-import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from modgraph.graph.model import Graph
@@ -42,7 +38,9 @@ try:
     import forward_branch_subjects
     import forward_calls
     import forward_models
-    from forward_calls import HAS_RUN, HIDDEN, SECONDS, Call
+    import model_rows
+    from forward_calls import HIDDEN, Call
+    from model_rows import ModelRow
 finally:
     sys.path.remove(str(HERE))
 
@@ -331,14 +329,9 @@ def graph_faults(graph: Graph, runs: Sequence[tuple[bool, list[Stack]]], registe
 
 
 @dataclass
-class Row:
-    """One model."""
+class Row(ModelRow):
+    """Its `kind` is the worst of its runs: covered, open, missed, invented."""
 
-    library: str
-    name: str
-    kind: str
-    """The worst of its runs: covered, open, missed, invented; "unbuilt", "no run" and "fault" as `forward_calls.py`."""
-    why: str = ""
     runs: int = 0
     covered: int = 0
     open: int = 0
@@ -354,7 +347,6 @@ class Row:
     """What is wrong of the graph."""
     settings: list[list[str]] = field(default_factory=list)
     """Of each run that is not covered: the setting, the kind, why."""
-    seconds: float = 0.0
 
 
 _ORDER = ("invented", "missed", "open", "covered", "no run")
@@ -371,7 +363,7 @@ def one(library: str, name: str) -> Row:
         for run in branches.runs:
             registered = frozenset(path for path, _ in run.subject.model.named_modules())
             runs.append((run, registered, forward_calls.real_run(run.subject)))
-        print(HAS_RUN, file=sys.stderr, flush=True)
+        model_rows.torch_has_run()
         return with_deep_stack(lambda: predicted(Row(library, name, "unbuilt"), branches, runs))
 
 
@@ -438,31 +430,6 @@ def _is_of_graph(options: Mapping[str, tuple[object, object]]) -> bool:
     return all(value == default or isinstance(default, bool) for value, default in options.values())
 
 
-def in_child(library: str, name: str, path: Sequence[str]) -> Row:
-    """The same in a process with limits."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", f"{library}:{name}"]
-    for each in path:
-        command += ["--path", each]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MODGRAPH_CACHE": os.environ.get("MODGRAPH_CACHE", "off")}
-    try:
-        run = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=10 * SECONDS,
-            env=environment,
-            check=False,
-            preexec_fn=forward_calls._limit,
-        )
-    except subprocess.TimeoutExpired:
-        return Row(library, name, "fault", f"more than {10 * SECONDS} s")
-    if run.returncode != 0 or not run.stdout.strip():
-        kind = "fault" if HAS_RUN in run.stderr.splitlines() else "no run"
-        last = run.stderr.strip().splitlines()[-1:] or [f"status {run.returncode}"]
-        return Row(library, name, kind, last[0][:300])
-    return Row(**json.loads(run.stdout.strip().splitlines()[-1]))
-
-
 # ---- all of them -------------------------------------------------------------------------------------------------------
 
 
@@ -513,31 +480,11 @@ def drawn(wanted: str) -> Iterable[tuple[str, str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("wanted", nargs="*", metavar="LIBRARY[:NAME]", help="written, torchvision, timm:resnet18")
-    parser.add_argument("--path", action="append", default=[], help="a folder on which packages are found")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="a line for each model; goes on where it ended")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the tables, for `accuracy.py --branches`")
-    parser.add_argument("--one", metavar="LIBRARY:NAME", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    sys.path.extend(options.path)
-    if options.one:
-        print(json.dumps(asdict(one(*options.one.split(":", 1)))))
+    output = "the tables, for `accuracy.py --branches`"
+    options = model_rows.parser(__doc__, "written, torchvision, timm:resnet18", output).parse_args()
+    rows = model_rows.rows(options, Row, one, drawn)
+    if rows is None:
         return 0
-    known: dict[tuple[str, str], Row] = {}
-    if options.json is not None and options.json.exists():
-        found = (Row(**json.loads(line)) for line in options.json.read_text("utf-8").splitlines())
-        known = {(row.library, row.name): row for row in found}
-    rows: list[Row] = []
-    for library, name in (each for wanted in options.wanted for each in drawn(wanted)):
-        row = known.get((library, name))
-        if row is None:
-            row = in_child(library, name, options.path)
-            print(f"{library} {name}: {row.kind} {row.why}", file=sys.stderr, flush=True)
-            if options.json is not None:
-                with options.json.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(row)) + "\n")
-        rows.append(row)
     figures = "\n".join([*table(rows), *causes(rows)]) + "\n"
     if options.output is not None:
         options.output.write_text(figures, encoding="utf-8")

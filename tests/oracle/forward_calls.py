@@ -13,19 +13,14 @@ Further names are those of `forward_beside.txt`, libraries that must be importab
 
 from __future__ import annotations
 
-import argparse
 import collections
-import json
-import os
 import re
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +43,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 try:
     import forward_models
+    import model_rows
+    from model_rows import ModelRow
+    from ways_of_data import ways
 finally:
     sys.path.remove(str(HERE))
 
-SECONDS = 300
-"""Of the processor's time, so that a busy machine does not count; of the clock's, ten times as many."""
-MEGABYTES = 12_000
-HAS_RUN = "torch has run it"
-"""What a process says when the prediction's turn has come: what ends it before that is no fault of ours."""
 HIDDEN = "?"
 """Path of a module that is not registered."""
 MAX_DEPTH = 6
@@ -289,21 +282,14 @@ def _fits(told: Shape | None, real: Shape | None, is_there: bool) -> bool:
 
 
 @dataclass
-class Row:
-    """One model."""
+class Row(ModelRow):
+    """Its `kind` is exact, prefix or wrong, where a run was predicted."""
 
-    library: str
-    name: str
-    kind: str
-    """exact, prefix, wrong; "unbuilt" where the constructor does not come to its end; "no run" where torch does not run
-    it; "fault" for a fault of ours, a hang, too much memory."""
-    why: str = ""
     calls: int = 0
     told: int = 0
     right: int = 0
     unknown: int = 0
     wrong: int = 0
-    seconds: float = 0.0
     edges: int = 0
     """Ways of data between calls, through any operations, in a trace of the run."""
     edges_missed: int = 0
@@ -323,7 +309,7 @@ def one(library: str, name: str) -> Row:
         want = real_run(subject)
         if want.raised is not None and not subject.model.training and want.raised.startswith("NotImplementedError"):
             return Row(library, name, "no run", want.raised[:300])
-        print(HAS_RUN, file=sys.stderr, flush=True)
+        model_rows.torch_has_run()
         return with_deep_stack(lambda: _predicted(Row(library, name, "unbuilt"), subject, want))
 
 
@@ -365,70 +351,6 @@ def _compare_edges(row: Row, subject: forward_models.Subject, prediction: Predic
     row.edges_missed, row.edges_wrong = len(real - may_be), len(told - real)
     if row.edges_missed or row.edges_wrong:
         print("missed", sorted(real - may_be)[:5], "wrong", sorted(told - real)[:5], file=sys.stderr)
-
-
-def ways(graph: modgraph.Graph, every_way: bool = False) -> set[tuple[str, str]]:
-    """From which calls, inputs and parameters data comes to each call and output, through any operations.
-
-    Args:
-        every_way: what depends on a test that cannot be decided counts too.
-    """
-    names: dict[str, str] = {}
-    counted: collections.Counter[str] = collections.Counter()
-    for call in graph.calls:
-        if call.observed is not False and (call.certain or every_way):
-            counted[call.module] += 1
-            names[f"call:{call.index}"] = f"{call.module} #{counted[call.module]}"
-    incoming: dict[str, list[str]] = {}
-    for edge in graph.edges:
-        if edge.observed is not False and (edge.certain or every_way):
-            incoming.setdefault(edge.consumer, []).append(edge.producer)
-    found: set[tuple[str, str]] = set()
-    for consumer in incoming:
-        if consumer.startswith("op:"):
-            continue
-        pending, seen = list(incoming[consumer]), set()
-        while pending:
-            producer = pending.pop()
-            if producer in seen:
-                continue
-            seen.add(producer)
-            if producer.startswith("op:"):
-                pending += incoming.get(producer, ())
-            elif not producer.startswith("const:"):
-                end = "output" if consumer.startswith("output:") else names.get(consumer, consumer)
-                found.add((names.get(producer, producer), end))
-    return found
-
-
-def in_child(library: str, name: str, path: Sequence[str]) -> Row:
-    """The same in a process with limits."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", f"{library}:{name}"]
-    for each in path:
-        command += ["--path", each]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MODGRAPH_CACHE": os.environ.get("MODGRAPH_CACHE", "off")}
-    try:
-        run = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=10 * SECONDS,
-            env=environment,
-            check=False,
-            preexec_fn=_limit,
-        )
-    except subprocess.TimeoutExpired:
-        return Row(library, name, "fault", f"more than {10 * SECONDS} s")
-    if run.returncode != 0 or not run.stdout.strip():
-        kind = "fault" if HAS_RUN in run.stderr.splitlines() else "no run"
-        last = run.stderr.strip().splitlines()[-1:] or [f"status {run.returncode}"]
-        return Row(library, name, kind, last[0][:300])
-    return Row(**json.loads(run.stdout.strip().splitlines()[-1]))
-
-
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
 
 
 # ---- all of them -------------------------------------------------------------------------------------------------------
@@ -485,31 +407,11 @@ def drawn(wanted: str) -> Iterable[tuple[str, str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("wanted", nargs="*", metavar="LIBRARY[:NUMBER]", help="torchvision:20, timm:40, timm:resnet18")
-    parser.add_argument("--path", action="append", default=[], help="a folder on which packages are found")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="a line for each model; goes on where it ended")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table and the causes, for the page")
-    parser.add_argument("--one", metavar="LIBRARY:NAME", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    sys.path.extend(options.path)
-    if options.one:
-        print(json.dumps(asdict(one(*options.one.split(":", 1)))))
+    output = "the table and the causes, for the page"
+    options = model_rows.parser(__doc__, "torchvision:20, timm:40, timm:resnet18", output).parse_args()
+    rows = model_rows.rows(options, Row, one, drawn)
+    if rows is None:
         return 0
-    known: dict[tuple[str, str], Row] = {}
-    if options.json is not None and options.json.exists():
-        found = (Row(**json.loads(line)) for line in options.json.read_text("utf-8").splitlines())
-        known = {(row.library, row.name): row for row in found}
-    rows = []
-    for library, name in (each for wanted in options.wanted for each in drawn(wanted)):
-        row = known.get((library, name))
-        if row is None:
-            row = in_child(library, name, options.path)
-            print(f"{library} {name}: {row.kind} {row.why}", file=sys.stderr, flush=True)
-            if options.json is not None:
-                with options.json.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(row)) + "\n")
-        rows.append(row)
     print("\n".join([*table(rows), *causes(rows)]))
     if options.output is not None:
         told = "\n".join(causes(rows)).split("\nwrong:")[0].strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 import textwrap
 import types
@@ -17,6 +18,7 @@ from modgraph.graph.model import Graph
 
 pytestmark = pytest.mark.needs_torch
 torch = pytest.importorskip("torch")
+ways = runpy.run_path(str(Path(__file__).parents[2] / "oracle" / "ways_of_data.py"))["ways"]
 
 PRELUDE = "import torch, math\nimport torch.nn.functional as F\nfrom torch import nn\n"
 GAP = " (gap)"
@@ -58,27 +60,6 @@ def _traced(idiom: Idiom, monkeypatch: pytest.MonkeyPatch) -> Graph:
         return modgraph.trace(module.Net().eval(), given)
 
 
-def _ways(graph: Graph) -> set[tuple[str, str]]:
-    """From which calls, inputs and parameters data comes to each call and to the outputs, through any operations."""
-    names = {f"call:{call.index}": f"{call.module} {call.index}" for call in graph.calls}
-    incoming: dict[str, set[str]] = {}
-    for edge in graph.edges:
-        if edge.certain:
-            incoming.setdefault(edge.consumer, set()).add(edge.producer)
-    found: set[tuple[str, str]] = set()
-    for consumer in (each for each in incoming if not each.startswith("op:")):
-        pending, seen = list(incoming[consumer]), set[str]()
-        while pending:
-            producer = pending.pop()
-            if producer not in seen:
-                seen.add(producer)
-                pending += incoming.get(producer, ()) if producer.startswith("op:") else ()
-                if not producer.startswith(("op:", "const:")):
-                    end = "output" if consumer.startswith("output:") else names.get(consumer, consumer)
-                    found.add((names.get(producer, producer), end))
-    return found
-
-
 def _calls(graph: Graph) -> list[tuple[str, Any]]:
     """With what each gives; the model's own outputs may be one tensor twice, which a trace tells once."""
     return [
@@ -97,9 +78,9 @@ def test_it_is_predicted_as_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     real = _traced(idiom, monkeypatch)
     assert real.problems == ()
     predicted = modgraph.predict(f"{tmp_path}/net.py:Net", inputs=idiom.inputs)
-    assert _ways(predicted) <= _ways(real)
+    assert ways(predicted) <= ways(real)
     if idiom.name.endswith(GAP):
         return
     assert predicted.problems == ()
     assert _calls(predicted) == _calls(real)
-    assert _ways(predicted) == _ways(real)
+    assert ways(predicted) == ways(real)
