@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -338,36 +339,67 @@ def analyze_target(
         doing = None if watcher is None else watcher.doing
         followed = specs if static and forward else None
         ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed), seek)
-        way = first = next(ways)
+        first = next(ways)
     if static:
-        return done(way.predicted, way)
+        return done(first.predicted, first)
     if target.code is not None and options == replace(options, device="cpu", stats=False, verify=False, profile=False):
         options = replace(options, device="fake")  # what a configuration says may be of any size
-    refused: ModgraphError | None = None
-    while True:
-        with watch("trace") as watcher:
-            try:
-                with errors_in_cells(target):
-                    traced = _traced(way.target, specs, options, watcher, exporting, cwd)
-                break
-            except ModgraphError as error:
-                refused = refused or error
-                others_may = first.origin is not None and _is_of_building(error, way.target)
-                other = next(ways, None) if others_may else None
-                if other is None:
-                    if not others_may and _is_of_the_command(error, specs, runs=runs):
-                        raise
-                    return done(_without_trace(first.predicted, refused), first)
-                way = other
-            except Interrupted as stop:
-                raise Interrupted(with_origin(_until_interrupted(way.predicted, stop, target), way)) from None
-            except Exception as error:  # a defect of ours must not cost what is known without a run
-                return done(_without_trace(way.predicted, _defect("tracing", error)), way)
+    with watch("trace") as watcher:
+
+        def run(way: Way) -> Graph:
+            with errors_in_cells(target):
+                return _traced(way.target, specs, options, watcher, exporting, cwd)
+
+        def is_final(error: ModgraphError) -> bool:
+            return _is_of_the_command(error, specs, runs=runs)
+
+        way, traced = _first_that_runs(target, first, ways, run, is_final)
+    if isinstance(traced, ModgraphError):
+        return done(_without_trace(way.predicted, traced), way)
     with watch("merge"):
         try:
             return done(_merged(_with_forward(way, traced, together) if forward else way.predicted, traced), way)
         except Exception as error:
             return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _first_that_runs(
+    target: Target,
+    first: Way,
+    others: Iterator[Way],
+    run: Callable[[Way], Graph],
+    is_final: Callable[[ModgraphError], bool],
+) -> tuple[Way, Graph | ModgraphError]:
+    """The first way to build a model that can be run, and its trace; where none can, the first one, and why it cannot.
+
+    Args:
+        is_final: whether a refusal is the answer to the command, and is raised.
+    """
+    refused: ModgraphError | None = None
+    for way in chain((first,), others):
+        traced = _run_or_refused(target, way, run)
+        if isinstance(traced, Graph):
+            return way, traced
+        refused = refused or traced
+        if first.origin is None or not _is_of_building(traced, way.target):
+            if is_final(traced):
+                raise traced
+            break
+    return first, refused or TraceError("nothing was run")
+
+
+def _run_or_refused(target: Target, way: Way, run: Callable[[Way], Graph]) -> Graph | ModgraphError:
+    """Its trace, or why there is none. A defect of ours must not cost what is known without a run."""
+    from modgraph.arguments.choosing import with_origin
+
+    try:
+        return run(way)
+    except ModgraphError as error:
+        return error
+    except Interrupted as stop:
+        raise Interrupted(with_origin(_until_interrupted(way.predicted, stop, target), way)) from None
+    except Exception as error:
+        return _defect("tracing", error)
 
 
 def _with_forward(way: Way, traced: Graph, together: Together | None) -> Graph:

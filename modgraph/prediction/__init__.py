@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from modgraph.graph.model import Graph
+    from modgraph.prediction.domain.assumed import Assumed
     from modgraph.prediction.entry import Prediction
     from modgraph.prediction.interpreter import Interpreter
     from modgraph.prediction.together import Together
@@ -43,52 +44,69 @@ def predict_graph(
     """
     from modgraph.prediction.answer.tree import build_graph
     from modgraph.prediction.deep_stack import with_deep_stack
-    from modgraph.prediction.domain.assumed import NOTHING, Assumed
-    from modgraph.prediction.entry import predict_target
 
-    machines: list[Interpreter] = []
-
-    def predicted(assumed: Assumed = NOTHING, units: int | None = None) -> Prediction:
-        """The prediction, in at most so many units of work."""
-        granted = None if units is None else (units, "what `forward` does")
-        if together is None:
-            made = predict_target(target, granted=granted, doing=doing, assumed=assumed)
-        else:
-            left = together.left - sum(each.work for each in machines)
-            made = predict_target(
-                target,
-                together.source(target),
-                together.prepare,
-                granted if granted is not None and granted[0] < left else (left, "all models of one command"),
-                free_reading=together.read_before,
-                doing=doing,
-                assumed=assumed,
-            )
-        machines.append(made.machine)
-        if units is not None:
-            made.machine.forward_left = max(units - made.machine.work, 0)
-        return made
+    predictions = _Predictions(target, together, doing)
 
     def predict() -> Graph:
-        prediction = predicted()
-        n_nodes = 0
-        try:
+        with predictions:
+            first = predictions.another()
             if inputs is None:
-                graph = build_graph(prediction, target)
+                graph = build_graph(first, target)
             else:
                 from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 
                 wanted = Wanted(inputs, training, every_way)
-                graph = graph_with_forward(prediction, target, wanted, predicted)
-            n_nodes = len(graph.modules)
-        finally:
-            for machine in machines:
-                if together is not None:
-                    together.take(machine.work, machine.finder.reading, n_nodes if machine is machines[0] else 0)
-                machine.forget()
+                graph = graph_with_forward(first, target, wanted, predictions.another)
+            predictions.n_nodes = len(graph.modules)
         return graph
 
     return with_deep_stack(predict)
+
+
+class _Predictions:
+    """Those of one target, each with other things taken for granted; at the end, what they used is told and let go."""
+
+    def __init__(self, target: Target, together: Together | None, doing: Callable[[str], None] | None) -> None:
+        self._target = target
+        self._together = together
+        self._doing = doing
+        self._machines: list[Interpreter] = []
+        self.n_nodes = 0
+        """Of the graph that was made of them."""
+
+    def another(self, assumed: Assumed | None = None, units: int | None = None) -> Prediction:
+        """One in at most so many units of work."""
+        from modgraph.prediction.domain.assumed import NOTHING
+        from modgraph.prediction.entry import predict_target
+
+        granted = None if units is None else (units, "what `forward` does")
+        if self._together is None:
+            made = predict_target(self._target, granted=granted, doing=self._doing, assumed=assumed or NOTHING)
+        else:
+            left = self._together.left - sum(each.work for each in self._machines)
+            made = predict_target(
+                self._target,
+                self._together.source(self._target),
+                self._together.prepare,
+                granted if granted is not None and granted[0] < left else (left, "all models of one command"),
+                free_reading=self._together.read_before,
+                doing=self._doing,
+                assumed=assumed or NOTHING,
+            )
+        self._machines.append(made.machine)
+        if units is not None:
+            made.machine.forward_left = max(units - made.machine.work, 0)
+        return made
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        for machine in self._machines:
+            if self._together is not None:
+                n_nodes = self.n_nodes if machine is self._machines[0] else 0
+                self._together.take(machine.work, machine.finder.reading, n_nodes)
+            machine.forget()
 
 
 def interpret_class(target: Target) -> Prediction:
