@@ -194,3 +194,30 @@ def test_a_loop_of_which_the_order_matters_is_not_known(predict_source: Callable
         """
     )
     assert graph.modules[1].parameters[0].shape == (1, None)
+
+
+_DOUBTFUL = {
+    "what an operation may raise": ("sock.gethostname()", "ValueError"),
+    "what a call may raise": ("sock.gethostname()", "Exception"),
+}
+
+
+@pytest.mark.parametrize(("text", "error"), _DOUBTFUL.values(), ids=_DOUBTFUL)
+def test_what_a_turn_may_raise_is_not_forgotten(predict_source: Callable[..., Graph], text: str, error: str) -> None:
+    """The turns are tried one by one before they count."""
+    graph = predict_source(
+        f"""
+        import socket as sock
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                try:
+                    for name in {{"a", "b"}}:
+                        if name == "a":
+                            number = int({text})
+                except {error}:
+                    self.extra = nn.Linear(1, 1)
+        """
+    )
+    assert not graph.complete
+    assert any("extra" in problem.message for problem in graph.problems)

@@ -102,6 +102,30 @@ FILES = {
             False,
         ),
         ("class Third(Backend):\n    pass\n", {}, False),
+        ("import one", {"one.py": "from pack.base import Backend\nSame = Backend\nclass C(Same): pass\n"}, False),
+        ("import one", {"one.py": "from pack.base import Backend\nALL = {1: Backend}\nclass C(ALL[1]): pass\n"}, False),
+        (
+            "import one",
+            {
+                "one.py": "from pack.base import Backend as B\nimport two\n",
+                "two.py": "import one\nclass C(one.B): pass\n",
+            },
+            False,
+        ),
+        (
+            "import two",
+            {
+                "one.py": "import pack.base\nKind = pack.base.Backend\n",
+                "two.py": "from one import Kind\nclass C(Kind): pass\n",
+            },
+            False,
+        ),
+        (
+            "import one",
+            {"one.py": "def f():\n    from pack.base import Backend as B\n    class C(B): pass\nf()\n"},
+            False,
+        ),
+        ("import one", {"one.py": "class Backend: pass\nclass C(Backend): pass\n"}, True),
     ],
 )
 def test_one_in_another_file(tmp_path: Path, then: str, more: dict[str, str], known: bool) -> None:

@@ -16,6 +16,7 @@ from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.objects import EnvironmentObject, HeapObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Constant, Value
+from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.python import unordered
 from modgraph.source import nodes
 
@@ -68,16 +69,18 @@ def _does_nothing(machine: Machine, frame: Frame, name: str, item: Value, turn: 
 def _ended(machine: Machine, frame: Frame, item: Value, turn: Turn) -> Outcome | None:
     """How a turn ends; None where paths of it have left the loop, or it raises."""
     returns, loops = len(frame.returns), len(frame.loops)
-    guarded = [len(each) for each in machine.guards]
+    outer = machine.guards
+    # What raises on some paths, or may, is noted nowhere else: a turn that is only tried has to leave no trace.
+    own = Guard(any(isinstance(each, Guard) and each.doubts for each in outer), expects=False)
+    machine.guards = [*outer, own] if outer else []
     try:
         outcome = turn(item)
     except Raised:
         return None
     finally:
-        has_left = len(frame.returns) > returns or [len(each) for each in machine.guards] != guarded
+        machine.guards = outer
+        has_left = len(frame.returns) > returns or bool(own)
         del frame.returns[returns:], frame.loops[loops:]
-        for guard, length in zip(machine.guards, guarded, strict=True):
-            del guard[length:]
     return None if has_left else outcome
 
 

@@ -79,7 +79,7 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
     if isinstance(key, Choice):
         return machine.distribute(key, lambda each: get(machine, value, each))
     if isinstance(value, TupleValue):
-        return value.made_of(_from_sequence(machine, list(value.items), None, key, "tuple"))
+        return own_item(machine, value, key)
     if isinstance(value, Constant):
         return _from_constant(machine, value, key)
     item = machine.state.read(value) if isinstance(value, Address) else None
@@ -97,13 +97,15 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
 
 
 def own_item(machine: Machine, value: Value, key: Value) -> Value:
-    """list.__getitem__ and dict.__getitem__ themselves."""
+    """`__getitem__` of a list, a tuple or a dict itself."""
+    if isinstance(value, TupleValue):
+        return value.made_of(_from_sequence(machine, list(value.items), None, key, "tuple"))
     item = machine.state.read(value) if isinstance(value, Address) else None
     if isinstance(item, ListObject):
         return _from_sequence(machine, item.items, item.open, key, "list")
     if isinstance(item, DictObject):
         return _from_dict(machine, value, item, key)
-    return machine.unknown("an item of something that is no list or dict", value)
+    return machine.unknown("an item of something that is no list, tuple or dict", value)
 
 
 def index_of(machine: Machine, key: Value) -> int | None:

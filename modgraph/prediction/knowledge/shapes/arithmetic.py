@@ -251,15 +251,31 @@ def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
             raise MisfitError(f"einsum of {equation!r} does not fit {_told(shape)}")
         inner = shape[len(first) : len(shape) - len(last)]
         rest = None if rest is None else joined(rest, inner)
-        for letter, size in zip(first + last, (*shape[: len(first)], *shape[len(shape) - len(last) :]), strict=True):
+        outer = (*shape[: len(first)], *shape[len(shape) - len(last) :])
+        for letter, size in _diagonal(first + last, outer, equation).items():
             sizes[letter] = _same(sizes.get(letter, 1), size, equation)
     if not arrow:
         once = sorted(letter for letter in sizes if left.count(letter) == 1)
         right = ("..." if "..." in left else "") + "".join(once)
     first, dots, last = right.partition("...")
+    strange = next((each for each in first + last if each not in sizes or (first + last).count(each) > 1), None)
+    if strange is not None:
+        why = "is of no operand" if strange not in sizes else "appears more than once"
+        raise MisfitError(f"{strange!r} in the output of {equation!r} {why}")
     if dots and rest is None:
         return None
     return (*(sizes[each] for each in first), *((rest or ()) if dots else ()), *(sizes[each] for each in last))
+
+
+def _diagonal(letters: str, sizes: Shape, equation: str) -> dict[str, Size]:
+    """By letter of one operand; one that stands there twice takes its diagonal, and nothing broadcasts."""
+    found: dict[str, Size] = {}
+    for letter, size in zip(letters, sizes, strict=True):
+        known = found.get(letter)
+        if known is not None and size is not None and not same(known, size) and known != size:
+            raise MisfitError(f"{letter!r} in {equation!r} is {known} and {size} in one operand")
+        found[letter] = known if known is not None else size
+    return found
 
 
 def _same(known: Size, size: Size, equation: str) -> Size:

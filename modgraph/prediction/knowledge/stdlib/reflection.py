@@ -439,7 +439,7 @@ def object_eq(arguments: Arguments, machine: Machine) -> Value:
     return machine.compare("is", left, right)
 
 
-@models("builtins.list.__getitem__", "builtins.dict.__getitem__")
+@models(*(f"{each}.__getitem__" for each in ("builtins.list", "builtins.dict", "builtins.tuple", "torch.Size")))
 def container_getitem(arguments: Arguments, machine: Machine) -> Value:
     return items.own_item(machine, *arguments.positional)
 

@@ -69,32 +69,48 @@ def _names(definition: Definition, names: set[str]) -> bool:
 
 
 def _elsewhere(machine: Machine, home: SourceModule, name: str) -> bool:
-    """Another file may derive a class from one of that name."""
+    """Another file may derive a class from one of that name, or from what it is called in a third."""
+    sources = []
     for number, source in enumerate(_others(machine, home)):
         machine.spend(_UNITS_OF_A_FILE)
         if number > _MOST_FILES:
             return True
-        try:
-            if source.path == home.path or name not in source.text:
-                continue
-            if is_installed(source) and not is_installed(home):
-                continue  # what is installed does not import what uses it
-            names = _taken(source, name)
-            made = names and _MADE_BY_CALL.search(source.text)
-            if made or any(_names(each, names) for each in source.index.definitions.values()):
-                return True
-        except SourceError:
-            continue  # it is not followed either, wherever it is imported
+        # What is installed does not import what uses it.
+        if source.path != home.path and (is_installed(home) or not is_installed(source)):
+            sources.append(source)
+    names, known = {name}, 0
+    while known < len(names):
+        known = len(names)
+        for source in sources:
+            machine.spend(1)
+            try:
+                here = _called_there(source, names)
+                made = here and _MADE_BY_CALL.search(source.text)
+                if made or any(_names(each, here) for each in source.index.definitions.values()):
+                    return True
+            except SourceError:
+                continue  # it is not followed either, wherever it is imported
+            names |= here
     return False
 
 
-def _taken(source: SourceModule, name: str) -> set[str]:
-    """Under which names a module may have a class of that name of another."""
-    found = {each.name for each in source.index.imports if each.attribute == name}
-    if any(each.attribute == "*" for each in source.index.imports) and name not in source.index.definitions:
-        found.add(name)
-    if re.search(rf"\.\s*{name}\b", source.text):
-        found.add(name)
+def _called_there(source: SourceModule, names: set[str]) -> set[str]:
+    """What the classes of these names may be called in another file; a word of it that is no class of its own may be
+    one of them, wherever it comes from."""
+    text = source.text
+    said = {each for each in names if each in text}
+    if not said:
+        return said
+    own = {each.name for each in source.index.definitions.values() if each.kind == "class"}
+    found = {each for each in said if re.search(rf"(?:\.\s*|\bimport\s.*){each}\b", text) or each not in own}
+    pending = list(found)
+    while pending:
+        word = re.escape(pending.pop())
+        as_other = re.findall(rf"\b{word}\s+as\s+(\w+)", text)
+        for other in (*as_other, *re.findall(rf"^\s*(\w+)\s*(?::[^=\n]*)?=[^=\n]*\b{word}\b", text, re.MULTILINE)):
+            if other not in found:
+                found.add(other)
+                pending.append(other)
     return found
 
 

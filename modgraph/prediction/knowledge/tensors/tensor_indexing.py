@@ -103,6 +103,9 @@ def one_hot(arguments: Arguments, machine: Machine) -> Value:
     classes = size_of(arguments.get(1, "num_classes", Constant(-1)))
     if classes == -1:
         classes = int(max(tensor.elements)) + 1 if tensor.elements else None
+    for element in tensor.elements or ():
+        if element < 0 or (type(classes) is int and element >= classes):
+            raise machine.raises("RuntimeError", f"class value {element} must not be below 0, or above {classes} - 1")
     elements = None
     if tensor.elements is not None and classes is not None and len(tensor.elements) * classes <= MAX_ELEMENTS:
         elements = tuple(int(index == place) for index in tensor.elements for place in range(classes))

@@ -111,7 +111,6 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         sizes: Sequence[int | None] | None = None if size is None else range(size)
     else:
         sizes = _sizes(machine, name, size, given)
-        _require_sum(machine, name, size, sizes)
     if sizes is None:
         return data_unknown(
             machine, f"torch.{name}", "into how many parts a tensor is split is not known", arguments.positional[0]
@@ -136,9 +135,12 @@ def _require_sum(machine: Machine, name: str, size: int | None, sizes: Sequence[
     if not name.startswith("split") or sizes is None or size is None or len(known) < len(sizes):
         return
     if sum(known) != size:
-        raise machine.raises("RuntimeError", f"{name} expects sizes to sum up to {size}, but got {list(sizes)}")
+        told = ", ".join(map(str, sizes[:_MOST_TOLD])) + (", ..." if len(sizes) > _MOST_TOLD else "")
+        raise machine.raises("RuntimeError", f"{name} expects sizes to sum up to {size}, but got [{told}]")
 
 
+_MOST_TOLD = 20
+"""Sizes in a message."""
 _WAYS = {
     "chunk": ("chunks",),
     "split": ("split_size_or_sections", "split_size", "split_sizes"),
@@ -152,13 +154,15 @@ def _sizes(machine: Machine, name: str, size: int | None, given: Value) -> Seque
     """Of the parts; None where not even their number is known.
 
     Raises:
-        Raised: RuntimeError, for a number of parts, or a size, that is none.
+        Raised: RuntimeError, for a number of parts, or a size, that is none, and for sizes that are not the whole.
     """
     number = size_of(given)
     if name == "tensor_split":
         return _between(size, number, None if number is not None else _indices(machine, given))
     if number is None:
-        return shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
+        sizes = shape_argument(machine, (given,)) if not isinstance(given, Constant) else None
+        _require_sum(machine, name, size, sizes)
+        return sizes
     least = 1 if name == "chunk" or size else 0
     if number < least:
         raise machine.raises("RuntimeError", f"{name} expects a size or number above 0, but got {number}")

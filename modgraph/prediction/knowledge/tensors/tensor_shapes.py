@@ -106,7 +106,7 @@ def length(arguments: Arguments, machine: Machine) -> Value:
     return Constant(shape[0])
 
 
-@models("torch.Size.numel", "torch.Size.__getitem__")
+@models("torch.Size.numel")
 def size_elements(arguments: Arguments, machine: Machine) -> Value:
     sizes = arguments.positional[0]
     assert isinstance(sizes, TupleValue)
