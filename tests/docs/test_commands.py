@@ -203,8 +203,13 @@ def script_problems(words: list[str]) -> list[str]:
     path = ROOT / words[0]
     if not path.is_file():
         return [f"there is no {words[0]}"]
+    trees = [ast.parse(path.read_text(encoding="utf-8"))]
+    beside = (
+        path.with_name(f"{alias.name}.py") for n in ast.walk(trees[0]) if isinstance(n, ast.Import) for alias in n.names
+    )
+    trees += [ast.parse(each.read_text(encoding="utf-8")) for each in beside if each.is_file()]
     known = {"--help"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in (each for tree in trees for each in ast.walk(tree)):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             known |= {arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
     return [f"{words[0]} has no option {word}" for word in words[1:] if word.startswith("-") and word not in known]

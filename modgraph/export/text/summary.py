@@ -206,8 +206,9 @@ def _inputs(graph: Graph, width: int, pen: Pen) -> list[str]:
 def _input(given: ModelInput) -> str:
     tensors = [_tensor(tensor, given.name) for tensor in given.tensors]
     what = given.literal if given.literal is not None else ", ".join(tensors) or "no tensor"
-    if given.origin == "given":
-        return f"{given.name} = {what}"
+    if given.origin in ("given", "symbols"):
+        where = f", where {' and '.join(given.constraints)}" if given.constraints else ""
+        return f"{given.name} = {what}{where}"
     origin = "from example_inputs" if given.origin == "example_inputs" else "inferred"
     rules = f" ({'; '.join(given.rules)})" if given.rules else ""
     return f"{given.name} = {what}, {origin}{rules}"

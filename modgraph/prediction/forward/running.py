@@ -140,10 +140,7 @@ def follow(
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:
     conditions = Conditions(lambda: machine.where)
-    sizes = {
-        name: conditions.symbol(name, way.witnesses.get(name) or witness_for(name, place))
-        for place, name in enumerate(open_names(inputs))
-    }
+    sizes = {name: conditions.symbol(name, witness) for name, witness in _witnesses(inputs, way.witnesses).items()}
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
     if way.every_way:
@@ -164,7 +161,8 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     addresses = {
         index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
     }
-    told = told_by_input(conditions, inputs, [name for name, _ in named])
+    in_order_of_place = iter(name for name, _ in named)
+    told = told_by_input(conditions, inputs, [spec.name or next(in_order_of_place) for spec in inputs])
     described = tuple(
         _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
     )
@@ -179,6 +177,18 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
 def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:
     """The sizes that are left open, by name."""
     return tuple(dict.fromkeys(size for spec in inputs for size in spec.shape or () if isinstance(size, str)))
+
+
+def _witnesses(inputs: Sequence[Given], known: Mapping[str, int]) -> dict[str, int]:
+    """By open size, one with which is reckoned. Sizes of other names are others: a test for the same comes out "no"."""
+    found = dict(known)
+    for place, name in enumerate(open_names(inputs)):
+        if not found.get(name):
+            witness, taken = witness_for(name, place), set(found.values())
+            while witness in taken:
+                witness += 32 if witness % 32 == 0 else 2
+            found[name] = witness
+    return {name: found[name] for name in open_names(inputs)}
 
 
 def witness_for(name: str, place: int) -> int:

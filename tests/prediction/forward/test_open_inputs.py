@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from modgraph.errors import InputError
+from modgraph.export import render
 from modgraph.graph.model import Graph
 from modgraph.prediction import predict_graph
 from modgraph.prediction.domain import budget
@@ -360,3 +361,30 @@ def test_of_several_ranks_the_one_is_found_that_is_not_refused(
     graph = predict(tmp_path, init("nn.Linear(6, 5)") + f"def forward(self, x):\n    {body}")
     assert given(graph)["x"][0] == found
     assert [call.module for call in graph.calls] == ["", "a"]
+
+
+TWO = (
+    init("nn.Linear(3, 8)")
+    + "def forward(self, x, mask):\n    if x.shape[0] == x.shape[1]:\n        return x\n"
+    + "    return self.a(x), mask.view(4, -1)"
+)
+
+
+@pytest.mark.parametrize("names", ["batch x nodes", "batch x n_points", "length x seq", "h x height", "b x bs"])
+def test_sizes_of_other_names_are_others(names: str, tmp_path: Path) -> None:
+    """The way of which a test is told is that of two sizes, not of one."""
+    graph = predict(tmp_path, TWO, f"x={names} x 3", "mask=4x2")
+    first, second = names.split(" x ")
+    assert [call.module for call in graph.calls] == ["", "a"]
+    assert f"{first} != {second}" in constraints(graph)
+
+
+@pytest.mark.parametrize("inputs", [["mask=p x q", "r x s x 3"], ["r x s x 3", "p x q"], ["mask=p x q", "x=r x s x 3"]])
+def test_constraints_stand_at_the_input_they_speak_of(inputs: list[str], tmp_path: Path) -> None:
+    graph = predict(tmp_path, TWO, *inputs)
+    told = {each.name: set(each.constraints) for each in graph.model.inputs}
+    assert told == {"x": {"r != s"}, "mask": {"(p*q) % 4 == 0"}}
+    text = render(graph, "text")
+    assert isinstance(text, str)
+    assert "x = r×s×3 float32, where r != s\n" in text
+    assert "mask = p×q float32, where (p*q) % 4 == 0\n" in text
