@@ -85,14 +85,14 @@ def test_all_runs_of_one_prediction_share_a_limit(
 def test_dataflow_that_grows_with_the_square_of_the_source_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of n writes into a part of one tensor reaches each later reader of another part."""
-    body = "        y = x[0]\n        y.add_(1)\n" * 40
+    """Each of n writes into a part of one tensor reaches each later reader of all of it."""
+    body = "".join(f"        x[{i}].add_(1)\n" for i in range(30)) + "        z = x + 1\n" * 30
     (tmp_path / "net.py").write_text(
         f"{HEAD}        self.a = nn.ReLU()\n\n    def forward(self, x):\n{body}        return self.a(x)\n"
     )
-    whole = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["2x3"])
+    whole = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["30x3"])
     monkeypatch.setattr(graph_parts, "MAX_EDGES", 200)
-    some = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["2x3"])
+    some = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["30x3"])
     assert whole.complete
     assert len(whole.edges) > 800
     assert 0 < len(some.edges) <= 200

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from modgraph.graph.model import SourceLocation
-from modgraph.prediction.domain.values import Address
+from modgraph.prediction.domain.values import Address, Value
 
 
 def negated(test: str) -> str:
@@ -59,6 +59,8 @@ class Leave:
     error: str | None = None
     is_known: bool = True
     """False where it may give other tensors than those of `outputs`."""
+    written: tuple[int, ...] = ()
+    """Addresses of the tensors that a layer was given, and has written into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class Operate:
     outputs: tuple[Seen, ...]
     where: SourceLocation | None
     written: tuple[int, ...] = ()
-    """Addresses of tensors whose memory it writes to beside its outputs."""
+    """Addresses of the tensors that it writes into."""
+    key: Value | None = None
+    """What stands in the brackets, of an item that is read or written."""
 
 
 @dataclass(frozen=True, slots=True)

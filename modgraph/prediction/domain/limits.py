@@ -25,6 +25,9 @@ MAX_HANDED_DEPTH = 4
 MAX_EDGES = 100_000
 """Ways of data that are told of one run of `forward`; each of n writes into one memory can reach each of n readers."""
 
+MAX_SHARING = 500_000
+"""Tensors that share memory with one that is written to, of all writes of one run."""
+
 MAX_SUBMODULES = 64
 """Modules of which one is meant by a path that is not known."""
 

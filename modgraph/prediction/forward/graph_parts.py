@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,12 +26,11 @@ from modgraph.prediction.domain.events import (
     every_event,
     negated,
 )
-from modgraph.prediction.domain.limits import MAX_EDGES
+from modgraph.prediction.domain.limits import MAX_EDGES, MAX_SHARING
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
-from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address
+from modgraph.prediction.domain.values import Address, Value
+from modgraph.prediction.forward.regions import Region, Regions
 from modgraph.prediction.forward.running import Followed, tensor_info
-from modgraph.prediction.paths.recording import is_in_place
 from modgraph.source.reached import root_of
 
 Makers = dict[str, Condition | None]
@@ -48,10 +46,17 @@ class _Open:
     is_layer: bool
     makers: tuple[Makers, ...]
     """Of each input, what had made it when the call began."""
+    module: Address
     calls: bool = False
     """Other modules are called inside."""
+    is_silent: bool = False
+    """What a layer computes is not told: it is no container, and no hook of it runs."""
 
 
+_HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
+_OUTSIDE = "outside:"
+_OVERLAP = Condition(text="what is read is what was written")
+"""Of parts of one memory of which that is not known."""
 _TEST = re.compile(r"depends on `([^`]+)`")
 
 
@@ -74,8 +79,11 @@ class _Reader:
         """Of each path that is being read: the tests that have come out so that it was taken."""
         self.coming: frozenset[int] = frozenset()
         """Tensors that are made in the loops that are being read."""
-        self.views: dict[int, list[int]] | None = None
-        """By tensor, those that look into its memory; None until the first write into one."""
+        self.regions = Regions(followed.state)
+        self.notes: dict[tuple[int, str], Region] = {}
+        """By tensor, and by what has written to some that shares its memory: what was written."""
+        self.compared = 0
+        """Of all writes: the tensors that may have had what was written."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.lost: dict[Problem, Told] = {}
@@ -122,7 +130,9 @@ class _Reader:
             )
         )
         made = tuple(map(self._made_by, event.inputs))
-        self.open.append(_Open(index, event.inputs, event.is_layer, made))
+        held = self.followed.state.find(event.module, ModuleObject)
+        is_silent = event.is_layer and held is not None and not held.modules and _HOOKS.isdisjoint(held.attributes)
+        self.open.append(_Open(index, event.inputs, event.is_layer, made, event.module, is_silent=is_silent))
 
     def _leave(self, event: Leave) -> None:
         if not self.open:
@@ -137,9 +147,22 @@ class _Reader:
         name = f"call:{call.index}"
         for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
+        if call.is_layer:
+            self._read_own(call.module, name)
         for seen in event.outputs:
             for index in seen.indices:
                 self.makers[index] = {name: None}
+        self._write(event.written, name)
+
+    def _read_own(self, module: Address, name: str) -> None:
+        """A layer reads its own parameters and buffers; those that the run has written into come from there."""
+        held = self.followed.state.find(module, ModuleObject)
+        for store in () if held is None else (held.parameters, held.buffers):
+            for own, value in store.items():
+                if isinstance(value, Address) and value.index in self.makers:
+                    item = self.followed.state.find(value, TensorObject)
+                    shape, dtype = (None, None) if item is None else (item.shape, item.dtype)
+                    self._add_edges(self.makers[value.index], name, Seen(own, (value.index,), shape, dtype))
 
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives; where it ends on several paths, what it gives on those that raise nothing."""
@@ -219,7 +242,9 @@ class _Reader:
 
     def _operate(self, event: Operate) -> None:
         call = self.open[-1] if self.open else None
-        if call is not None and call.is_layer:
+        self.regions.note(event)
+        outputs = {index for seen in event.outputs for index in seen.indices}
+        if call is not None and call.is_silent:
             return
         name = f"op:{len(self.builder.operations)}"
         self.builder.operations.append(
@@ -232,41 +257,72 @@ class _Reader:
             )
         )
         for seen in event.inputs:
-            self._add_edges(self._made_by(seen), name, seen)
-        outputs = {index for seen in event.outputs for index in seen.indices}
-        for index in (*outputs, *event.written):
-            kept = self.makers.get(index, {}) if index not in outputs and self._is_part_of(event, index) else {}
-            self.makers[index] = {**kept, name: None}
-        if is_in_place(event.name):
-            for index in self._views_of(outputs):
-                self.makers[index] = {name: None}
+            self._add_edges(self._read_by(event, seen), name, seen)
+        for index in outputs.difference(event.written):
+            self.makers[index] = {name: None}
+        self._write(event.written, name, event.key)
 
-    def _views_of(self, written: set[int]) -> list[int]:
-        """Tensors that are parts of what is written to."""
-        if self.views is None:
-            self.views = _views_in(self.followed.state)
-        found = {view: None for index in written for view in self.views.get(index, ())}
-        return [view for view in found if view in self.makers and view not in written]
+    def _read_by(self, event: Operate, seen: Seen) -> Makers:
+        """What has made what an operation reads of a tensor; of a part that it gives, what was written there."""
+        makers = self._made_by(seen)
+        given = [index for each in event.outputs for index in each.indices]
+        if len(given) != 1 or event.written or not self.regions.is_of_memory(given[0], seen.indices):
+            return makers
+        part = self.regions.of(given[0])
+        found: Makers = {}
+        for maker, why in makers.items():
+            written = self.notes.get((seen.indices[0], maker)) if len(seen.indices) == 1 else None
+            overlaps = True if written is None else written.overlaps(part)
+            if overlaps is not False:
+                found[maker] = why if overlaps else why or _OVERLAP
+        return found
 
-    def _is_part_of(self, event: Operate, index: int) -> bool:
-        """What is written to is smaller than this tensor, whose memory it is in."""
-        whole = self.followed.state.find(Address(index), TensorObject)
-        written = _count(event.outputs[0].shape) if event.outputs else None
-        size = _count(whole.shape) if whole is not None else None
-        return written is not None and size is not None and written < size
+    def _write(self, indices: Sequence[int], name: str, key: Value | None = None) -> None:
+        """Something writes into tensors, and so into those that share their memory; into one of several, one by one."""
+        why = None if len(set(indices)) == 1 else Condition(text="another way through forward")
+        for index in dict.fromkeys(indices):
+            written = self.regions.written(index, key)
+            above = self.regions.above(index) if written.is_sure else ()
+            sharing = (written.root, *self.regions.sharing(written.root))
+            self.compared += len(sharing)
+            if self.compared > MAX_SHARING:
+                self._lose_edges(f"more than {MAX_SHARING:,} tensors share memory with what is written to")
+                sharing = ()
+            for other in sharing:
+                if other != index and (other in self.makers or other < self.followed.began):
+                    self._note_write(other, written, name, why, other in above)
+            self.makers[index] = {name: None} if why is None else {**self._makers_of(index), name: why}
+
+    def _note_write(self, other: int, written: Region, name: str, why: Condition | None, is_above: bool) -> None:
+        """Of a tensor that may have what was written; it has, where what was written into is certainly a part of it."""
+        overlaps = is_above or written.overlaps(self.regions.of(other))
+        if overlaps is False:
+            return
+        # Who has written all of an earlier part stands for who wrote that: it was read, or is gone.
+        stays = {
+            maker: known
+            for maker, known in self._makers_of(other).items()
+            if why is not None or (part := self.notes.get((other, maker))) is None or not written.covers(part)
+        }
+        self.makers[other] = {**stays, name: why if overlaps else why or _OVERLAP}
+        self.notes[other, name] = written
+
+    def _makers_of(self, index: int) -> Makers:
+        """Of one that no event has made, it comes from outside of the run."""
+        return self.makers.get(index) or {f"{_OUTSIDE}{index}": None}
 
     def _made_by(self, seen: Seen) -> Makers:
         alternatives = [
-            self.makers.get(index) or {self._outside(index): None}
+            self._makers_of(index)
             for index in seen.indices
             if self._is_there(index) and (index in self.makers or not self._is_of_unknown_origin(seen, index))
         ]
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
-        if doubt is not None:
-            doubt = replace(
-                doubt, text=negated(doubt.text) if len(alternatives) == 2 else "another way through forward"
-            )
+        if doubt is not None and len(alternatives) == 2:
+            doubt = replace(doubt, text=negated(doubt.text))
+        elif len(alternatives) > 1:
+            doubt = Condition(text="another way through forward")
         return {
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()
@@ -288,17 +344,26 @@ class _Reader:
 
     def _add_edges(self, makers: Makers, consumer: str, seen: Seen) -> None:
         if len(self.edges) + len(makers) > MAX_EDGES:
-            self._lose_edges()
+            self._lose_edges(f"there are more than {MAX_EDGES:,} edges")
             return
         for maker, condition in makers.items():
+            if maker.startswith(_OUTSIDE):
+                maker = self._outside(int(maker.removeprefix(_OUTSIDE)))
+            marks = self._marks(condition or self._condition_of(maker))
             self.edges.setdefault(
                 (maker, consumer, seen.name),
-                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **self._marks(condition)),
+                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **marks),
             )
 
-    def _lose_edges(self) -> None:
-        message = f"not all of the dataflow is told: there are more than {MAX_EDGES:,} edges"
-        problem = Problem(stage="forward", message=message)
+    def _condition_of(self, maker: str) -> Condition | None:
+        """Of what may not happen: what comes of it may not come either."""
+        kind, _, number = maker.partition(":")
+        if kind == "op":
+            return self.builder.operations[int(number)].condition
+        return self.builder.calls[int(number)].condition if kind == "call" else None
+
+    def _lose_edges(self, why: str) -> None:
+        problem = Problem(stage="forward", message=f"not all of the dataflow is told: {why}")
         self.lost.setdefault(problem, Told(problem))
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
@@ -403,15 +468,6 @@ def _way(edge: Edge) -> tuple[object, ...]:
     return edge.producer, edge.consumer, edge.tensor.shape, edge.tensor.dtype
 
 
-def _views_in(state: State) -> dict[int, list[int]]:
-    """By tensor, those that are views of it, or may be."""
-    found: dict[int, list[int]] = {}
-    for index, item in state.everything().items():
-        for each in item.memory if isinstance(item, TensorObject) else ():
-            found.setdefault(each.index, []).append(index)
-    return found
-
-
 def _made_in(events: Iterable[Event]) -> frozenset[int]:
     """Addresses of the tensors that are made there."""
     found: set[int] = set()
@@ -465,9 +521,3 @@ def add_forward(
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
     builder.model = replace(builder.model, inputs=followed.inputs)
-
-
-def _count(shape: Sequence[object] | None) -> int | None:
-    """Of the elements; None where a size is open or not known."""
-    sizes = [size for size in shape or () if type(size) is int]
-    return math.prod(sizes) if shape is not None and len(sizes) == len(shape) else None

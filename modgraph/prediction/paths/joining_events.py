@@ -160,14 +160,16 @@ def _both(one: Event, two: Event) -> Event | None:
     if isinstance(one, Leave) and isinstance(two, Leave):
         if one.error != two.error or len(one.outputs) != len(two.outputs):
             return None
-        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known)
+        written = tuple(dict.fromkeys((*one.written, *two.written)))
+        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known, written)
     if isinstance(one, Operate) and isinstance(two, Operate):
         if (one.name, one.where) != (two.name, two.where):
             return None
         if len(one.inputs) != len(two.inputs) or len(one.outputs) != len(two.outputs):
             return None
         written = tuple(dict.fromkeys((*one.written, *two.written)))
-        return Operate(one.name, _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs), one.where, written)
+        inputs, outputs = _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs)
+        return Operate(one.name, inputs, outputs, one.where, written, one.key if one.key == two.key else None)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 

@@ -65,6 +65,7 @@ _OPERATORS = {
 }  # fmt: skip
 """Under what name torch runs Python's operators; that of others is their own."""
 _IN_PLACE = frozenset({"__setitem__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
+_ITEMS = frozenset({"__getitem__", "__setitem__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
@@ -116,17 +117,27 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     read = _read(last, inputs)
     in_place = is_in_place(called) or arguments.keywords.get("inplace") == TRUE
     outputs = tuple(seen_in(machine, result, "output"))
+    key = arguments.positional[1] if last in _ITEMS and len(arguments.positional) > 1 else None
     if "out" in arguments.keywords:
         into = tuple(seen_in(machine, arguments.keywords["out"], "output"))
         read = tuple(each for each in read if not each.name.startswith("out"))
-        memory = _memory_of(machine, [index for each in into for index in each.indices])
-        add(machine, Operate(called, read, into or outputs, where, memory))
+        written = tuple(index for each in into for index in each.indices)
+        add(machine, Operate(called, read, into or outputs, where, written))
     elif in_place and inputs:
-        written = _memory_of(machine, inputs[0].indices)
-        add(machine, Operate(called, read, outputs or inputs[:1], where, written))
+        add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key))
     elif any(not taken.issuperset(each.indices) for each in outputs):
-        add(machine, Operate(called, read, outputs, where))
+        add(machine, Operate(called, read, outputs, where, (), key))
     return result
+
+
+def own_operation(machine: Machine, module: Address, given: Iterable[Value], result: Value) -> None:
+    """What a layer of torch runs, whose call goes on with hooks: these compute with what it gives."""
+    held = machine.state.find(module, ModuleObject)
+    called = layer_operations.of_layer(f"{getattr(held.cls, 'name', '')}.forward") if held is not None else None
+    if called is not None:
+        inputs = [each for place, value in enumerate(given) for each in seen_in(machine, value, f"args[{place}]")]
+        inputs += _own_tensors(machine, module)
+        add(machine, Operate(called, tuple(inputs), tuple(seen_in(machine, result, "output")), machine.where))
 
 
 def is_in_place(name: str) -> bool:
@@ -171,17 +182,22 @@ def _of_layer(machine: Machine, called: str, arguments: Arguments, run: Callable
     finally:
         machine.operating -= 1
     given = list(_given(machine, replace(arguments, positional=arguments.positional[1:])))
-    held = machine.state.find(arguments.positional[0], ModuleObject)
-    for store in () if held is None else (held.parameters, held.buffers):
-        for name, value in store.items():
-            if layer_operations.OWN_TENSOR.fullmatch(name):
-                given += seen_in(machine, value, name)
+    given += _own_tensors(machine, arguments.positional[0])
     given += _given_inside(events.since(machine.state.events, before))
     taken = {index for each in given for index in each.indices}
     outputs = tuple(seen_in(machine, result, "output"))
     if any(not taken.issuperset(each.indices) for each in outputs):
         add(machine, Operate(called, tuple(given), outputs, arguments.where))
     return result
+
+
+def _own_tensors(machine: Machine, module: Value) -> Iterator[Seen]:
+    """The parameters and buffers that a layer of torch gives to its operation."""
+    held = machine.state.find(module, ModuleObject)
+    for store in () if held is None else (held.parameters, held.buffers):
+        for name, value in store.items():
+            if layer_operations.OWN_TENSOR.fullmatch(name):
+                yield from seen_in(machine, value, name)
 
 
 def _given_inside(happened: Iterable[Event]) -> Iterator[Seen]:
@@ -246,6 +262,7 @@ def module_call(
         inputs += seen_in(machine, value, name)
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
+    before = _writes(machine, inputs) if is_layer else {}
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
@@ -259,7 +276,9 @@ def module_call(
     finally:
         machine.called.pop()
         machine.operating = operating
-    add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
+    now = _writes(machine, inputs) if is_layer else {}
+    written = tuple(index for index, number in now.items() if number != before.get(index))
+    add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result), written=written))
     return result
 
 
@@ -425,11 +444,7 @@ def _seen(tensor: TensorObject, name: str, indices: tuple[int, ...]) -> Seen:
     return Seen(name, indices, shape, tensor.dtype, tensor.device)
 
 
-def _memory_of(machine: Machine, indices: Iterable[int]) -> tuple[int, ...]:
-    """Tensors that share memory with these."""
-    found: list[int] = []
-    for index in indices:
-        item = machine.state.read(Address(index))
-        if isinstance(item, TensorObject):
-            found += [each.index for each in item.memory]
-    return tuple(dict.fromkeys(found))
+def _writes(machine: Machine, inputs: Iterable[Seen]) -> dict[int, int | None]:
+    """How often each of these tensors was written to."""
+    found = {index: machine.state.find(Address(index), TensorObject) for seen in inputs for index in seen.indices}
+    return {index: item.writes for index, item in found.items() if item is not None}
