@@ -29,12 +29,10 @@ from modgraph.prediction.domain.events import (
 from modgraph.prediction.domain.limits import MAX_EDGES, MAX_SHARING
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import Address, Value
+from modgraph.prediction.forward.made import Made, Makers
 from modgraph.prediction.forward.regions import Region, Regions
 from modgraph.prediction.forward.running import Followed, tensor_info
 from modgraph.source.reached import root_of
-
-Makers = dict[str, Condition | None]
-"""Ends that may have made a tensor, each with the condition under which it has; None: it certainly has."""
 
 
 @dataclass(slots=True)
@@ -72,8 +70,7 @@ class _Reader:
         self.builder = builder
         self.nodes = {node.path for node in builder.modules}
         self.open: list[_Open] = []
-        self.makers: dict[int, Makers] = {index: {f"input:{name}": None} for index, name in followed.given.items()}
-        """By address of a tensor."""
+        self.makers = Made({index: {f"input:{name}": None} for index, name in followed.given.items()})
         self.conditions: list[Condition] = []
         self.tests: list[list[str]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
@@ -369,28 +366,28 @@ class _Reader:
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
     def _either(self, event: Either) -> None:
-        before, running = dict(self.makers), list(self.open)  # of which an exception on one path may end some
-        first_condition = self._arm(event, event.first)
-        first, self.makers = self.makers, before
+        running = list(self.open)  # of which an exception on one path may end some
+        first_condition, first = self._arm(event, event.first)
         self.open, running = running, self.open
-        second_condition = self._arm(event, event.second)
-        second = self.makers
+        second_condition, second = self._arm(event, event.second, event.twins)
         self.open = max(running, self.open, key=len)
-        for theirs, mine in event.twins:
-            if theirs in second:
-                second[mine] = {**second.get(mine, {}), **second[theirs]}
-        self.makers = {
-            index: _merged(first.get(index, {}), second.get(index, {}), (first_condition, second_condition))
-            for index in {**first, **second}
-        }
+        for index in {**first, **second}:
+            one, other = (path.get(index, self.makers.get(index)) for path in (first, second))
+            self.makers[index] = _merged(one, other, (first_condition, second_condition))
 
-    def _arm(self, event: Either, events: Iterable[Event]) -> Condition:
-        """Reads what happens on one path; under which condition that is."""
+    def _arm(
+        self, event: Either, events: Iterable[Event], twins: Iterable[tuple[int, int]] = ()
+    ) -> tuple[Condition, dict[int, Makers]]:
+        """Reads what happens on one path; under which condition that is, and what has made what there."""
+        self.makers.begin()
         self.conditions.append(_condition(event))
         self.tests.append([*self.tests[-1]] if self.tests else [])
         self.read(events)
+        for theirs, mine in twins:
+            if theirs in self.makers:
+                self.makers[mine] = {**self.makers.get(mine), **self.makers[theirs]}
         self.tests.pop()
-        return self.conditions.pop()
+        return self.conditions.pop(), self.makers.end()
 
     def _assume(self, event: Assume) -> None:
         """From here on, on one of two paths, a test has come out so."""
@@ -401,17 +398,18 @@ class _Reader:
         self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
 
     def _repeat(self, event: Repeat) -> None:
-        before = dict(self.makers)
         condition = _condition(event)
         self.conditions.append(condition)
         self.tests.append([])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
+        self.makers.begin()
         self.read(event.events)
         self.coming = coming
         self.tests.pop()
         self.conditions.pop()
-        for index, makers in before.items():
-            self.makers[index] = _merged(makers, self.makers[index], (condition, condition))
+        for index, makers in self.makers.end().items():
+            is_older = index in self.makers
+            self.makers[index] = _merged(self.makers[index], makers, (condition, condition)) if is_older else makers
 
     def _lost(self, event: Lost) -> None:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
