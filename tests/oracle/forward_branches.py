@@ -314,11 +314,12 @@ def graph_faults(graph: Graph, runs: Sequence[tuple[bool, list[Stack]]], registe
         told.append(tuple(reversed(stack)))
         if call.certain:
             certain.append(told[-1])
-    if any(problem.stage == "forward" for problem in graph.problems):
-        return []
+    is_open = any(problem.stage == "forward" for problem in graph.problems)
+    known = set(told)
     faults: list[str] = []
     for is_usual, stacks in runs:
-        faults += [f"the graph has no call of {stack[-1]!r}" for stack in stacks if stack not in set(told)]
+        if not is_open:
+            faults += [f"the graph has no call of {stack[-1]!r}" for stack in stacks if stack not in known]
         if is_usual:
             invented = collections.Counter(certain) - collections.Counter(stacks)
             faults += [f"in the graph {stack[-1]!r} is certain, and was not called" for stack in invented]

@@ -36,6 +36,7 @@ from modgraph.prediction.entry import Prediction, predict_target
 from modgraph.prediction.forward.assumptions import USUAL, assumed_in
 from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 from modgraph.prediction.forward.running import Followed, follow
+from modgraph.prediction.paths.recording import MAX_DEPTH
 from modgraph.source.inputs import parse_input
 from modgraph.source.targets import parse_target
 
@@ -51,9 +52,6 @@ finally:
 
 HIDDEN = "?"
 """Path of a module that is not registered."""
-MAX_DEPTH = 6
-"""Containers in containers in which tensors are looked for, as `paths/recording.py` does."""
-
 Shape = tuple[int | None, ...]
 
 
@@ -220,6 +218,11 @@ def _open(tensors: Sequence[Seen]) -> bool:
 # ---- compared ----------------------------------------------------------------------------------------------------------
 
 
+def _kind(raised: str) -> str:
+    """The class of an exception: "ValueError" of "builtins.ValueError: no"."""
+    return raised.partition(":")[0].rpartition(".")[2]
+
+
 def judged(want: Run, got: Run) -> Verdict:
     """What is right of a predicted run, held against a real one."""
     found = Verdict("prefix" if got.open_reason is not None else "exact")
@@ -234,6 +237,8 @@ def judged(want: Run, got: Run) -> Verdict:
     if got.raised is not None:
         if want.raised is None:
             return _wrong(found, f"raises {got.raised}")
+        if _kind(got.raised) != _kind(want.raised):
+            return _wrong(found, f"raises {got.raised}, not {want.raised}")
         if len(got.calls) != len(want.calls):
             return _wrong(found, f"raises after {len(got.calls)} calls, not after {len(want.calls)}")
     elif got.open_reason is None:

@@ -474,7 +474,7 @@ def report(found: Sweep, verbose: bool) -> Iterator[str]:
             yield f"    modgraph {row.told.stage} {row.told.line} {row.told.error}"
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of models: those alone")
     parser.add_argument("--each", type=int, default=10, help="mutants of each model")
@@ -490,7 +490,8 @@ def main() -> None:
             sweep(model, asked, arguments.each, arguments.seed, found)
             print(f"{time.monotonic() - start:6.0f} s  {model.name}", file=sys.stderr)
     print("\n".join(report(found, arguments.v)))
+    return 1 if any("false alarm" in (row.verdict, row.of_check) for row in found.rows) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

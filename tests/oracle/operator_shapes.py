@@ -332,6 +332,8 @@ def predicted(machine: Interpreter, callee: Callee, sample: Sample, how: Given) 
         return f"raises {raised.message}"
     except LimitError:
         return machine.unknown("a limit")
+    if isinstance(found, Unknown) and found.reason.startswith("internal error"):
+        raise AssertionError(f"{callee.name}: {found.reason}")
     return given[0] if callee.in_place and given else found
 
 

@@ -174,6 +174,21 @@ FAULTY = {
                     x = x + block(x)  # MG302
                 return x
         """,
+    "a chain after a failure that is caught": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.two = nn.Linear(3, 4)
+                self.body = nn.Sequential(nn.Linear(8, 8), nn.Linear(9, 8))
+
+            def forward(self, x):
+                y = torch.zeros(2, 8)
+                try:
+                    self.two(y)
+                except RuntimeError:
+                    pass
+                return self.body(y)  # MG302
+        """,
     "an attention of another width": """
         class Net(nn.Module):
             def __init__(self):

@@ -14,14 +14,26 @@ from typing import TypeAlias
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.values import Address, Value
 
+_PLAIN = r"[\w.]+(?:\([^()]*\)[\w.]*)*"
+"""A name, or a call: what `not` in front of it is of, all of it."""
+
 
 def negated(test: str) -> str:
-    """ "not x.any()" for "x.any()", and the other way round."""
-    if re.fullmatch(r"not [\w.]+", test):
-        return test.removeprefix("not ")
-    if re.fullmatch(r"not \([^()]*(\([^()]*\)[^()]*)*\)", test):
-        return test[5:-1]
-    return f"not {test}" if re.fullmatch(r"[\w.]+", test) else f"not ({test})"
+    """ "not x.any()" for "x.any()", "not (x > 0)" for "x > 0", and the other way round."""
+    rest = test.removeprefix("not ")
+    if rest != test and (re.fullmatch(_PLAIN, rest) or _is_in_parentheses(rest)):
+        return rest[1:-1] if rest.startswith("(") else rest
+    return f"not {test}" if re.fullmatch(_PLAIN, test) else f"not ({test})"
+
+
+def _is_in_parentheses(text: str) -> bool:
+    """All of it, in one pair."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return letter == ")" and place == len(text) - 1
+    return False
 
 
 @dataclass(frozen=True, slots=True)

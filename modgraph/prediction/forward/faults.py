@@ -7,6 +7,7 @@ different ones: the run is followed in each of these ways, and the model fails o
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -137,6 +138,8 @@ class Story:
         """By address of a tensor: the modules that were being called when it was made."""
         open_: list[tuple[Address, tuple[Seen, ...], bool]] = []
         for event in fault.events:
+            if not isinstance(event, Leave) or event.error is None:
+                self.calls = []  # what was raised before was caught
             if isinstance(event, Enter):
                 open_.append((event.module, event.inputs, event.is_layer))
             elif isinstance(event, Leave) and open_:
@@ -177,11 +180,11 @@ class Story:
 
     def maker(self, seen: Seen, size: int) -> Address | None:
         """The layer that gave a tensor, or what it is computed from, a size of so many."""
-        pending, known = [seen], set[int]()
+        pending, known = deque([seen]), set[int]()
         for _ in range(_MOST_STEPS):
             if not pending:
                 return None
-            each = pending.pop(0)
+            each = pending.popleft()
             for index in each.indices:
                 if index in known or index not in self._made:
                     continue
@@ -212,14 +215,14 @@ class Story:
         return None if held is None else held.where
 
     def paths(self, root: Address) -> Mapping[Address, str]:
-        """By module below the root, registered or kept in an attribute: where it stands, "block.conv"."""
+        """By module that is registered below the root: where it stands, "block.conv"."""
         return dict(self._walk(root))
 
     def _walk(self, root: Address) -> Iterator[tuple[Address, str]]:
-        pending: list[tuple[Address, str]] = [(root, "")]
+        pending = deque([(root, "")])
         seen: set[Address] = set()
         while pending:
-            module, path = pending.pop(0)
+            module, path = pending.popleft()
             held = self.state.find(module, ModuleObject)
             if held is None or module in seen:
                 continue

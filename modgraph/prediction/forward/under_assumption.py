@@ -81,5 +81,5 @@ def _keys_of_operations(graph: Graph, calls: Mapping[int, _Key]) -> dict[str, _K
     return found
 
 
-def _way(edge: Edge, ends: Mapping[str, _Key]) -> tuple[object, object]:
-    return ends.get(edge.producer, edge.producer), ends.get(edge.consumer, edge.consumer)
+def _way(edge: Edge, ends: Mapping[str, _Key]) -> tuple[object, ...]:
+    return ends.get(edge.producer, edge.producer), ends.get(edge.consumer, edge.consumer), edge.tensor.name

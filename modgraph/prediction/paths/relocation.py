@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from modgraph.prediction.domain.fields import BY_NAME, REASONS, Role
 from modgraph.prediction.domain.objects import (
@@ -19,9 +19,6 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _UNITS_OF_A_COPY = 8
 """Units of work that an object takes besides what it holds."""

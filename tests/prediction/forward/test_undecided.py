@@ -11,6 +11,7 @@ import pytest
 
 import modgraph
 from modgraph.graph.model import Graph
+from modgraph.prediction.domain.events import negated
 
 PRELUDE = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 NET = """
@@ -43,7 +44,7 @@ def conditions(graph: Graph) -> list[tuple[str, str | None]]:
         ),
         (
             "return self.a(x) if x.any() else self.b(x)",
-            [("a", "x.any()"), ("b", "not (x.any())")],
+            [("a", "x.any()"), ("b", "not x.any()")],
         ),
         (
             "if x.max() > 1:\n    x = self.a(x)\nelif x.min() < 0:\n    x = self.b(x)\nelse:\n    x = self.c(x)\nreturn x",
@@ -117,3 +118,15 @@ def called(net: Any, x: Any) -> list[str]:
         module.register_forward_hook(lambda *_, name=name: seen.append(name))
     net(x)
     return seen
+
+
+@pytest.mark.parametrize(
+    ("test", "other"),
+    [
+        *(("x", "not x"), ("x.any()", "not x.any()"), ("a.b(c).d", "not a.b(c).d"), ("x > 0", "not (x > 0)")),
+        *(("f(g(x))", "not (f(g(x)))"), ("(a) or (b)", "not ((a) or (b))"), ("not x and y", "not (not x and y)")),
+    ],
+)
+def test_not_of_a_condition_and_back(test: str, other: str) -> None:
+    assert negated(test) == other
+    assert negated(other) == test
