@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import runpy
 import textwrap
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from modgraph.prediction.domain import budget, registry
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.limits import MAX_UNDECIDED_ENDS
 from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.state import State
 from modgraph.prediction.entry import predict_target
 from modgraph.prediction.knowledge import import_all
 from modgraph.source import modules
@@ -208,3 +210,20 @@ def test_what_waits_in_a_class_is_the_same_for_each_model(tmp_path: Path) -> Non
     modules._kept.clear()
     prediction = predict_target(parse_target(f"{path}:Runs"))
     assert said[0] == said[1] == (prediction.machine.work, prediction.machine.spent)
+
+
+def test_sets_of_classes_that_are_copied_are_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that makes classes copies what it has made with each: a unit pays for a few dozen of them."""
+    copied = 0
+    count = State._count_classes
+
+    def counted(state: State, more: AbstractSet[int]) -> None:
+        nonlocal copied
+        copied += len(state.classes) + len(more)
+        count(state, more)
+
+    monkeypatch.setattr(State, "_count_classes", counted)
+    (tmp_path / "net.py").write_text(HEAD.format(turns=4000, statement="class A: pass"), encoding="utf-8")
+    prediction = predict_target(parse_target(f"{tmp_path / 'net.py'}:Net"))
+    assert copied > 1_000_000
+    assert copied < 60 * prediction.machine.work

@@ -9,6 +9,7 @@ when a state writes to it that did not make it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -117,6 +118,10 @@ _PRISTINE = object()
 """The epoch of a state that has changed nothing of the base."""
 
 
+_CLASSES_OF_A_UNIT = 32
+"""Of a set of them, copied in one unit of work."""
+
+
 class State:
     """Heap and problems at one point; `machine.state` is the current one."""
 
@@ -178,9 +183,15 @@ class State:
 
     def counts_changes_of(self, other: State) -> None:
         """What the other has changed may be changed here."""
-        self.classes |= other.classes
+        if self.classes is not other.classes:
+            self._count_classes(other.classes)
         if self.epoch is not other.epoch:
             self.epoch = object()
+
+    def _count_classes(self, more: AbstractSet[int]) -> None:
+        """They count as changed here. The set is copied, which is work where there are many."""
+        self.base.work += (len(self.classes) + len(more)) // _CLASSES_OF_A_UNIT
+        self.classes |= more
 
     def is_as(self, other: State) -> bool:
         """Nothing was changed since the one was forked from the other, and nothing in it."""
@@ -237,7 +248,7 @@ class State:
         if kind is ModuleObject or (kind is TensorObject and getattr(item, "is_parameter", False)):
             self.base.modules += 1
         elif kind is ClassObject:
-            self.classes |= {index}
+            self._count_classes({index})
         return Address(index)
 
     def read(self, address: Address) -> HeapObject:
@@ -295,7 +306,7 @@ class State:
             item.owner = self.token
             self.objects[address.index] = item
             if type(item) is ClassObject:
-                self.classes |= {address.index}
+                self._count_classes({address.index})
         return item
 
     def find(self, value: object, kind: type[ObjectType]) -> ObjectType | None:
