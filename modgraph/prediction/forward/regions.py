@@ -53,9 +53,14 @@ class Region:
         """It is all of the memory."""
         return self.is_exact and all(each is None for each in self.places)
 
+    @property
+    def is_empty(self) -> bool:
+        """It has no place at all."""
+        return any(each is not None and not each for each in self.places)
+
     def overlaps(self, other: Region) -> bool | None:
         """Whether what is written to one is read from the other; None where that is not known."""
-        if self.root != other.root:
+        if self.root != other.root or self.is_empty or other.is_empty:
             return False
         is_known = self.is_sure and other.is_sure
         if self.is_whole or other.is_whole:
@@ -81,7 +86,7 @@ class Region:
 def _meet(first: range | None, second: range | None) -> bool | None:
     """Whether two have a place in common."""
     if first is None or second is None:
-        return bool(first is None or first) and bool(second is None or second)
+        return True
     if first.step == second.step == 1:
         return max(first.start, second.start) < min(first.stop, second.stop)
     if len(first) > _MOST_COMPARED or len(second) > _MOST_COMPARED:
