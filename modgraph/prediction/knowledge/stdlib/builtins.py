@@ -32,7 +32,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import several
-from modgraph.prediction.python import hashing, unordered
+from modgraph.prediction.python import exceptions, hashing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
@@ -243,6 +243,8 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.bytes", "builtins.bytearray", "builtins.memoryview")
 def raw(arguments: Arguments, machine: Machine) -> Value:
+    if arguments.positional or arguments.keywords:
+        machine.may_refuse("ValueError")  # a number that is no byte
     return number_unknown(machine, "bytes are not interpreted")
 
 
@@ -271,6 +273,8 @@ def outside(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, "depends on input()")
     if name == "open" and (opened := opened_files.opened(machine, arguments)) is not None:
         return opened
+    if name == "compile":
+        machine.may_refuse("SyntaxError")
     return machine.unknown(f"depends on {name}()")
 
 
@@ -297,7 +301,7 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
     try:
         return Constant(range(*bounds))
     except (TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 @models("builtins.slice")
