@@ -3,6 +3,7 @@ itself is the judge."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -190,3 +191,26 @@ def test_a_model_is_built_behind_it(agrees: Callable[[str], Any]) -> None:
                 self.fc = nn.Linear(n, 1)
         """
     )
+
+
+BUILT_IN = {
+    name: cls
+    for name, cls in vars(builtins).items()
+    if isinstance(cls, type) and issubclass(cls, Exception) and name == cls.__name__ and not name.endswith("Group")
+}
+GIVEN = {
+    "UnicodeDecodeError": "'a', b'a', 0, 1, 'why'",
+    "UnicodeEncodeError": "'a', 'a', 0, 1, 'why'",
+    "UnicodeTranslateError": "'a', 0, 1, 'why'",
+}
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_one_is_caught_by_its_classes_and_no_other(evaluated: Callable[[str], Any], name: str) -> None:
+    """All are tried by one program: each class takes it, or lets it through."""
+    lines = [
+        f"try:\n    try:\n        raise {name}({GIVEN.get(name, '')})\n    except {other}:\n        RESULT.append(True)\n"
+        f"except BaseException:\n    RESULT.append(False)\n"
+        for other in BUILT_IN
+    ]
+    assert evaluated("RESULT = []\n" + "".join(lines)) == [issubclass(BUILT_IN[name], cls) for cls in BUILT_IN.values()]

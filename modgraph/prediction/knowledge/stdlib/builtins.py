@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -50,64 +50,17 @@ for _name in ("list_iterator", "dict_keys", "dict_values", "dict_items"):
     known_class(f"builtins.{_name}")
 known_class("builtins.bool", "builtins.int")
 
-_EXCEPTIONS = {
-    "BaseException": "object",
-    "Exception": "BaseException",
-    "SystemExit": "BaseException",
-    "KeyboardInterrupt": "BaseException",
-    "GeneratorExit": "BaseException",
-    "ArithmeticError": "Exception",
-    "ZeroDivisionError": "ArithmeticError",
-    "OverflowError": "ArithmeticError",
-    "FloatingPointError": "ArithmeticError",
-    "AssertionError": "Exception",
-    "AttributeError": "Exception",
-    "BufferError": "Exception",
-    "EOFError": "Exception",
-    "ImportError": "Exception",
-    "ModuleNotFoundError": "ImportError",
-    "LookupError": "Exception",
-    "IndexError": "LookupError",
-    "KeyError": "LookupError",
-    "MemoryError": "Exception",
-    "NameError": "Exception",
-    "UnboundLocalError": "NameError",
-    "OSError": "Exception",
-    "FileNotFoundError": "OSError",
-    "FileExistsError": "OSError",
-    "IsADirectoryError": "OSError",
-    "NotADirectoryError": "OSError",
-    "PermissionError": "OSError",
-    "ConnectionError": "OSError",
-    "TimeoutError": "OSError",
-    "ReferenceError": "Exception",
-    "RuntimeError": "Exception",
-    "NotImplementedError": "RuntimeError",
-    "RecursionError": "RuntimeError",
-    "StopIteration": "Exception",
-    "StopAsyncIteration": "Exception",
-    "SyntaxError": "Exception",
-    "IndentationError": "SyntaxError",
-    "SystemError": "Exception",
-    "TypeError": "Exception",
-    "ValueError": "Exception",
-    "UnicodeError": "ValueError",
-    "UnicodeDecodeError": "UnicodeError",
-    "UnicodeEncodeError": "UnicodeError",
-    "Warning": "Exception",
-    "UserWarning": "Warning",
-    "DeprecationWarning": "Warning",
-    "PendingDeprecationWarning": "Warning",
-    "FutureWarning": "Warning",
-    "RuntimeWarning": "Warning",
-    "ImportWarning": "Warning",
-    "ResourceWarning": "Warning",
-    "SyntaxWarning": "Warning",
-    "UnicodeWarning": "Warning",
-    "BytesWarning": "Warning",
-}
-for _name, _base in _EXCEPTIONS.items():
-    known_class(f"builtins.{_name}", f"builtins.{_base}")
+
+def _exceptions(cls: type[BaseException]) -> Iterator[type[BaseException]]:
+    """A class and those of Python's own that are derived from it; what a group holds is not followed."""
+    yield cls
+    for each in cls.__subclasses__():
+        if each.__module__ == "builtins" and not each.__name__.endswith("Group"):
+            yield from _exceptions(each)
+
+
+for _cls in _exceptions(BaseException):
+    known_class(f"builtins.{_cls.__name__}", *(f"builtins.{_base.__name__}" for _base in _cls.__bases__))
 constant("builtins.IOError", KnownClass("builtins.OSError"))
 constant("builtins.EnvironmentError", KnownClass("builtins.OSError"))
 constant("builtins.NotImplemented", Constant(NotImplemented))
