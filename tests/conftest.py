@@ -98,6 +98,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A line of text is its own name, up to a thousand characters, so that `-k take_along` selects it: pytest would number it."""
+    return ascii(val)[1:-1] if isinstance(val, str) and 100 < len(val) < 1000 and "\n" not in val else None
+
+
 @pytest.fixture(autouse=True)
 def _environment() -> Iterator[None]:
     """What a test, or a library in it, leaves in the environment goes with it."""

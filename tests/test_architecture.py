@@ -142,6 +142,16 @@ def test_architecture_names_files_and_folders_that_are_there():
     assert gone == []
 
 
+def test_the_floors_of_the_prediction_are_told_in_their_order():
+    contract = (
+        (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition('containers = ["modgraph.prediction"]')[2]
+    )
+    floors = re.findall(r"\w+", contract.partition("layers = [")[2].partition("]")[0])
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("| floor | what it knows |")[2]
+    rows = [row.split("|")[1] for row in table.partition("\n\n")[0].splitlines()[2:]]
+    assert [name for row in rows for name in re.findall(r"`(\w+)/?`", row)] == floors
+
+
 def test_no_modules_of_the_prediction_import_each_other_in_a_circle():
     tool = runpy.run_path(str(ROOT / "tests" / "tools" / "house_figures.py"))
     imports = tool["imports"]()

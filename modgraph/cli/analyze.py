@@ -72,13 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="model.py, pkg.net:Net; default: [tool.modgraph]",
     )
-    run = parser.add_argument_group("the run")
+    run = parser.add_argument_group("the run; inputs are those given, example_inputs beside the model, or inferred")
     run.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="SPEC",
-        help="1x3x224x224, ids=1x128:int64, flag=True (repeatable); default: example_inputs beside it, or inferred",
+        help="1x3x224x224, ids=1x128:int64, flag=True (repeatable)",
     )
     run.add_argument("--static", action="store_true", help="predict only: nothing runs, torch is not imported")
     run.add_argument(

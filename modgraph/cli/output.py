@@ -74,8 +74,8 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     """The options that say what is written, where, and how deep a picture goes."""
     from modgraph.export import FORMATS
 
-    output = parser.add_argument_group("what is written")
-    output.add_argument("--format", metavar="LIST", help=f"{','.join(FORMATS)}; default: {default}")
+    output = parser.add_argument_group(f"what is written, by default as {default}")
+    output.add_argument("--format", metavar="LIST", help=", ".join(FORMATS))
     output.add_argument("-o", "--output", metavar="DIR", help="modgraph-out/; FILE for one file; - for stdout")
     output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
     output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
@@ -100,10 +100,6 @@ def picture_options(arguments: argparse.Namespace) -> PictureOptions:
         color=arguments.color_by,
         columns=arguments.columns,
     )
-
-
-_FOR_PEOPLE = ("text", "csv", "markdown")
-"""Formats that are shown in the encoding of the terminal; others say themselves which is theirs."""
 
 
 def shown_text(graph: Graph, arguments: argparse.Namespace, console: Console, *, color: bool = False) -> str:
@@ -245,7 +241,7 @@ def _written(
 ) -> tuple[Sequence[Path], Sequence[str], Sequence[ModgraphError]]:
     """The files, what is to be said of them, and which formats failed."""
     from modgraph.doors.reading import OWN_BYTES, read
-    from modgraph.export import make_default, put_files, render, write, write_file
+    from modgraph.export import FORMATS, make_default, put_files, render, write, write_file
     from modgraph.graph.focus import module_at
     from modgraph.graph.index import GraphIndex
 
@@ -283,7 +279,7 @@ def _written(
             return (where.file,), (), ()
         if isinstance(content, bytes):
             console.result_bytes(content)
-        elif name in _FOR_PEOPLE:
+        elif FORMATS[name].for_people:
             console.result(content)
         else:
             console.document(content)

@@ -31,14 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Write the graph in every format that was asked for."""
     from modgraph.api import load
+    from modgraph.export import FORMATS
     from modgraph.export.text.summary import check_columns
 
     where = destination(arguments.output, arguments.format, default=("svg",))
     where.check(n_models=1)
     check_columns(arguments.columns)
-    if arguments.columns and not {"text", "csv", "markdown"}.intersection(where.formats):
+    tables = [name for name, format in FORMATS.items() if format.has_columns]
+    if arguments.columns and not set(tables).intersection(where.formats):
         raise ConfigError(
             "--columns is about the text and the tables alone",
-            hint="add --format text (or csv, markdown), and -o - to see it at once",
+            hint=f"add --format {tables[0]} (or {', '.join(tables[1:])}), and -o - to see it at once",
         )
     return write_graph(load(arguments.graph), where, arguments, console)

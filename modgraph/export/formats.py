@@ -31,6 +31,10 @@ class Format:
     extension: str
     binary: bool = False
     """Whether `render` gives bytes; it gives text otherwise."""
+    for_people: bool = False
+    """It is shown in the encoding of the terminal; others say themselves which is theirs."""
+    has_columns: bool = False
+    """The table of modules is in it, of which `--columns` chooses the columns."""
     instead: tuple[str, ...] = ()
     """The formats that are written where nobody asked for this one by name and what it needs is not there."""
 
@@ -84,9 +88,9 @@ FORMATS: dict[str, Format] = {
     "onnx": Format(render=_whole("onnx.structural"), extension="onnx", binary=True),
     "model-explorer": Format(render=_whole("interchange.model_explorer"), extension="model-explorer.json"),
     "graphml": Format(render=_whole("interchange.graphml"), extension="graphml"),
-    "text": Format(render=_text, extension="txt"),
-    "csv": Format(render=_of_the_run("text.csv"), extension="csv"),
-    "markdown": Format(render=_of_the_run("text.markdown"), extension="md"),
+    "text": Format(render=_text, extension="txt", for_people=True, has_columns=True),
+    "csv": Format(render=_of_the_run("text.csv"), extension="csv", for_people=True, has_columns=True),
+    "markdown": Format(render=_of_the_run("text.markdown"), extension="md", for_people=True, has_columns=True),
 }
 
 

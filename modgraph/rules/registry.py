@@ -3,51 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
 from modgraph.errors import ConfigError
 from modgraph.rules.rule import Rule
 
-FILES = (
-    "mg101_module_in_plain_container",
-    "mg102_parameter_in_plain_container",
-    "mg103_parameter_no_more",
-    "mg104_layer_made_in_forward",
-    "mg105_one_module_many_times",
-    "mg106_hidden_by_class_attribute",
-    "mg107_shadows_module_api",
-    "mg108_module_before_super",
-    "mg109_container_misused",
-    "mg110_bad_child_name",
-    "mg121_module_hidden_on_purpose",
-    "mg122_stateless_in_plain_container",
-    "mg123_alias_of_a_buffer",
-    "mg124_module_of_the_class",
-    "mg201_forward_called_directly",
-    "mg202_dropout_always_on",
-    "mg203_plain_tensor",
-    "mg204_submodule_never_used",
-    "mg205_forward_writes_self",
-    "mg206_deprecated_hook",
-    "mg301_shapes_do_not_fit",
-    "mg302_chain_does_not_fit",
-    "mg303_arguments_not_taken",
-    "mg304_module_not_there",
-)
-"""One file each, in the order of their codes."""
-
-_OF_THE_ENGINE = ("mg001_syntax_error", "mg002_unused_ignore")
-"""What is found without a walk over classes; documented like any other rule."""
-
 SYNTAX_ERROR = "MG001"
 UNUSED_IGNORE = "MG002"
+"""Both are found without a walk over classes; documented like any other rule."""
+
+_IS_RULE = re.compile(r"mg\d{3}_\w+\.py").fullmatch
+"""The name of a file that holds one rule as RULE; its code comes first, so that names are in the order of codes."""
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """All rules, in the order of their codes."""
-    return tuple(importlib.import_module(f"modgraph.rules.{name}").RULE for name in (*_OF_THE_ENGINE, *FILES))
+    names = sorted(name[:-3] for name in os.listdir(os.path.dirname(__file__)) if _IS_RULE(name))
+    return tuple(importlib.import_module(f"modgraph.rules.{name}").RULE for name in names)
 
 
 def selected(select: Sequence[str] | None, extend: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:

@@ -109,7 +109,7 @@ def test_joining_changes_nothing_that_is_claimed(
     assert sorted(map(facts, joined.open_places), key=str) == sorted(map(facts, apart.problems), key=str)
 
 
-def test_what_the_interpretation_lacks_is_told_as_the_line_of_the_source(predict_source: Predict) -> None:
+def test_what_the_interpretation_lacks_is_told_as_what_stands_in_the_source(predict_source: Predict) -> None:
     (problem,) = predict_source("""
         from pathlib import Path
         LINES = Path("sizes.txt").read_text().split()
@@ -119,11 +119,35 @@ def test_what_the_interpretation_lacks_is_told_as_the_line_of_the_source(predict
                 self.a = nn.Linear(int(LINES[0]), 2)
                 self.b = nn.Linear(2, int(LINES[1]))
         """).problems
-    assert (
-        problem.message == 'what `LINES = Path("sizes.txt").read_text().split()` gives is not known without running it'
-    )
+    assert problem.message == 'what `Path("sizes.txt").read_text().split()` gives is not known without running it'
     assert problem.line is not None
     assert [place.line for place in problem.places] == [problem.line + 4, problem.line + 5]
+
+
+LINES = {
+    "nn.Linear(int(statistics.mean([2, 4])), 4)": "statistics.mean([2, 4])",
+    "nn.Linear(zlib.crc32(b'a)') + 1, 4)": "zlib.crc32(b'a)')",
+    "nn.Linear(mean(sizes)[0].real, 4)": "mean(sizes)[0].real",
+    "nn.Linear(max(mean([1]), mean([2])), 4)": "self.fc = nn.Linear(max(mean([1]), mean([2])), 4)",
+    "nn.Linear(average([2]), 4)": "self.fc = nn.Linear(average([2]), 4)",
+    "nn.Linear(statistics.mean([\n    2]), 4)": "self.fc = nn.Linear(statistics.mean([",
+}
+"""What a child is, and what of it is told: one call that ends in the line, else the line."""
+
+
+@pytest.mark.parametrize("made", LINES)
+def test_the_call_at_fault_is_told_where_it_is_one(predict_source: Predict, made: str) -> None:
+    text = f"""
+import statistics, zlib
+from statistics import mean, mean as average
+sizes = [1]
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = {made}
+"""
+    (problem,) = predict_source(text).problems
+    assert f"what `{LINES[made]}` gives is not known without running it" in problem.message
 
 
 def test_what_torch_leaves_open_has_the_line_that_makes_the_layer(predict_source: Predict) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from modgraph.prediction.domain.values import KnownClass, KnownFunction, ModuleReference, Unknown, Value
 
@@ -48,6 +48,8 @@ class ClassFacts:
 _models: dict[str, Model] = {}
 _demands: dict[str, tuple[Demand, ...]] = {}
 _classes: dict[str, ClassFacts] = {}
+_raised: dict[str, ClassFacts] = {}
+"""Classes of exceptions that Python has raised for the arguments that it was given; no name is found here."""
 _constants: dict[str, Value] = {}
 _inert: set[str] = set()
 _informing: set[str] = set()
@@ -58,6 +60,8 @@ _packages: set[str] = set()
 """Everything below which a name is known: "torch" and "torch.nn" for `torch.nn.Linear`."""
 _looked_up: dict[str, Value | None] = {}
 """Answers of `lookup`, which do not change once all knowledge is loaded."""
+_homes: dict[str, dict[str, Any]] = {}
+"""The namespace of the module that has registered a callable."""
 _loaded = False
 
 
@@ -67,16 +71,41 @@ def _known(name: str) -> None:
 
 
 def models(*names: str) -> Callable[[Model], Model]:
-    """Registers the decorated function as the callable of these qualified names."""
+    """Registers the decorated function as the callable of these qualified names.
+
+    Raises:
+        AssertionError: one of them is registered already; the error names both modules.
+    """
+    home = _imported_now()
 
     def register(model: Model) -> Model:
         for name in names:
-            assert name not in _models, name
-            _models[name] = model
+            _refuse_twice(name, home)
+            _models[name], _homes[name] = model, home
             _known(name)
         return model
 
     return register
+
+
+def _imported_now() -> dict[str, Any]:
+    """The namespace of the module whose statements run, whatever helps it to register."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals
+
+
+def _refuse_twice(name: str, home: dict[str, Any]) -> None:
+    """Raises AssertionError where another module has registered the name, or this one already has.
+
+    A file of which importing has failed is executed once more by whoever tries again, with a namespace of its own: what
+    it had registered before it failed is no fault.
+    """
+    before = _homes.get(name, home)
+    is_again = before is not home and before["__name__"] == home["__name__"]
+    if name in _models and not is_again:
+        raise AssertionError(f"registered twice: {name}, by {before['__name__']} and {home['__name__']}")
 
 
 def demands(*names: str) -> Callable[[Demand], Demand]:
@@ -101,6 +130,17 @@ def known_class(name: str, *bases: str) -> None:
     derived from it in source, `models(name + ".__init__")` and kin are what `super()` finds."""
     _classes[name] = ClassFacts(name, bases or ("builtins.object",))
     _known(name)
+
+
+def raised_class(cls: type[BaseException]) -> str:
+    """The qualified name of a class of exceptions that Python has raised; from now on its bases are known too."""
+    name, *bases = (f"{each.__module__}.{each.__qualname__}" for each in (cls, *cls.__bases__))
+    if name not in _raised:
+        _raised[name] = ClassFacts(name, tuple(bases))
+        for base in cls.__bases__:
+            if issubclass(base, BaseException):
+                raised_class(base)
+    return name
 
 
 def constant(name: str, value: Value) -> None:
@@ -211,7 +251,7 @@ def asks_for_more(model: Model) -> bool:
 
 
 def class_facts(name: str) -> ClassFacts | None:
-    return _classes.get(name)
+    return _classes.get(name) or _raised.get(name)
 
 
 def is_inert(module: str) -> bool:

@@ -424,7 +424,12 @@ def is_derived(machine: Machine, cls: ClassValue | KnownClass, of: ClassValue | 
 
 
 def _same_class(order: tuple[Value, ...], of: ClassValue) -> bool:
-    return any(isinstance(base, ClassValue) and base.address == of.address for base in order)
+    """Read from source; or known by name alone, as what a library raised that was asked itself."""
+    for base in order:
+        same = base.address == of.address if isinstance(base, ClassValue) else False
+        if same or (isinstance(base, KnownClass) and base.name == of.name):
+            return True
+    return False
 
 
 _ABSTRACT: dict[str, frozenset[str]] = {

@@ -31,7 +31,7 @@ from modgraph.prediction.domain.values import (
     remaining,
 )
 from modgraph.prediction.paths import several
-from modgraph.prediction.python import classes
+from modgraph.prediction.python import classes, exceptions
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.frames import Frame
@@ -276,7 +276,7 @@ def _mixed_in(machine: Machine, cls: ClassValue, value: Value) -> Value:
             try:
                 return Constant(wanted(value.value))
             except (TypeError, ValueError) as error:
-                raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+                raise exceptions.as_python(machine, error) from None
     return value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
@@ -17,6 +17,11 @@ _RUNTIME_ERROR = KnownClass("builtins.RuntimeError")
 def exactly(machine: Machine, name: str, message: str) -> Raised:
     """One whose text is that of Python to the letter."""
     return machine.raises(name, message, (Constant(message),))
+
+
+def as_python(machine: Machine, error: Exception) -> Raised:
+    """What Python has raised when it was asked for the very same: of the same class, whatever module that is of."""
+    return exactly(machine, registry.raised_class(type(error)), str(error))
 
 
 def unbound(machine: Machine, name: str) -> Raised:

@@ -196,7 +196,7 @@ def _from_constant(machine: Machine, value: Constant, key: Value) -> Value:
         machine.makes(room_of(found))
         return found
     except (IndexError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 def _loaded_module(machine: Machine, key: Value) -> Value:

@@ -20,7 +20,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import classes, enumerations, iterables, producing, unordered
+from modgraph.prediction.python import classes, enumerations, exceptions, iterables, producing, unordered
 from modgraph.prediction.python.counted import count
 from modgraph.source.reached import Reached
 
@@ -192,7 +192,7 @@ def length(machine: Machine, value: Value) -> int | Unknown:
         try:
             return len(value.value)
         except (TypeError, OverflowError) as error:
-            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+            raise exceptions.as_python(machine, error) from None
     if isinstance(value, ClassValue):
         members = enumerations.members(machine, value)
         if members is not None:

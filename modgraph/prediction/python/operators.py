@@ -28,7 +28,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import enumerations, hashing, rich_comparison, text, unordered
+from modgraph.prediction.python import enumerations, exceptions, hashing, rich_comparison, text, unordered
 from modgraph.prediction.python.items import index_of
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
@@ -244,7 +244,7 @@ def constants(machine: Machine, symbol: str, left: Any, right: Any) -> Value:
         machine.makes(room_of(made))
         return made
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 def _bounded(symbol: str, left: Any, right: Any) -> bool:

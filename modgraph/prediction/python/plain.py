@@ -31,6 +31,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.python import exceptions
 from modgraph.prediction.python.bounds import is_long_range, too_much, work
 from modgraph.prediction.python.stand_ins import (
     ClosedDict,
@@ -318,7 +319,7 @@ def folded(function: Callable[..., Any], name: str) -> Model:
         except OtherTextError:
             return number_unknown(machine, "the text of a tuple with a class of its own is not followed")
         except Exception as error:  # what Python raises for these very arguments
-            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+            raise exceptions.as_python(machine, error) from None
         return lifted(machine, result)
 
     return fold

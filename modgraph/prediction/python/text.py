@@ -28,7 +28,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import literal_texts
+from modgraph.prediction.python import exceptions, literal_texts
 from modgraph.prediction.python.bounds import format_size, template_size, text_size
 from modgraph.prediction.python.plain import has_other_text, lifted, number_unknown, plain
 from modgraph.prediction.python.stand_ins import OtherTextError
@@ -295,7 +295,7 @@ def _formatted(machine: Machine, value: Any, spec: str) -> Value:
     try:
         return Constant(format(value, spec))
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 def _not_told(machine: Machine, value: Value) -> Value:
@@ -387,4 +387,4 @@ def percent(machine: Machine, template: str, value: Value) -> Value:
         machine.may_be_called([value], why)
         return put_together(machine, [Constant(each) if each else why for each in _literals(template)])
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None

@@ -277,6 +277,7 @@ def _folded(name: str, function: Callable[..., Any]) -> Model:
                 _fitting(number)
             result = function(*given, **{key: found[0] for key, found in keywords.items() if found is not None})
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+            machine.may_fail()
             return _data_unknown(machine, f"numpy.{name} with these arguments is not interpreted")
         if isinstance(result, tuple):
             return TupleValue(tuple(_array(machine, part) for part in result))

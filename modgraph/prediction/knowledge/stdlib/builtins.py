@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +32,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import several
-from modgraph.prediction.python import hashing, unordered
+from modgraph.prediction.python import exceptions, hashing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
@@ -50,64 +50,17 @@ for _name in ("list_iterator", "dict_keys", "dict_values", "dict_items"):
     known_class(f"builtins.{_name}")
 known_class("builtins.bool", "builtins.int")
 
-_EXCEPTIONS = {
-    "BaseException": "object",
-    "Exception": "BaseException",
-    "SystemExit": "BaseException",
-    "KeyboardInterrupt": "BaseException",
-    "GeneratorExit": "BaseException",
-    "ArithmeticError": "Exception",
-    "ZeroDivisionError": "ArithmeticError",
-    "OverflowError": "ArithmeticError",
-    "FloatingPointError": "ArithmeticError",
-    "AssertionError": "Exception",
-    "AttributeError": "Exception",
-    "BufferError": "Exception",
-    "EOFError": "Exception",
-    "ImportError": "Exception",
-    "ModuleNotFoundError": "ImportError",
-    "LookupError": "Exception",
-    "IndexError": "LookupError",
-    "KeyError": "LookupError",
-    "MemoryError": "Exception",
-    "NameError": "Exception",
-    "UnboundLocalError": "NameError",
-    "OSError": "Exception",
-    "FileNotFoundError": "OSError",
-    "FileExistsError": "OSError",
-    "IsADirectoryError": "OSError",
-    "NotADirectoryError": "OSError",
-    "PermissionError": "OSError",
-    "ConnectionError": "OSError",
-    "TimeoutError": "OSError",
-    "ReferenceError": "Exception",
-    "RuntimeError": "Exception",
-    "NotImplementedError": "RuntimeError",
-    "RecursionError": "RuntimeError",
-    "StopIteration": "Exception",
-    "StopAsyncIteration": "Exception",
-    "SyntaxError": "Exception",
-    "IndentationError": "SyntaxError",
-    "SystemError": "Exception",
-    "TypeError": "Exception",
-    "ValueError": "Exception",
-    "UnicodeError": "ValueError",
-    "UnicodeDecodeError": "UnicodeError",
-    "UnicodeEncodeError": "UnicodeError",
-    "Warning": "Exception",
-    "UserWarning": "Warning",
-    "DeprecationWarning": "Warning",
-    "PendingDeprecationWarning": "Warning",
-    "FutureWarning": "Warning",
-    "RuntimeWarning": "Warning",
-    "ImportWarning": "Warning",
-    "ResourceWarning": "Warning",
-    "SyntaxWarning": "Warning",
-    "UnicodeWarning": "Warning",
-    "BytesWarning": "Warning",
-}
-for _name, _base in _EXCEPTIONS.items():
-    known_class(f"builtins.{_name}", f"builtins.{_base}")
+
+def _exceptions(cls: type[BaseException]) -> Iterator[type[BaseException]]:
+    """A class and those of Python's own that are derived from it; what a group holds is not followed."""
+    yield cls
+    for each in cls.__subclasses__():
+        if each.__module__ == "builtins" and not each.__name__.endswith("Group"):
+            yield from _exceptions(each)
+
+
+for _cls in _exceptions(BaseException):
+    known_class(f"builtins.{_cls.__name__}", *(f"builtins.{_base.__name__}" for _base in _cls.__bases__))
 constant("builtins.IOError", KnownClass("builtins.OSError"))
 constant("builtins.EnvironmentError", KnownClass("builtins.OSError"))
 constant("builtins.NotImplemented", Constant(NotImplemented))
@@ -243,6 +196,8 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.bytes", "builtins.bytearray", "builtins.memoryview")
 def raw(arguments: Arguments, machine: Machine) -> Value:
+    if arguments.positional or arguments.keywords:
+        machine.may_refuse("ValueError")  # a number that is no byte
     return number_unknown(machine, "bytes are not interpreted")
 
 
@@ -271,6 +226,8 @@ def outside(arguments: Arguments, machine: Machine) -> Value:
         return number_unknown(machine, "depends on input()")
     if name == "open" and (opened := opened_files.opened(machine, arguments)) is not None:
         return opened
+    if name == "compile":
+        machine.may_refuse("SyntaxError")
     return machine.unknown(f"depends on {name}()")
 
 
@@ -297,7 +254,7 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
     try:
         return Constant(range(*bounds))
     except (TypeError, ValueError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 @models("builtins.slice")

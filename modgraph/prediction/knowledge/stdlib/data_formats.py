@@ -20,6 +20,7 @@ from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import alias, known_class, models
 from modgraph.prediction.domain.values import NONE, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.stdlib.opened_files import text_of
+from modgraph.prediction.python import exceptions
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers, work
 from modgraph.prediction.python.plain import number_unknown, room_of_plain
 from modgraph.source.reached import Reached
@@ -114,7 +115,7 @@ def json_text(arguments: Arguments, machine: Machine) -> Value:
         hook = arguments.keywords.get("object_hook", NONE)
         return _read(machine, arguments.get(0, "s", NONE), "JSON", json.loads, hook)
     except ValueError as error:
-        raise machine.raises("json.decoder.JSONDecodeError", str(error)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 @models("tomllib.loads")
@@ -131,7 +132,7 @@ def toml_text(arguments: Arguments, machine: Machine) -> Value:
     except TooLargeError as error:
         return machine.unknown(f"a TOML text is not read: {error}")
     except ValueError as error:
-        raise machine.raises("tomllib.TOMLDecodeError", str(error)) from None
+        raise exceptions.as_python(machine, error) from None
 
 
 @models("json.load", "tomllib.load")
@@ -187,10 +188,8 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
     parser = getattr(yaml, f"C{wanted}", None) or getattr(yaml, wanted)
     try:
         return _read(machine, given, "YAML", lambda text: yaml.load(text, Loader=parser))
-    except yaml.YAMLError as error:
-        raise machine.raises("yaml.error.YAMLError", " ".join(str(error).split())) from None
-    except ValueError as error:
-        raise machine.raises("ValueError", str(error)) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise exceptions.as_python(machine, error) from None
 
 
 _MOST_MERGED = 24

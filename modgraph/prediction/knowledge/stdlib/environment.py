@@ -42,7 +42,7 @@ constant("typing.TYPE_CHECKING", FALSE)
 _UNKNOWN = {
     "os": ("getcwd", "listdir", "cpu_count", "getpid", "makedirs", "walk", "environb", "uname", "urandom"),
     "os.path": ("exists", "isfile", "isdir", "expanduser", "abspath", "realpath", "getsize", "getmtime", "relpath"),
-    "time": ("time", "perf_counter", "monotonic", "strftime", "localtime", "process_time", "time_ns"),
+    "time": ("time", "perf_counter", "monotonic", "strftime", "localtime", "process_time", "time_ns", "strptime"),
     "random": (
         *("random", "uniform", "randint", "choices", "sample", "gauss", "normalvariate"),
         *("randrange", "getrandbits", "seed", "betavariate"),
@@ -57,8 +57,14 @@ _UNKNOWN = {
 }
 
 
+_REFUSING = frozenset({"time.strptime", *(f"random.{name}" for name in ("choices", "sample", "randint", "randrange"))})
+"""Those that raise for some arguments, which are not looked at."""
+
+
 def _depends(name: str) -> Model:
     def answer(arguments: Arguments, machine: Machine) -> Value:
+        if name in _REFUSING:
+            machine.may_fail()
         return Unknown(f"depends on {name}", machine.where, inert=True, outside=not name.startswith("random."))
 
     return answer

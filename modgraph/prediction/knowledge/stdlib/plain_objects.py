@@ -21,6 +21,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.python import exceptions
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.python.plain import lifted
 from modgraph.source.quiet import literal_value
@@ -110,7 +111,10 @@ def child_of_chain(arguments: Arguments, machine: Machine) -> Value:
 @models("weakref.ref")
 def reference(arguments: Arguments, machine: Machine) -> Value:
     """Called, it gives the object: what a constructor refers to lives while it runs."""
-    return PartialValue(KnownFunction("weakref._dereference"), (arguments.positional[0],))
+    of = arguments.positional[0]
+    if isinstance(of, Constant):
+        raise machine.raises("TypeError", f"cannot create weak reference to '{type(of.value).__name__}' object")
+    return PartialValue(KnownFunction("weakref._dereference"), (of,))
 
 
 @models("weakref._dereference")
@@ -186,4 +190,4 @@ def literal(arguments: Arguments, machine: Machine) -> Value:
     except (RecursionError, MemoryError):
         return machine.unknown("the text of a literal is nested too deep")
     except (ValueError, SyntaxError) as error:
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None

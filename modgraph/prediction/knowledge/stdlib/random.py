@@ -12,7 +12,9 @@ from modgraph.prediction.domain.values import NONE, Address, Unknown, Value
 @models("random.choice")
 def random_choice(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(arguments.get(0, "seq", NONE)) if len(arguments.positional) == 1 else None
-    if not isinstance(items, list) or not items:
+    if items == []:
+        raise machine.raises("IndexError", "Cannot choose from an empty sequence")
+    if not isinstance(items, list):
         return Unknown(f"depends on {arguments.function}", machine.where, inert=True)
     return machine.choice(items, f"depends on {arguments.function}")
 

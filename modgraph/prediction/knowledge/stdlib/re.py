@@ -11,6 +11,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.registry import constant, known_class, models
 from modgraph.prediction.domain.values import NONE, Constant, KnownClass, KnownFunction, TupleValue, Value
+from modgraph.prediction.python import exceptions
 from modgraph.prediction.python.bounds import matching_work, too_long_to_compile, too_long_to_match
 from modgraph.prediction.python.plain import folded, lifted, number_unknown, plain
 from modgraph.source.reached import Reached
@@ -29,11 +30,23 @@ def _refused(arguments: Arguments, machine: Machine, *, text_at: int = 1) -> Val
         return None
     if flags is None:
         return machine.unknown("flags that are not known, or print what a pattern is")
+    if isinstance(pattern[0], str) and not too_long_to_compile(pattern[0]):
+        _compiled(machine, pattern[0], flags)
     if too_long_to_match(pattern[0], text[0], flags):
         return machine.unknown(Reached(f"matching this could take more than {MAX_MATCHING_STEPS} steps"))
     if isinstance(pattern[0], str) and isinstance(text[0], str):
         machine.spend(matching_work(pattern[0], text[0], flags))
     return None
+
+
+def _compiled(machine: Machine, pattern: str, flags: int) -> re.Pattern[str]:
+    """Raises:
+    Raised: the pattern is none, or the flags contradict each other.
+    """
+    try:
+        return re.compile(pattern, flags)
+    except Exception as error:  # what Python raises for these very arguments
+        raise exceptions.as_python(machine, error) from None
 
 
 def _flags(value: Value, machine: Machine) -> int | None:
@@ -76,7 +89,7 @@ def matches(arguments: Arguments, machine: Machine) -> Value:
             *(found[0] for found in given if found), **{name: found[0] for name, found in named.items() if found}
         )
     except Exception as error:  # what Python raises for these very arguments
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None
     if match is None:
         return NONE
     groups = lifted(machine, (match.group(0), *match.groups()))
@@ -106,10 +119,7 @@ def compiled(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("a pattern is not known", *arguments.positional)
     if isinstance(pattern.value, str) and not too_long_to_compile(pattern.value):
         machine.spend(matching_work(pattern.value, "", flags))
-        try:
-            given = Constant(int(re.compile(pattern.value, flags).flags))
-        except Exception as error:  # what Python raises for these very arguments
-            raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        given = Constant(int(_compiled(machine, pattern.value, flags).flags))
     return machine.allocate(InstanceObject(KnownClass("re.Pattern"), {"pattern": pattern, "flags": given}))
 
 

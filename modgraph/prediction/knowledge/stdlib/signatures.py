@@ -73,6 +73,7 @@ def parameters_of(machine: Machine, function: Value) -> Parameters | None:
 def signature(arguments: Arguments, machine: Machine) -> Value:
     found = parameters_of(machine, arguments.positional[0])
     if found is None:
+        machine.may_refuse("TypeError")
         return machine.unknown("a signature is not known", arguments.positional[0])
     entries: dict[Value, Value] = {}
     for name, kind, default in found:

@@ -15,6 +15,7 @@ from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import Model, constant, models
 from modgraph.prediction.domain.values import Constant, Unknown, Value
+from modgraph.prediction.python import exceptions
 from modgraph.prediction.python.bounds import template_size, too_much
 from modgraph.prediction.python.plain import folded, number_unknown, plain
 from modgraph.prediction.python.stand_ins import OtherTextError
@@ -73,6 +74,7 @@ def encoded(arguments: Arguments, machine: Machine) -> Value:
     encoding = plain(machine, arguments.get(1, "encoding", Constant("utf-8")))
     name = encoding_of_text(encoding[0]) if encoding is not None and isinstance(encoding[0], str) else None
     if name is None:
+        machine.may_refuse("LookupError")  # there may be no such encoding
         return number_unknown(machine, "a text in an encoding that is not followed", *arguments.positional[1:])
     errors = arguments.get(2, "errors", Constant("strict"))
     return folded(str.encode, "str.encode")(
@@ -158,4 +160,4 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
     except OtherTextError:
         return _partly(machine, receiver.value, (*rest, *arguments.keywords.values()))
     except Exception as error:  # what Python raises for these very arguments
-        raise machine.raises(type(error).__name__, str(error), (Constant(str(error)),)) from None
+        raise exceptions.as_python(machine, error) from None

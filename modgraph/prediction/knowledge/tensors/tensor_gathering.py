@@ -1,4 +1,7 @@
-"""Tensors indexed by tensors and lists, masks, windows: `x[[0, 2]]`, `x[mask]`, nonzero, diag, unfold."""
+"""Tensors indexed by tensors and lists, masks, windows: `x[[0, 2]]`, `x[mask]`, nonzero, diag, unfold.
+
+What takes an index along one dimension (`gather`, `index_select`, `take`) stands in `tensor_parts.py`.
+"""
 
 from __future__ import annotations
 

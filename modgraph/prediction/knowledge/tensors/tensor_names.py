@@ -1,4 +1,9 @@
-"""Names of torch's compiled functions and of methods of Tensor whose results are not modelled, by what they give."""
+"""Names of torch's compiled functions and of methods of Tensor, by what they give.
+
+Of those up to `FUNCTIONAL` no more is known than that. A name that gets a rule of its own is taken out here, as a
+function and as a method. Those of `OF_ONE` to `WRITING_INTO_A_COPY` have one rule for all of a list, in
+`knowledge/shapes/`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tensors joined, split and indexed: cat, stack, chunk, meshgrid, `x[...]`, narrow and kin."""
+"""Tensors joined, split and indexed: cat, stack, chunk, meshgrid, `x[...]`, narrow, gather, index_select and kin.
+
+Of `hstack` and `vstack`, which join with cat and stack in `join`, the shape is not known.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is refused of indices and of what is written by them: gather, scatter, index_add, masked_fill and kin.
+"""What is refused of indices, and of what is read and written by them: gather, index_select, scatter, index_add,
+masked_fill and kin.
 
 Source: the checks of ATen/native/TensorAdvancedIndexing.cpp, ScatterGatherChecks.h.
 """

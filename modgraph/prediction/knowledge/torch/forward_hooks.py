@@ -1,4 +1,5 @@
-"""Hooks that run before and after a module's `forward`, where a constructor calls the module.
+"""The call of a module: hooks before and after its `forward`. Every call of every module passes here (`call`), in a
+constructor and in `forward`, and is told as an `Enter` and a `Leave` by `recording.module_call`.
 
 Source: `torch.nn.Module._call_impl`, torch/utils/hooks.py.
 """

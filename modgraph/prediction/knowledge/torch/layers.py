@@ -1,8 +1,10 @@
-"""The forward of torch's layers by shape alone, for constructors that run a layer to learn the size of what comes out.
+"""The forward of torch's layers by shape alone: where `forward` is predicted, and where a constructor runs a layer to
+learn the size of what comes out.
 
     self.fc = nn.Linear(self.features(torch.zeros(1, 3, 32, 32)).flatten(1).shape[1], 10)
 
-A layer that is not modelled gives a tensor of unknown shape. Source: "Shape" in the reference of each layer.
+A layer without a rule is followed in torch's source, where a function without one gives a tensor of unknown shape.
+Source: "Shape" in the reference of each layer.
 """
 
 from __future__ import annotations
