@@ -1,13 +1,15 @@
 """Sizes of tensors, known or open, and what layers and functions of torch make of them: as much as plain models need.
 
 An open size fits wherever it is put, and is what it was put to from then on: `plain_runs.py` looks for one run that
-comes to its end, not for all. What is not certainly known here, and might be known to the interpreter, is `Unproved`.
+comes to its end, not for all. What a window, a sum or a product makes of an open size is open anew, and no longer tied
+to it. What is not certainly known here, and might be known to the interpreter, is `Unproved`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from modgraph.source.torch_names import MODAL, STATELESS
@@ -21,18 +23,24 @@ class Open:
     """A value that can still be chosen: a size, a tensor, a flag, whatever it is used for. `value` is what it was
     chosen to be."""
 
-    __slots__ = ("is_free", "parts", "value", "whence")
+    __slots__ = ("holds", "is_free", "parts", "tests", "value", "whence")
 
     def __init__(self, is_free: bool = False, whence: tuple[Open, Any] | None = None) -> None:
         self.is_free = is_free
         """It comes of an argument of the class, or of a library that is not there: what is called on it is open too."""
         self.value: Any = None
+        self.holds: bool | None = None
+        """Which way a test of it has gone."""
         self.parts: dict[Any, Any] = {}
         """Its attributes and elements, as far as they were asked for."""
+        self.tests: list[Test] = []
+        """Those that were decided before it was chosen."""
         self.whence = whence
         """What it is an attribute or element of, and which."""
 
     def part(self, key: Any) -> Any:
+        if not isinstance(key, (str, int)):
+            raise Unproved
         if key not in self.parts:
             self.parts[key] = Open(self.is_free, (self, key))
         return self.parts[key]
@@ -40,7 +48,9 @@ class Open:
     def choose(self, value: Any) -> Any:
         """It is this from now on; of what was asked of its shape, so are the sizes."""
         shape = self.parts.pop("shape", None)
-        if any(not isinstance(each, Open) or each.value is not None or each.parts for each in self.parts.values()):
+        if self.holds is False or any(
+            not isinstance(each, Open) or each.value is not None or each.parts for each in self.parts.values()
+        ):
             raise Unproved
         if shape is not None:
             if not isinstance(value, Tensor):
@@ -48,7 +58,130 @@ class Open:
             for place, size in shape.parts.items():
                 fit(size, value.shape[value.place(place)])
         self.value = value
+        tests, self.tests = self.tests, []
+        for test in tests:
+            test.must_stand()
         return value
+
+    def decide(self, wanted: bool) -> bool:
+        """The way that a test of it goes, this time and from now on."""
+        if self.holds is None:
+            self.holds = wanted
+        return self.holds
+
+
+class Test(Open):
+    """`one < other`, where a side is open."""
+
+    __slots__ = ("compare", "one", "other")
+
+    def __init__(self, compare: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
+        super().__init__()
+        self.compare, self.one, self.other = compare, one, other
+
+    def decide(self, wanted: bool) -> bool:
+        if self.holds is None:
+            self.holds = wanted
+            self.must_stand()
+        return self.holds
+
+    def must_stand(self) -> None:
+        """What is chosen later must not make it come out the other way."""
+        one, other = settled(self.one), settled(self.other)
+        left = _first_open(one) or _first_open(other)
+        if left is not None:
+            left.tests.append(self)
+        elif not is_plain((one, other)) or bool(attempted(self.compare, one, other)) is not self.holds:
+            raise Unproved
+
+
+class Opposite(Open):
+    """`not test`."""
+
+    __slots__ = ("test",)
+
+    def __init__(self, test: Open) -> None:
+        super().__init__()
+        self.test = test
+
+    def decide(self, wanted: bool) -> bool:
+        return not self.test.decide(not wanted)
+
+
+def called_with(function: Callable[..., Any], places: Sequence[Any], words: dict[str, Any]) -> Any:
+    """A function of ours that stands for one of the text, which may be given what it does not take."""
+    code, given = function.__code__, len(places)
+    names = code.co_varnames[: code.co_argcount]
+    needed = names[given : code.co_argcount - len(function.__defaults__ or ())]
+    is_too_much = given > code.co_argcount and not code.co_flags & _TAKES_ANY
+    is_strange = not code.co_flags & _TAKES_ANY_WORD and not words.keys() <= set(names)
+    if is_too_much or is_strange or set(names[:given]) & words.keys() or not words.keys() >= set(needed):
+        raise Unproved
+    return function(*places, **words)
+
+
+_TAKES_ANY, _TAKES_ANY_WORD = 4, 8
+"""`inspect.CO_VARARGS`, `CO_VARKEYWORDS`."""
+
+
+MAX_ITEMS, _MAX_BITS = 2_000, 63
+"""Of a container or a text, and of a whole number: what is computed with one more costs what no step counts."""
+
+
+def small(value: Any) -> Any:
+    """As it is."""
+    if (isinstance(value, (str, list, tuple, dict, range)) and len(value) > MAX_ITEMS) or (
+        isinstance(value, int) and value.bit_length() > _MAX_BITS
+    ):
+        raise Unproved
+    return value
+
+
+def settled(value: Any) -> Any:
+    """`seen`, of what is in it too."""
+    return _settled(value, itertools.count())
+
+
+def _settled(value: Any, counted: Iterator[int]) -> Any:
+    value = seen(value)
+    if next(counted) > MAX_ITEMS:
+        raise Unproved  # a list of lists may be far more than it looks
+    return type(value)(_settled(each, counted) for each in value) if isinstance(value, (list, tuple)) else value
+
+
+def _first_open(value: Any) -> Open | None:
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, map(_first_open, value)), None)
+    return value if isinstance(value, Open) else None
+
+
+_SCALARS = (int, float, str, bool, type(None))
+
+
+def is_plain(value: Any) -> bool:
+    """It is known, and nothing but Python's own."""
+    pending, count = [seen(value)], 0
+    while pending:
+        each, count = seen(pending.pop()), count + 1
+        if count > MAX_ITEMS:
+            raise Unproved
+        if isinstance(each, (list, tuple)):
+            pending += each
+        elif not isinstance(each, _SCALARS):
+            return False
+    return True
+
+
+def attempted(function: Callable[..., Any], *places: Any, **words: Any) -> Any:
+    """What a function of Python's own says of values of the text, which it may refuse."""
+    try:
+        return small(function(*places, **words))
+    except (TypeError, ValueError, LookupError, ArithmeticError):
+        raise Unproved from None
+
+
+_MAX_RANK = 25
+"""The most dimensions of which all functions of torch take a tensor."""
 
 
 class Tensor:
@@ -57,8 +190,8 @@ class Tensor:
     __slots__ = ("shape",)
 
     def __init__(self, shape: Sequence[Any]) -> None:
-        self.shape = [seen(size) for size in shape]
-        if any(
+        self.shape = [small(seen(size)) for size in shape]
+        if len(self.shape) > _MAX_RANK or any(
             isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 0) for size in self.shape
         ):
             raise Unproved
@@ -96,7 +229,7 @@ def fit(first: Any, second: Any) -> Any:
 def tensor(value: Any, rank: int | None = None) -> Tensor:
     """A value that must be a tensor; where it may be any, one of so many dimensions."""
     value = seen(value)
-    if isinstance(value, Open) and rank is not None:
+    if isinstance(value, Open) and rank is not None and rank <= _MAX_RANK:
         value = value.choose(Tensor([Open() for _ in range(rank)]))
     if not isinstance(value, Tensor):
         raise Unproved
@@ -141,7 +274,7 @@ class Given:
     def each(self, name: str, count: int, default: Any = None) -> list[Any]:
         """One number for all dimensions, or one for each."""
         value = self.get(name, default)
-        found = [seen(each) for each in value] if isinstance(value, (list, tuple)) else [value] * count
+        found = [seen(each) for each in value] if isinstance(value, (list, tuple)) else [value] * max(count, 0)
         if len(found) != count:
             raise Unproved
         return found
@@ -285,13 +418,21 @@ def flat(_: int, given: Given, x: Tensor) -> Tensor:
 
 def product(sizes: Sequence[Any]) -> Any:
     found = [seen(size) for size in sizes]
+    if not all(type(size) is int or isinstance(size, Open) for size in found):
+        raise Unproved
     if len(found) == 1:
         return found[0]
     return math.prod(found) if all(isinstance(size, int) for size in found) else Open()
 
 
+_RANKS_OF_MODES = {"linear": (3,), "bilinear": (4,), "bicubic": (4,), "trilinear": (5,)}
+
+
 def _upsample(_: int, given: Given, x: Tensor) -> Tensor:
     rank = len(x.shape) - 2
+    mode = given.get("mode", "nearest")
+    if not isinstance(mode, Open) and len(x.shape) not in _RANKS_OF_MODES.get(mode, (3, 4, 5)):
+        raise Unproved
     if given.get("size") is not None:
         return Tensor([*x.shape[:2], *given.each("size", rank)])
     factors = given.each("scale_factor", rank)
@@ -302,7 +443,7 @@ def scaled(size: Any, factor: Any) -> Any:
     """A size times a number."""
     size, factor = seen(size), seen(factor)
     if type(size) is int and isinstance(factor, (int, float)):
-        return math.floor(size * factor)
+        return attempted(lambda: math.floor(size * factor))
     return Open() if isinstance(size, Open) or isinstance(factor, Open) else _unproved()
 
 
@@ -343,12 +484,12 @@ def _unproved_layer(_: int, __: Given, ___: Tensor) -> Tensor:
 def recurrent(kind: str, given: Given, value: Any) -> list[Any]:
     """What an LSTM, a GRU or an RNN gives: the results, and its last states."""
     x = tensor(value, 3)
-    fit(_at(x, -1), given.need("input_size"))
+    if len(x.shape) != 3 or not all(type(given.get(n, False)) is bool for n in ("bidirectional", "batch_first")):
+        raise Unproved
+    fit(x.shape[-1], given.need("input_size"))
     ways = 2 if given.get("bidirectional", False) is True else 1
     hidden, layers = given.need("hidden_size"), given.get("num_layers", 1)
     batch = x.shape[0 if given.get("batch_first", False) is True else 1]
-    if len(x.shape) != 3 or not all(type(given.get(n, False)) is bool for n in ("bidirectional", "batch_first")):
-        raise Unproved
     state = Tensor([scaled(layers, ways), batch, hidden])
     return [Tensor([*x.shape[:2], scaled(hidden, ways)]), [state, state] if kind == "LSTM" else state]
 
@@ -356,10 +497,13 @@ def recurrent(kind: str, given: Given, value: Any) -> list[Any]:
 def attention(given: Given, values: Sequence[Any]) -> list[Any]:
     """What `MultiheadAttention` gives of query, key and value."""
     query, key, value = (tensor(each, 3) for each in values)
-    for each in (query, key, value):
-        fit(_at(each, -1), given.need("embed_dim"))
-    if len(query.shape) != 3 or len(key.shape) != 3 or len(value.shape) != 3:
+    is_first = given.get("batch_first", False)
+    if any(len(each.shape) != 3 for each in (query, key, value)) or type(is_first) is not bool:
         raise Unproved
+    for each in (query, key, value):
+        fit(each.shape[-1], given.need("embed_dim"))
+        fit(each.shape[0 if is_first else 1], query.shape[0 if is_first else 1])
+    fit(key.shape[1 if is_first else 0], value.shape[1 if is_first else 0])
     return [query, Tensor([Open(), Open(), Open()])]
 
 
@@ -371,6 +515,8 @@ def _padded(rank: int, given: Given, x: Tensor) -> Tensor:
 def padded(sizes: Sequence[Any], around: Sequence[Any]) -> list[Any]:
     """Sizes with what is put before and after each, from the last on."""
     found = [seen(size) for size in sizes]
+    if len(around) % 2:
+        raise Unproved
     for number, more in enumerate(around):
         place = len(found) - 1 - number // 2
         if place < 0 or (type(found[place]) is int and type(more) is int and more >= found[place]):

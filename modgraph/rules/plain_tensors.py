@@ -9,13 +9,17 @@ from typing import Any
 from modgraph.rules.plain_sizes import (
     FUNCTIONS,
     LAYERS,
+    MAX_ITEMS,
     Given,
     Open,
     Tensor,
     Unproved,
+    attempted,
     broadcast,
+    called_with,
     fit,
     flat,
+    is_plain,
     of_layer,
     padded,
     product,
@@ -100,6 +104,20 @@ def product_of(first: Any, second: Any) -> Any:
     fit(first.shape[-1], second.shape[-2])
     before = broadcast(first.shape[:-2], second.shape[:-2])
     return Tensor([*before, first.shape[-2], second.shape[-1]])
+
+
+def _product_of_ranks(rank: int) -> Callable[[Any, Any], Any]:
+    """`mm` and `bmm`, which broadcast nothing."""
+
+    def made(first: Any, second: Any) -> Any:
+        one, other = tensor(first, rank), tensor(second, rank)
+        if not len(one.shape) == len(other.shape) == rank:
+            raise Unproved
+        before = [fit(*pair) for pair in zip(one.shape[:-2], other.shape[:-2], strict=True)]
+        fit(one.shape[-1], other.shape[-2])
+        return Tensor([*before, one.shape[-2], other.shape[-1]])
+
+    return made
 
 
 def joined(tensors: Any, dim: Any = 0) -> Any:
@@ -251,7 +269,7 @@ def _pair(value: Any, *given: Any, **words: Any) -> Any:
         return mixed(value, given[0])
     if isinstance(value, Open) and given and isinstance(seen(given[0]), Open):
         return Open()
-    return [reduced(value, *given, **words), reduced(value, *given, **words)]
+    return [called_with(reduced, [value, *given], words) for _ in range(2)]
 
 
 def _expand(value: Any, *given: Any) -> Any:
@@ -277,7 +295,7 @@ def _repeat(value: Any, *given: Any) -> Any:
 
 
 def _chunk(value: Any, count: Any, dim: Any = 0) -> Any:
-    if type(count) is not int or count < 1:
+    if type(count) is not int or not 1 <= count <= MAX_ITEMS:
         raise Unproved
     if isinstance(value, Open):
         return [Open() for _ in range(count)]
@@ -300,7 +318,7 @@ def _sections(value: Any, sizes: Any, dim: Any = 0) -> Any:
     if isinstance(sizes, Open):
         return Open()
     if isinstance(sizes, int):
-        if type(whole) is not int or sizes < 1:
+        if type(whole) is not int or sizes < 1 or whole > sizes * MAX_ITEMS:
             raise Unproved
         sizes = [min(sizes, whole - start) for start in range(0, whole, sizes)]
     if not isinstance(sizes, (list, tuple)):
@@ -325,16 +343,18 @@ def _top(value: Any, k: Any, dim: Any = -1, *_: Any, **__: Any) -> Any:
 def of_numbers(value: Any) -> Tensor:
     """`torch.tensor([[1, 2], [3, 4]])`."""
     shape = []
+    if not is_plain(value):
+        raise Unproved
     while isinstance(value, (list, tuple)) and value:
         shape.append(len(value))
         value = seen(value[0])
-    if not isinstance(value, (int, float)):
-        raise Unproved
-    return Tensor(shape)
+    return Tensor(shape) if isinstance(value, (int, float)) else _unproved()
 
 
 def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
-    given = tensors[0] if len(tensors) == 1 else tensors
+    given = seen(tensors[0]) if len(tensors) == 1 else tensors
+    if not isinstance(given, (list, tuple)):
+        raise Unproved
     sizes = [tensor(each, 1).shape for each in given]
     if any(len(each) != 1 for each in sizes):
         raise Unproved
@@ -344,7 +364,7 @@ def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
 def _arange(*given: Any) -> Any:
     numbers = [seen(each) for each in given]
     known = all(type(each) is int for each in numbers)
-    return Tensor([len(range(*numbers)) if known else Open()])
+    return Tensor([attempted(lambda: len(range(*numbers))) if known else Open()])
 
 
 def _size(value: Any, dim: Any = None) -> Any:
@@ -362,7 +382,7 @@ def _pad(value: Any, around: Any, *_: Any, **__: Any) -> Any:
 
 
 def _flatten(value: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
-    if isinstance(value, Open) and end_dim == -1 and type(start_dim) is int and start_dim >= 0:
+    if isinstance(value, Open) and end_dim == -1 and start_dim in (0, 1, 2, 3):
         return Tensor([Open() for _ in range(start_dim + 1)])
     return flat(0, Given((start_dim, end_dim), {}, ("start_dim", "end_dim")), tensor(value))
 
@@ -388,8 +408,8 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "tril": lambda x, *_, **__: _along(x, -2),
     "triu": lambda x, *_, **__: _along(x, -2),
     "matmul": product_of,
-    "bmm": product_of,
-    "mm": product_of,
+    "bmm": _product_of_ranks(3),
+    "mm": _product_of_ranks(2),
     "dim": lambda x: len(tensor(x).shape),
     "t": lambda x: _transpose(x, 0, 1),
     "view_as": lambda x, other: _view(x, list(tensor(other).shape)),
@@ -399,6 +419,8 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "new_zeros": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
     "new_ones": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
 }
+FUNCTIONS_ALONE = _MADE | {"cat", "concat", "concatenate", "stack", "meshgrid", "linspace", "randint", "arange"}
+"""Those that are no methods."""
 NAMES = _KEEPING | _MIXING | _REDUCING | _PAIRS | frozenset(_OTHERS)
 _ABOUT = frozenset(("device", "dtype", "is_cuda", "requires_grad", "layout", "grad"))
 
@@ -431,7 +453,7 @@ def indexed(x: Tensor, at: Any) -> Tensor:
             shape += left[:gone] if gone >= 0 else _unproved()
             left = left[gone:]
         else:
-            shape += _part(left.pop(0), each)
+            shape += _part(left.pop(0) if left else _unproved(), each)
     return Tensor(shape)
 
 
@@ -443,7 +465,7 @@ def _part(size: Any, at: Any) -> list[Any]:
         if not all(each is None or type(each) is int or isinstance(each, Open) for each in ends):
             raise Unproved
         known = type(size) is int and not any(isinstance(each, Open) for each in ends)
-        return [len(range(size)[at]) if known else Open()]
+        return [attempted(lambda: len(range(size)[at])) if known else Open()]
     if isinstance(at, Open) and not at.parts:
         return []
     if type(at) is not int or (type(size) is int and not -size <= at < size):
@@ -468,7 +490,7 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
     value, rest = seen(given[0]), [seen(each) for each in given[1:]]
     words = {word: seen(each) for word, each in words.items()}
     if name in ("cat", "concat", "concatenate", "stack"):
-        return (_stacked if name == "stack" else joined)(value, *rest, **words)
+        return called_with(_stacked if name == "stack" else joined, [value, *rest], words)
     if isinstance(value, (Tensor, Open)):
         kind = FUNCTIONS.get(name.rstrip("_").replace("_", ""))
         if kind is not None:
@@ -479,9 +501,9 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
         if name in _MIXING:
             return changed(name, value, mixed(value, rest[0])) if len(rest) == 1 else _unproved()
         if name in _REDUCING:
-            return reduced(value, *(rest[1:] if name == "norm" else rest), **words)
+            return called_with(reduced, [value, *(rest[1:] if name == "norm" else rest)], words)
         if name in _PAIRS:
-            return _pair(value, *rest, **words)
+            return called_with(_pair, [value, *rest], words)
         if name in _OTHERS:
-            return _OTHERS[name](value, *rest, **words)
+            return called_with(_OTHERS[name], [value, *rest], words)
     raise Unproved
