@@ -20,13 +20,13 @@ from typing import Any
 from modgraph.rules import plain_tensors
 from modgraph.rules.plain_sizes import (
     LAYERS,
-    Given,
     Open,
     Tensor,
     Unproved,
     attempted,
     attention,
     called_with,
+    given_to,
     is_plain,
     of_layer,
     recurrent,
@@ -743,8 +743,7 @@ def _sets_weights(node: ast.For) -> bool:
 
 def _made(kind: str, places: list[Any], words: dict[str, Any]) -> Any:
     if kind in LAYERS:
-        given = Given(places, words, LAYERS[kind][3])
-        return Layer(kind, given if given.is_whole else None)
+        return Layer(kind, given_to(kind, places, words))
     if kind == "Module":
         return Own(None)
     if kind == "Sequential":

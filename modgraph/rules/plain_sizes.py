@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from modgraph.source.layer_parameters import layer_parameters
 from modgraph.source.torch_names import MODAL, STATELESS
 
 
@@ -192,7 +194,7 @@ class Tensor:
     def __init__(self, shape: Sequence[Any]) -> None:
         self.shape = [small(seen(size)) for size in shape]
         if len(self.shape) > _MAX_RANK or any(
-            isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 0) for size in self.shape
+            isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 1) for size in self.shape
         ):
             raise Unproved
 
@@ -258,10 +260,15 @@ class Given:
     """The arguments of a layer, or of a function beside its tensor."""
 
     def __init__(self, places: Sequence[Any], names: Mapping[str, Any], order: Sequence[str]) -> None:
-        if len(places) > len(order):
+        if len(places) > len(order) or names.keys() & order[: len(places)]:
             raise Unproved
         self.known = {**names, **dict(zip(order, places, strict=False))}
-        self.is_whole = set(self.known) <= set(order) | _OF_NO_SHAPE
+        for name, value in self.known.items():
+            is_fine, value = _ALLOWED.get(name), seen(value)
+            if isinstance(value, Tensor) or (
+                is_fine is not None and not isinstance(value, Open) and attempted(is_fine, value) is not True
+            ):
+                raise Unproved
 
     def get(self, name: str, default: Any = None) -> Any:
         return seen(self.known.get(name, default))
@@ -280,29 +287,46 @@ class Given:
         return found
 
 
-_OF_NO_SHAPE = frozenset(
-    (
-        *("bias", "inplace", "eps", "momentum", "affine", "track_running_stats", "padding_mode", "device", "dtype"),
-        *("training", "elementwise_affine", "mode", "align_corners", "count_include_pad", "padding_idx", "num_heads"),
-        *("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "_weight", "dropout", "recompute_scale_factor"),
-        *("negative_slope", "p", "alpha", "beta", "threshold", "min_val", "max_val", "num_embeddings", "antialias"),
-        *(
-            "batch_first",
-            "nonlinearity",
-            "dim_feedforward",
-            "activation",
-            "norm_first",
-            "nhead",
-            "layer_norm_eps",
-            "approximate",
-        ),
+def _is_positive(value: Any) -> bool:
+    return all(
+        type(seen(each)) is not int or seen(each) > 0 for each in (value if isinstance(value, tuple) else [value])
     )
-)
+
+
+def _is_part(value: Any) -> bool:
+    return 0 <= float(value) <= 1
+
+
+_ALLOWED: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("p", "dropout"), _is_part),
+    **dict.fromkeys(
+        (
+            *("in_features", "out_features", "in_channels", "out_channels", "num_features", "num_channels", "groups"),
+            *("num_groups", "input_size", "hidden_size", "num_layers", "embed_dim", "num_heads", "d_model", "nhead"),
+            *("dim_feedforward", "num_embeddings", "embedding_dim", "output_size", "num_parameters", "size"),
+        ),
+        _is_positive,
+    ),
+    **dict.fromkeys(("eps", "layer_norm_eps"), lambda value: value > 0),
+    "divisor_override": lambda value: value != 0,
+    "lambd": lambda value: value >= 0,
+    "alpha": lambda value: value != 0,
+    "approximate": lambda value: value in ("none", "tanh"),
+    "nonlinearity": lambda value: value in ("tanh", "relu"),
+    "activation": lambda value: value in ("relu", "gelu"),
+    "padding_mode": lambda value: value == "zeros",
+    "padding_idx": lambda value: value is None or value == 0,
+    # What changes shapes in ways that are not followed here.
+    "proj_size": lambda value: value == 0,
+    **dict.fromkeys(("kdim", "vdim", "min_val", "max_val", "lower", "upper"), lambda value: value is None),
+    **dict.fromkeys(("add_bias_kv", "add_zero_attn", "return_indices"), lambda value: value is False),
+}
+"""By name of an argument: which values no layer refuses, and of which it does what is said of it here."""
 
 
 def _window(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any = 1) -> Any:
     if padding == "same":
-        return size
+        return size if stride == 1 and not _is_below(kernel, 1) else _unproved()
     padding = 0 if padding == "valid" else padding
     if any(_is_below(each, 1) for each in (kernel, stride, dilation)) or _is_below(padding, 0):
         raise Unproved
@@ -339,9 +363,16 @@ def _split(x: Tensor, rank: int) -> tuple[list[Any], list[Any]]:
     return x.shape[:-rank], x.shape[-rank:]
 
 
+def _divide(whole: Any, parts: Any) -> None:
+    if type(whole) is int and type(parts) is int and whole % parts:
+        raise Unproved
+
+
 def _conv(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
     fit(before[-1], given.need("in_channels"))
+    for channels in ("in_channels", "out_channels"):
+        _divide(given.need(channels), given.get("groups", 1))
     windows = (
         given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
     )
@@ -351,6 +382,8 @@ def _conv(rank: int, given: Given, x: Tensor) -> Tensor:
 def _conv_transpose(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
     fit(before[-1], given.need("in_channels"))
+    for channels in ("in_channels", "out_channels"):
+        _divide(given.need(channels), given.get("groups", 1))
     windows = [
         given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
     ]
@@ -363,8 +396,6 @@ def _conv_transpose(rank: int, given: Given, x: Tensor) -> Tensor:
 
 def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
-    if given.get("return_indices", False) is not False:
-        raise Unproved
     if given.get("ceil_mode", False) is not False and not all(isinstance(size, Open) for size in sizes):
         raise Unproved
     kernel = given.each("kernel_size", rank)
@@ -377,8 +408,6 @@ def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
 
 def _adaptive(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
-    if given.get("return_indices", False) is not False:
-        raise Unproved
     wanted = given.each("output_size", rank)
     return Tensor([*before, *(b if a is None else a for a, b in zip(wanted, sizes, strict=True))])
 
@@ -396,12 +425,15 @@ def _batch_norm(rank: int, given: Given, x: Tensor) -> Tensor:
 
 def _group_norm(_: int, given: Given, x: Tensor) -> Tensor:
     fit(_at(x, 1), given.need("num_channels"))
+    _divide(given.need("num_channels"), given.need("num_groups"))
     return x
 
 
 def _layer_norm(_: int, given: Given, x: Tensor) -> Tensor:
     wanted = given.need("normalized_shape")
     wanted = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    if not wanted:
+        raise Unproved
     for place, size in enumerate(reversed(wanted)):
         fit(_at(x, -1 - place), size)
     return x
@@ -425,13 +457,19 @@ def product(sizes: Sequence[Any]) -> Any:
     return math.prod(found) if all(isinstance(size, int) for size in found) else Open()
 
 
-_RANKS_OF_MODES = {"linear": (3,), "bilinear": (4,), "bicubic": (4,), "trilinear": (5,)}
+_RANKS_OF_MODES = {
+    **dict.fromkeys(("nearest", "nearest-exact", "area"), (3, 4, 5)),
+    "linear": (3,),
+    "bilinear": (4,),
+    "bicubic": (4,),
+    "trilinear": (5,),
+}
 
 
 def _upsample(_: int, given: Given, x: Tensor) -> Tensor:
     rank = len(x.shape) - 2
     mode = given.get("mode", "nearest")
-    if not isinstance(mode, Open) and len(x.shape) not in _RANKS_OF_MODES.get(mode, (3, 4, 5)):
+    if not isinstance(mode, Open) and len(x.shape) not in _RANKS_OF_MODES.get(mode, ()):
         raise Unproved
     if given.get("size") is not None:
         return Tensor([*x.shape[:2], *given.each("size", rank)])
@@ -473,7 +511,8 @@ def _prelu(_: int, given: Given, x: Tensor) -> Tensor:
 
 def _model(_: int, given: Given, x: Tensor) -> Tensor:
     fit(_at(x, -1), given.need("d_model"))
-    return x
+    _divide(given.need("d_model"), given.need("nhead"))
+    return x if len(x.shape) in (2, 3) else _unproved()
 
 
 def _unproved_layer(_: int, __: Given, ___: Tensor) -> Tensor:
@@ -500,6 +539,7 @@ def attention(given: Given, values: Sequence[Any]) -> list[Any]:
     is_first = given.get("batch_first", False)
     if any(len(each.shape) != 3 for each in (query, key, value)) or type(is_first) is not bool:
         raise Unproved
+    _divide(given.need("embed_dim"), given.need("num_heads"))
     for each in (query, key, value):
         fit(each.shape[-1], given.need("embed_dim"))
         fit(each.shape[0 if is_first else 1], query.shape[0 if is_first else 1])
@@ -519,82 +559,67 @@ def padded(sizes: Sequence[Any], around: Sequence[Any]) -> list[Any]:
         raise Unproved
     for number, more in enumerate(around):
         place = len(found) - 1 - number // 2
-        if place < 0 or (type(found[place]) is int and type(more) is int and more >= found[place]):
-            raise Unproved
+        whole = seen(sizes[place]) if place >= 0 else _unproved()
+        if type(whole) is int and type(more) is int and more >= whole:
+            raise Unproved  # where it is reflected; else it may be
         found[place] = found[place] + more if type(found[place]) is int and type(more) is int else Open()
     return found
 
 
-_RANKED: dict[str, tuple[Callable[[int, Given, Tensor], Tensor], tuple[str, ...]]] = {
-    "Conv": (_conv, ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "", "")),
-    "ConvTranspose": (
-        _conv_transpose,
-        (
-            "in_channels",
-            "out_channels",
-            "kernel_size",
-            "stride",
-            "padding",
-            "output_padding",
-            "groups",
-            "",
-            "dilation",
-            "",
-        ),
-    ),
-    "BatchNorm": (_batch_norm, ("num_features", "", "", "", "")),
-    "InstanceNorm": (_batch_norm, ("num_features", "", "", "", "")),
-    "MaxPool": (_pool, ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")),
-    "AvgPool": (_pool, ("kernel_size", "stride", "padding", "ceil_mode")),
-    "AdaptiveAvgPool": (_adaptive, ("output_size",)),
-    "AdaptiveMaxPool": (_adaptive, ("output_size", "return_indices")),
-    **dict.fromkeys(("ZeroPad", "ReflectionPad", "ReplicationPad"), (_padded, ("padding",))),
+_Effect = Callable[[int, Given, Tensor], Tensor]
+_RANKED: dict[str, _Effect] = {
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    **dict.fromkeys(("BatchNorm", "InstanceNorm"), _batch_norm),
+    **dict.fromkeys(("MaxPool", "AvgPool"), _pool),
+    **dict.fromkeys(("AdaptiveAvgPool", "AdaptiveMaxPool"), _adaptive),
+    **dict.fromkeys(("ZeroPad", "ReflectionPad", "ReplicationPad"), _padded),
 }
-_CHANGING = (
-    "Pool",
-    "pool",
-    "Pad",
-    "Loss",
-    "Fold",
-    "fold",
-    "Shuffle",
-    "Flatten",
-    "flatten",
-    "Upsampl",
-    "GLU",
-    "Similar",
-    "Dist",
-)
-_DIMS = frozenset(("Softmax", "LogSoftmax", "Softmin"))
-LAYERS: dict[str, tuple[int, int, Callable[[int, Given, Tensor], Tensor], tuple[str, ...]]] = {
-    **{
-        f"{kind}{rank}d": (rank, rank + 2, effect, order)
-        for kind, (effect, order) in _RANKED.items()
-        for rank in (1, 2, 3)
-    },
-    **{
-        name: (0, 0, _keeps, ("dim",) if name in _DIMS else ("", "", "", ""))
-        for name in (STATELESS | MODAL)
-        if name == "GELU" or not any(part in name for part in _CHANGING)
-    },
-    "PReLU": (0, 2, _prelu, ("num_parameters", "")),
-    "PixelUnshuffle": (0, 4, _pixel_unshuffle, ("downscale_factor",)),
-    "Linear": (0, 2, _linear, ("in_features", "out_features", "")),
-    "LayerNorm": (0, 2, _layer_norm, ("normalized_shape", "", "")),
-    "GroupNorm": (0, 2, _group_norm, ("num_groups", "num_channels", "", "")),
-    "SyncBatchNorm": (0, 4, _norm, ("num_features", "", "")),
-    "Embedding": (0, 2, _embedding, ("", "embedding_dim", "")),
-    "TransformerEncoderLayer": (0, 3, _model, ("d_model", "", "", "", "")),
-    **dict.fromkeys(
-        ("LSTM", "GRU", "RNN"),
-        (0, 3, _unproved_layer, ("input_size", "hidden_size", "num_layers", "", "batch_first", "", "bidirectional")),
-    ),
-    "MultiheadAttention": (0, 3, _unproved_layer, ("embed_dim", "", "", "")),
-    "Flatten": (0, 2, flat, ("start_dim", "end_dim")),
-    "Upsample": (0, 4, _upsample, ("size", "scale_factor", "", "")),
-    "PixelShuffle": (0, 4, _pixel_shuffle, ("upscale_factor",)),
+_CHANGING = re.compile("Pool|Pad|Loss|[Ff]old|Shuffle|[Ff]latten|Upsampl|GLU|Similar|Dist|Softmax2d|Local|CrossMap")
+LAYERS: dict[str, tuple[int, int, _Effect]] = {
+    **{f"{kind}{rank}d": (rank, rank + 2, effect) for kind, effect in _RANKED.items() for rank in (1, 2, 3)},
+    **{name: (0, 0, _keeps) for name in STATELESS | MODAL if name == "GELU" or not _CHANGING.search(name)},
+    "PReLU": (0, 2, _prelu),
+    "PixelUnshuffle": (0, 4, _pixel_unshuffle),
+    "Linear": (0, 2, _linear),
+    "LayerNorm": (0, 2, _layer_norm),
+    "GroupNorm": (0, 2, _group_norm),
+    "SyncBatchNorm": (0, 4, _norm),
+    "Embedding": (0, 2, _embedding),
+    "TransformerEncoderLayer": (0, 3, _model),
+    **dict.fromkeys(("LSTM", "GRU", "RNN", "MultiheadAttention"), (0, 3, _unproved_layer)),
+    "Flatten": (0, 2, flat),
+    "Upsample": (0, 4, _upsample),
+    "PixelShuffle": (0, 4, _pixel_shuffle),
 }
-"""By class: the rank of a picture, that of what may have any, what comes of it, and the arguments by place."""
+"""By class: the rank of a picture, that of what may have any, and what comes of it."""
+
+
+def given_to(kind: str, places: Sequence[Any], words: Mapping[str, Any]) -> Given:
+    """The arguments of a layer that is made."""
+    if kind == "Identity":
+        return Given((), {}, ())  # which takes any
+    known = layer_parameters(kind)
+    made = Given(places if kind != "RNN" else places[:3], words, list(known))
+    is_whole = kind != "RNN" or len(places) < 4  # a word of its own stands fourth
+    if not is_whole or not made.known.keys() <= known.keys() | {"nonlinearity"}:
+        raise Unproved
+    if any(is_needed and name not in made.known for name, is_needed in known.items()):
+        raise Unproved
+    return made
+
+
+_OF_FUNCTIONS = frozenset(("training", "inplace", "dtype", "_stacklevel", "antialias"))
+"""Arguments that functions take beside those of layers, and that change no shape."""
+
+
+def given_beside(kind: str, places: Sequence[Any], words: Mapping[str, Any]) -> Given:
+    """The arguments of the function that does what a layer does, behind its tensor."""
+    known = layer_parameters(kind)
+    made = Given(places, words, list(known)[:4])
+    return made if made.known.keys() <= known.keys() | _OF_FUNCTIONS else _unproved()
+
+
 FUNCTIONS = {
     name.lower(): name
     for name in LAYERS
@@ -608,6 +633,7 @@ FUNCTIONS = {
             "Sync",
             "PReLU",
             "Embedding",
+            "LayerNorm",
             "Flatten",
             "Upsample",
         )
@@ -618,7 +644,7 @@ FUNCTIONS = {
 
 def of_layer(kind: str, given: Given, value: Any, more: int = 0) -> Tensor:
     """What a layer makes of what it is given; `more`: dimensions of what may have any number of them, beside two."""
-    rank, usual, effect, _ = LAYERS[kind]
+    rank, usual, effect = LAYERS[kind]
     if effect is _keeps and isinstance(seen(value), Open):
         return seen(value)  # type: ignore[no-any-return]
     return effect(rank, given, tensor(value, usual if rank else usual + more))

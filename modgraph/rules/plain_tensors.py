@@ -8,7 +8,6 @@ from typing import Any
 
 from modgraph.rules.plain_sizes import (
     FUNCTIONS,
-    LAYERS,
     MAX_ITEMS,
     Given,
     Open,
@@ -19,6 +18,7 @@ from modgraph.rules.plain_sizes import (
     called_with,
     fit,
     flat,
+    given_beside,
     is_plain,
     of_layer,
     padded,
@@ -353,7 +353,7 @@ def of_numbers(value: Any) -> Tensor:
 
 def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
     given = seen(tensors[0]) if len(tensors) == 1 else tensors
-    if not isinstance(given, (list, tuple)):
+    if not isinstance(given, (list, tuple)) or not given:
         raise Unproved
     sizes = [tensor(each, 1).shape for each in given]
     if any(len(each) != 1 for each in sizes):
@@ -363,6 +363,8 @@ def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
 
 def _arange(*given: Any) -> Any:
     numbers = [seen(each) for each in given]
+    if any(isinstance(each, Tensor) for each in numbers):
+        raise Unproved
     known = all(type(each) is int for each in numbers)
     return Tensor([attempted(lambda: len(range(*numbers))) if known else Open()])
 
@@ -373,12 +375,32 @@ def _size(value: Any, dim: Any = None) -> Any:
     return tuple(value.shape) if dim is None else seen(value.shape[value.place(dim)])
 
 
-def _pad(value: Any, around: Any, *_: Any, **__: Any) -> Any:
+def _pad(value: Any, around: Any, mode: Any = "constant", *_: Any, **__: Any) -> Any:
     if isinstance(value, Open):
         return Open()
     if not isinstance(around, (list, tuple)):
         raise Unproved
+    rank = len(around) // 2
+    if mode not in ("constant", "reflect", "replicate", "circular") or (
+        mode != "constant" and (rank not in (1, 2, 3) or len(value.shape) not in (rank + 1, rank + 2))
+    ):
+        raise Unproved
     return Tensor(padded(value.shape, [seen(each) for each in around]))
+
+
+def _item(value: Any) -> Any:
+    for size in value.shape if isinstance(value, Tensor) else ():
+        fit(size, 1)
+    return Open()
+
+
+def _masked(value: Any, mask: Any, by: Any) -> Any:
+    return mixed(value, mask) if not isinstance(by, Tensor) or not by.shape else _unproved()
+
+
+def _turned(value: Any) -> Any:
+    """`t`."""
+    return _transpose(value, 0, 1) if isinstance(value, Open) or len(value.shape) == 2 else _unproved()
 
 
 def _flatten(value: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
@@ -404,18 +426,18 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "pad": _pad,
     "cumsum": lambda x, dim: _along(x, dim),
     "normalize": lambda x, _=2, dim=1, **__: _along(x, dim),
-    "masked_fill": lambda x, mask, _: mixed(x, mask),
+    "masked_fill": _masked,
     "tril": lambda x, *_, **__: _along(x, -2),
     "triu": lambda x, *_, **__: _along(x, -2),
     "matmul": product_of,
     "bmm": _product_of_ranks(3),
     "mm": _product_of_ranks(2),
     "dim": lambda x: len(tensor(x).shape),
-    "t": lambda x: _transpose(x, 0, 1),
+    "t": _turned,
     "view_as": lambda x, other: _view(x, list(tensor(other).shape)),
     "expand_as": lambda x, other: _expand(x, list(tensor(other).shape)),
     "numel": lambda x: product(tensor(x).shape),
-    "item": lambda _: Open(),
+    "item": _item,
     "new_zeros": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
     "new_ones": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
 }
@@ -478,7 +500,7 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
     if name == "meshgrid" and not is_method:
         return _meshgrid(*given)
     if name == "linspace" and not is_method and len(given) == 3:
-        return Tensor(given[2:])
+        return Tensor(given[2:]) if not any(isinstance(seen(each), Tensor) for each in given[:2]) else _unproved()
     if name == "randint" and not is_method and len(given) == 3:
         return Tensor(_numbers(given[2:]))
     if name == "arange" and not is_method:
@@ -494,13 +516,17 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
     if isinstance(value, (Tensor, Open)):
         kind = FUNCTIONS.get(name.rstrip("_").replace("_", ""))
         if kind is not None:
-            made = Given(rest, words, LAYERS[kind][3][:4])
-            return of_layer(kind, made, value) if made.is_whole else _unproved()
+            return of_layer(kind, given_beside(kind, rest, words), value)
+        has_tensors = any(isinstance(each, Tensor) for each in (*rest, *words.values()))
         if name in _KEEPING or name.rstrip("_") in _KEEPING:
-            return value
+            return value if not has_tensors or name in ("to", "type_as") else _unproved()
         if name in _MIXING:
+            if words.keys() - {"alpha"} or (name in ("maximum", "minimum") and not has_tensors):
+                raise Unproved
             return changed(name, value, mixed(value, rest[0])) if len(rest) == 1 else _unproved()
         if name in _REDUCING:
+            if name == "norm" and rest and rest[0] not in (1, 2):
+                raise Unproved
             return called_with(reduced, [value, *(rest[1:] if name == "norm" else rest)], words)
         if name in _PAIRS:
             return called_with(_pair, [value, *rest], words)
