@@ -24,12 +24,10 @@ from modgraph.rules.plain_sizes import (
     Tensor,
     Unproved,
     attempted,
-    attention,
     called_with,
     given_to,
     is_plain,
     of_layer,
-    recurrent,
     seen,
     settled,
     small,
@@ -100,7 +98,7 @@ def _runs_on(runner: _Runner, subject: Subject) -> bool:
 _KNOWN_TO_PYTHON = frozenset((*sys.stdlib_module_names, "torch", "numpy", "einops"))
 _LIBRARIES = ("torch", "math", "numpy", "collections", "logging")
 _WALKS = frozenset(("modules", "named_modules", "children", "named_children", "parameters", "named_parameters"))
-_BUILTINS = frozenset((*BUILTINS, "getattr", "setattr", "hasattr", "isinstance"))
+_BUILTINS = frozenset((*BUILTINS, "getattr", "setattr", "isinstance"))
 _ABOUT = frozenset(("training", "__class__", "__module__", "__name__"))
 _HARMLESS = frozenset(("data", "requires_grad"))
 _IGNORED = ("torch.nn.init.", "torch.manual_seed", "warnings.")
@@ -339,20 +337,6 @@ class _Runner:
         made.around = frame
         frame.names[node.name] = made
 
-    def _delete(self, node: ast.Delete, frame: Frame) -> None:
-        for target in node.targets:
-            holder = self.evaluate(target.value, frame) if isinstance(target, ast.Attribute) else None
-            if isinstance(target, ast.Name) and target.id in frame.names:
-                del frame.names[target.id]
-            elif isinstance(holder, Own) and isinstance(target, ast.Attribute) and target.attr in holder.held:
-                del holder.held[target.attr]
-            else:
-                raise Unproved
-
-    def _try(self, node: ast.Try, frame: Frame) -> None:
-        for body in (node.body, node.orelse, node.finalbody):
-            self.block(body, frame)
-
     def _with(self, node: ast.With, frame: Frame) -> None:
         for each in node.items:
             made = self.path(each.context_expr.func, frame) if isinstance(each.context_expr, ast.Call) else None
@@ -548,12 +532,6 @@ class _Runner:
 
     _of_generatorexp = _of_listcomp
 
-    def _of_lambda(self, node: ast.Lambda, frame: Frame) -> Any:
-        written = ast.FunctionDef("<lambda>", node.args, [ast.Return(node.body)], [])
-        made = Function(written, frame.home, None)
-        made.around = frame
-        return made
-
     def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Any:
         return element(self.evaluate(node.value, frame), self.evaluate(node.slice, frame))
 
@@ -631,18 +609,12 @@ class _Runner:
             if forward is not None:
                 return self.enter(forward, [called, *places], words)
             called = Chain(called.chain or [], called.chain is not None)
-        if isinstance(called, Layer) and called.kind == "MultiheadAttention" and called.given is not None:
-            if len(places) != 3 or not set(words) <= {"need_weights"}:
-                raise Unproved
-            return attention(called.given, places)
         if len(places) != 1 or words:
             raise Unproved
         if isinstance(called, Chain) and called.is_called:
             return self.through(called.items, places[0])
         if not isinstance(called, Layer) or called.given is None:
             raise Unproved
-        if called.kind in ("LSTM", "GRU", "RNN"):
-            return recurrent(called.kind, called.given, places[0])
         return of_layer(called.kind, called.given, places[0], self.more)
 
     def through(self, items: Sequence[Any], value: Any) -> Any:
@@ -688,8 +660,6 @@ class _Runner:
         of, attribute = seen(places[0]), seen(places[1])
         if name == "isinstance":
             return self.tests.is_instance(of, attribute)
-        if name == "hasattr" and isinstance(of, Path) and isinstance(attribute, str):
-            return self.kept(("hasattr", of.path, attribute), Open)
         if not isinstance(of, Own) or not isinstance(attribute, str):
             raise Unproved
         if name == "setattr":
@@ -697,7 +667,7 @@ class _Runner:
             return None
         if attribute not in of.held:
             raise Unproved
-        return True if name == "hasattr" else of.held[attribute]
+        return of.held[attribute]
 
     def _bound(self, of: Any, name: str, places: list[Any], words: dict[str, Any]) -> Any:
         if isinstance(of, Tensor):

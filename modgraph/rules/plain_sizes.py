@@ -302,8 +302,17 @@ _ALLOWED: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
         (
             *("in_features", "out_features", "in_channels", "out_channels", "num_features", "num_channels", "groups"),
-            *("num_groups", "input_size", "hidden_size", "num_layers", "embed_dim", "num_heads", "d_model", "nhead"),
-            *("dim_feedforward", "num_embeddings", "embedding_dim", "output_size", "num_parameters", "size"),
+            *(
+                "num_groups",
+                "d_model",
+                "nhead",
+                "dim_feedforward",
+                "num_embeddings",
+                "embedding_dim",
+                "output_size",
+                "num_parameters",
+                "size",
+            ),
         ),
         _is_positive,
     ),
@@ -312,14 +321,12 @@ _ALLOWED: dict[str, Callable[[Any], bool]] = {
     "lambd": lambda value: value >= 0,
     "alpha": lambda value: value != 0,
     "approximate": lambda value: value in ("none", "tanh"),
-    "nonlinearity": lambda value: value in ("tanh", "relu"),
     "activation": lambda value: value in ("relu", "gelu"),
     "padding_mode": lambda value: value == "zeros",
     "padding_idx": lambda value: value is None or value == 0,
     # What changes shapes in ways that are not followed here.
-    "proj_size": lambda value: value == 0,
-    **dict.fromkeys(("kdim", "vdim", "min_val", "max_val", "lower", "upper"), lambda value: value is None),
-    **dict.fromkeys(("add_bias_kv", "add_zero_attn", "return_indices"), lambda value: value is False),
+    **dict.fromkeys(("min_val", "max_val", "lower", "upper"), lambda value: value is None),
+    "return_indices": lambda value: value is False,
 }
 """By name of an argument: which values no layer refuses, and of which it does what is said of it here."""
 
@@ -401,8 +408,10 @@ def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
     kernel = given.each("kernel_size", rank)
     stride = kernel if given.get("stride") is None else given.each("stride", rank)
     padding, dilation = given.each("padding", rank, 0), given.each("dilation", rank, 1)
-    if any(type(p) is int and type(k) is int and 2 * p > k for p, k in zip(padding, kernel, strict=True)):
-        raise Unproved
+    for p, k, size in zip(padding, kernel, sizes, strict=True):
+        is_too_far = type(p) is int and type(k) is int and 2 * p > k
+        if is_too_far or (rank == 3 and type(k) is int and _is_below(size, k)):  # of which an average takes none
+            raise Unproved
     return Tensor([*before, *map(_window, sizes, kernel, stride, padding, dilation)])
 
 
@@ -445,6 +454,8 @@ def _embedding(_: int, given: Given, x: Tensor) -> Tensor:
 
 def flat(_: int, given: Given, x: Tensor) -> Tensor:
     start, end = x.place(given.get("start_dim", 1)), x.place(given.get("end_dim", -1))
+    if end < start:
+        raise Unproved
     return Tensor([*x.shape[:start], product(x.shape[start : end + 1]), *x.shape[end + 1 :]])
 
 
@@ -515,38 +526,6 @@ def _model(_: int, given: Given, x: Tensor) -> Tensor:
     return x if len(x.shape) in (2, 3) else _unproved()
 
 
-def _unproved_layer(_: int, __: Given, ___: Tensor) -> Tensor:
-    """Of those that give several tensors, `recurrent` and `attention` say what they give."""
-    raise Unproved
-
-
-def recurrent(kind: str, given: Given, value: Any) -> list[Any]:
-    """What an LSTM, a GRU or an RNN gives: the results, and its last states."""
-    x = tensor(value, 3)
-    if len(x.shape) != 3 or not all(type(given.get(n, False)) is bool for n in ("bidirectional", "batch_first")):
-        raise Unproved
-    fit(x.shape[-1], given.need("input_size"))
-    ways = 2 if given.get("bidirectional", False) is True else 1
-    hidden, layers = given.need("hidden_size"), given.get("num_layers", 1)
-    batch = x.shape[0 if given.get("batch_first", False) is True else 1]
-    state = Tensor([scaled(layers, ways), batch, hidden])
-    return [Tensor([*x.shape[:2], scaled(hidden, ways)]), [state, state] if kind == "LSTM" else state]
-
-
-def attention(given: Given, values: Sequence[Any]) -> list[Any]:
-    """What `MultiheadAttention` gives of query, key and value."""
-    query, key, value = (tensor(each, 3) for each in values)
-    is_first = given.get("batch_first", False)
-    if any(len(each.shape) != 3 for each in (query, key, value)) or type(is_first) is not bool:
-        raise Unproved
-    _divide(given.need("embed_dim"), given.need("num_heads"))
-    for each in (query, key, value):
-        fit(each.shape[-1], given.need("embed_dim"))
-        fit(each.shape[0 if is_first else 1], query.shape[0 if is_first else 1])
-    fit(key.shape[1 if is_first else 0], value.shape[1 if is_first else 0])
-    return [query, Tensor([Open(), Open(), Open()])]
-
-
 def _padded(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
     return Tensor([*before, *padded(sizes, given.each("padding", 2 * rank))])
@@ -575,7 +554,7 @@ _RANKED: dict[str, _Effect] = {
     **dict.fromkeys(("AdaptiveAvgPool", "AdaptiveMaxPool"), _adaptive),
     **dict.fromkeys(("ZeroPad", "ReflectionPad", "ReplicationPad"), _padded),
 }
-_CHANGING = re.compile("Pool|Pad|Loss|[Ff]old|Shuffle|[Ff]latten|Upsampl|GLU|Similar|Dist|Softmax2d|Local|CrossMap")
+_CHANGING = re.compile("[Pp]ool|Pad|Loss|[Ff]old|Shuffle|[Ff]latten|Upsampl|GLU|Similar|Dist|Softmax2d|Local|CrossMap")
 LAYERS: dict[str, tuple[int, int, _Effect]] = {
     **{f"{kind}{rank}d": (rank, rank + 2, effect) for kind, effect in _RANKED.items() for rank in (1, 2, 3)},
     **{name: (0, 0, _keeps) for name in STATELESS | MODAL if name == "GELU" or not _CHANGING.search(name)},
@@ -587,7 +566,6 @@ LAYERS: dict[str, tuple[int, int, _Effect]] = {
     "SyncBatchNorm": (0, 4, _norm),
     "Embedding": (0, 2, _embedding),
     "TransformerEncoderLayer": (0, 3, _model),
-    **dict.fromkeys(("LSTM", "GRU", "RNN", "MultiheadAttention"), (0, 3, _unproved_layer)),
     "Flatten": (0, 2, flat),
     "Upsample": (0, 4, _upsample),
     "PixelShuffle": (0, 4, _pixel_shuffle),
@@ -600,11 +578,10 @@ def given_to(kind: str, places: Sequence[Any], words: Mapping[str, Any]) -> Give
     if kind == "Identity":
         return Given((), {}, ())  # which takes any
     known = layer_parameters(kind)
-    made = Given(places if kind != "RNN" else places[:3], words, list(known))
-    is_whole = kind != "RNN" or len(places) < 4  # a word of its own stands fourth
-    if not is_whole or not made.known.keys() <= known.keys() | {"nonlinearity"}:
-        raise Unproved
-    if any(is_needed and name not in made.known for name, is_needed in known.items()):
+    made = Given(places, words, list(known))
+    if not made.known.keys() <= known.keys() or any(
+        is_needed and name not in made.known for name, is_needed in known.items()
+    ):
         raise Unproved
     return made
 

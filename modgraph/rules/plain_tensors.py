@@ -31,47 +31,27 @@ _KEEPING = frozenset(
     (
         *(
             "abs",
-            "bfloat16",
+            "astype",
+            "bernoulli_",
             "bool",
-            "ceil",
             "clamp",
-            "clamp_",
-            "clamp_min",
-            "clip",
             "clone",
             "contiguous",
             "cos",
             "cpu",
+            "cuda",
+            "data",
+            "detach",
         ),
-        *("cuda", "detach", "detach_", "double", "erf", "exp", "expm1", "float", "floor", "half", "int", "log"),
-        *("log1p", "log2", "log10", "long", "neg", "nan_to_num", "reciprocal", "requires_grad_", "round"),
-        *("rsqrt", "sign", "sin", "sqrt", "square", "tan", "tanh", "to", "type", "type_as"),
-        *("zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like"),
-        *("zero_", "fill_", "astype", "uniform_", "normal_", "bernoulli_", "data"),
+        *("exp", "float", "half", "log", "log2", "long", "sin", "sqrt", "tanh", "to", "type", "type_as"),
+        *("zeros_like", "ones_like", "rand_like", "randn_like"),
     )
 )
 _MIXING = frozenset(
-    (
-        *(
-            "add",
-            "pow",
-            "sub",
-            "mul",
-            "div",
-            "add_",
-            "sub_",
-            "mul_",
-            "div_",
-            "multiply",
-            "subtract",
-            "divide",
-            "maximum",
-        ),
-        *("minimum", "eq", "ne", "lt", "gt", "le", "ge", "true_divide"),
-    )
+    ("add", "pow", "sub", "mul", "div", "add_", "sub_", "mul_", "div_", "eq", "ne", "lt", "gt", "le", "ge")
 )
-_REDUCING = frozenset(("mean", "sum", "prod", "std", "var", "amax", "amin", "norm", "logsumexp", "argmax", "argmin"))
-_PAIRS = frozenset(("max", "min", "median", "mode"))
+_REDUCING = frozenset(("mean", "sum", "std", "var", "amax", "argmax"))
+_PAIRS = frozenset(("max", "min"))
 _MADE = frozenset(("zeros", "ones", "rand", "randn", "empty"))
 
 
@@ -164,21 +144,6 @@ def _along(value: Any, dim: Any) -> Any:
     if isinstance(value, Tensor):
         value.place(dim)
     return value
-
-
-def _stacked(tensors: Any, dim: Any = 0) -> Any:
-    if isinstance(tensors, Open):
-        return Open()
-    each, rank = _together(tensors)
-    if rank is None:
-        return Open()
-    shape = tensor(each[0], rank).shape
-    for other in each[1:]:
-        if len(tensor(other, rank).shape) != rank:
-            raise Unproved
-        shape = [fit(*pair) for pair in zip(shape, tensor(other).shape, strict=True)]
-    place = Tensor(shape).place(dim, 1)
-    return Tensor([*shape[:place], len(each), *shape[place:]])
 
 
 def _numbers(given: Sequence[Any]) -> list[Any]:
@@ -329,17 +294,6 @@ def _sections(value: Any, sizes: Any, dim: Any = 0) -> Any:
     return [Tensor([*value.shape[:place], part, *value.shape[place + 1 :]]) for part in parts]
 
 
-def _top(value: Any, k: Any, dim: Any = -1, *_: Any, **__: Any) -> Any:
-    if isinstance(value, Open):
-        return [Open(), Open()]
-    shape = list(value.shape)
-    size = seen(shape[value.place(dim)])
-    if type(size) is int and type(k) is int and k > size:
-        raise Unproved
-    shape[value.place(dim)] = k
-    return [Tensor(shape), Tensor(shape)]
-
-
 def of_numbers(value: Any) -> Tensor:
     """`torch.tensor([[1, 2], [3, 4]])`."""
     shape = []
@@ -349,24 +303,6 @@ def of_numbers(value: Any) -> Tensor:
         shape.append(len(value))
         value = seen(value[0])
     return Tensor(shape) if isinstance(value, (int, float)) else _unproved()
-
-
-def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
-    given = seen(tensors[0]) if len(tensors) == 1 else tensors
-    if not isinstance(given, (list, tuple)) or not given:
-        raise Unproved
-    sizes = [tensor(each, 1).shape for each in given]
-    if any(len(each) != 1 for each in sizes):
-        raise Unproved
-    return [Tensor([size for (size,) in sizes]) for _ in given]
-
-
-def _arange(*given: Any) -> Any:
-    numbers = [seen(each) for each in given]
-    if any(isinstance(each, Tensor) for each in numbers):
-        raise Unproved
-    known = all(type(each) is int for each in numbers)
-    return Tensor([attempted(lambda: len(range(*numbers))) if known else Open()])
 
 
 def _size(value: Any, dim: Any = None) -> Any:
@@ -388,21 +324,6 @@ def _pad(value: Any, around: Any, mode: Any = "constant", *_: Any, **__: Any) ->
     return Tensor(padded(value.shape, [seen(each) for each in around]))
 
 
-def _item(value: Any) -> Any:
-    for size in value.shape if isinstance(value, Tensor) else ():
-        fit(size, 1)
-    return Open()
-
-
-def _masked(value: Any, mask: Any, by: Any) -> Any:
-    return mixed(value, mask) if not isinstance(by, Tensor) or not by.shape else _unproved()
-
-
-def _turned(value: Any) -> Any:
-    """`t`."""
-    return _transpose(value, 0, 1) if isinstance(value, Open) or len(value.shape) == 2 else _unproved()
-
-
 def _flatten(value: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
     if isinstance(value, Open) and end_dim == -1 and start_dim in (0, 1, 2, 3):
         return Tensor([Open() for _ in range(start_dim + 1)])
@@ -421,27 +342,14 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "repeat": _repeat,
     "chunk": _chunk,
     "split": _sections,
-    "topk": _top,
     "size": _size,
     "pad": _pad,
-    "cumsum": lambda x, dim: _along(x, dim),
     "normalize": lambda x, _=2, dim=1, **__: _along(x, dim),
-    "masked_fill": _masked,
-    "tril": lambda x, *_, **__: _along(x, -2),
-    "triu": lambda x, *_, **__: _along(x, -2),
     "matmul": product_of,
     "bmm": _product_of_ranks(3),
-    "mm": _product_of_ranks(2),
-    "dim": lambda x: len(tensor(x).shape),
-    "t": _turned,
-    "view_as": lambda x, other: _view(x, list(tensor(other).shape)),
     "expand_as": lambda x, other: _expand(x, list(tensor(other).shape)),
-    "numel": lambda x: product(tensor(x).shape),
-    "item": _item,
-    "new_zeros": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
-    "new_ones": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
 }
-FUNCTIONS_ALONE = _MADE | {"cat", "concat", "concatenate", "stack", "meshgrid", "linspace", "randint", "arange"}
+FUNCTIONS_ALONE = _MADE | {"cat"}
 """Those that are no methods."""
 NAMES = _KEEPING | _MIXING | _REDUCING | _PAIRS | frozenset(_OTHERS)
 _ABOUT = frozenset(("device", "dtype", "is_cuda", "requires_grad", "layout", "grad"))
@@ -497,22 +405,14 @@ def _part(size: Any, at: Any) -> list[Any]:
 
 def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: bool) -> Any:
     """A method of a tensor, or a function of torch, which is given the tensor first."""
-    if name == "meshgrid" and not is_method:
-        return _meshgrid(*given)
-    if name == "linspace" and not is_method and len(given) == 3:
-        return Tensor(given[2:]) if not any(isinstance(seen(each), Tensor) for each in given[:2]) else _unproved()
-    if name == "randint" and not is_method and len(given) == 3:
-        return Tensor(_numbers(given[2:]))
-    if name == "arange" and not is_method:
-        return _arange(*given)
     if name in _MADE and not is_method:
         return Tensor(_numbers(given))
     if not given:
         raise Unproved
     value, rest = seen(given[0]), [seen(each) for each in given[1:]]
     words = {word: seen(each) for word, each in words.items()}
-    if name in ("cat", "concat", "concatenate", "stack"):
-        return called_with(_stacked if name == "stack" else joined, [value, *rest], words)
+    if name == "cat" and not is_method:
+        return called_with(joined, [value, *rest], words)
     if isinstance(value, (Tensor, Open)):
         kind = FUNCTIONS.get(name.rstrip("_").replace("_", ""))
         if kind is not None:
@@ -521,13 +421,10 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
         if name in _KEEPING or name.rstrip("_") in _KEEPING:
             return value if not has_tensors or name in ("to", "type_as") else _unproved()
         if name in _MIXING:
-            if words.keys() - {"alpha"} or (name in ("maximum", "minimum") and not has_tensors):
-                raise Unproved
-            return changed(name, value, mixed(value, rest[0])) if len(rest) == 1 else _unproved()
+            is_whole = len(rest) == 1 and words.keys() <= {"alpha"}
+            return changed(name, value, mixed(value, rest[0])) if is_whole else _unproved()
         if name in _REDUCING:
-            if name == "norm" and rest and rest[0] not in (1, 2):
-                raise Unproved
-            return called_with(reduced, [value, *(rest[1:] if name == "norm" else rest)], words)
+            return called_with(reduced, [value, *rest], words)
         if name in _PAIRS:
             return called_with(_pair, [value, *rest], words)
         if name in _OTHERS:
