@@ -19,7 +19,7 @@ def layer_parameters(kind: str) -> dict[str, bool]:
     Raises:
         LookupError: there is no source of it, or it derives from what stands in another file.
     """
-    home = re.search(rf"^from torch\.nn\.modules\.(\w+) import {kind} as", _text("__init__"), re.MULTILINE)
+    home = re.search(rf"\nfrom torch\.nn\.modules\.(\w+) import {kind} as", _text("__init__"))
     if home is None:
         raise LookupError(kind)
     return _of_class(kind, _text(home[1]))
@@ -34,18 +34,20 @@ def _of_class(kind: str, text: str) -> dict[str, bool]:
     """Only the head of one function is parsed: a file of layers is long."""
     if kind == "Module":
         return {}
-    found = re.search(rf"^class {kind}\((\w+)[^)]*\):(.*?)(?=^class |\Z)", text, re.MULTILINE | re.DOTALL)
-    if found is None:
+    start = text.find(f"\nclass {kind}(")
+    if start < 0:
         raise LookupError(kind)
-    head = re.search(r"^    (def __init__\(.*?\)):$", found[2], re.MULTILINE | re.DOTALL)
-    if head is None:
-        return _of_class(found[1], text)
-    function = ast.parse(f"{head[1]}: ...").body[0]
+    body = text[start + 1 : text.find("\nclass ", start + 1)]
+    base = re.split(r"[(,)]", body, maxsplit=2)[1]
+    first = body.find("    def __init__(")
+    if first < 0:
+        return _of_class(base, text)
+    head = body[first : body.index("):\n", first)].strip()
+    function = ast.parse(f"{head}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
     if arguments.vararg is not None:  # it hands on what it is given, behind a word of its own
-        base = _of_class(found[1], text)
-        return dict(list(base.items())[1:])
+        return dict(list(_of_class(base, text).items())[1:])
     names = [each.arg for each in arguments.args[1:]]
     needed = len(names) - len(arguments.defaults)
     kept = {name: place < needed for place, name in enumerate(names)}
