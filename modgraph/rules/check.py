@@ -79,10 +79,6 @@ def check_text(
         if not may_hold_modules(text):
             return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)
-        project.add(path, summary, tree, text)
-        file = FileSubject(path, shown, text, tree, summary, project)
-        project.work_apart = 0
-        found = list(_findings(file, [rule for rule in rules if rule.code not in ignored], only))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, ValueError) and "null" not in str(error):
             raise
@@ -90,6 +86,11 @@ def check_text(
             return []  # a table of data: there is nothing in it to check
         reported = SYNTAX_ERROR not in ignored and any(rule.code == SYNTAX_ERROR for rule in rules)
         return [syntax_error(error, shown)] if reported else []
+    # What is raised from here on is a mistake of a rule, and says nothing of the file.
+    project.add(path, summary, tree, text)
+    file = FileSubject(path, shown, text, tree, summary, project)
+    project.work_apart = 0
+    found = list(_findings(file, [rule for rule in rules if rule.code not in ignored], only))
     found.sort(key=lambda finding: finding.key)
     return suppressions.apply(text, shown, found, rules, ignored, file.notes.get(UNDECIDED, ()))
 

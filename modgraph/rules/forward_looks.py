@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from modgraph.rules import members
 from modgraph.rules.facts import Method, Store, attribute_of, enclosing
-from modgraph.rules.subject import Subject, names_in
+from modgraph.rules.subject import Subject
 from modgraph.source.torch_names import CONTAINERS, MODAL, MODULE_METHODS, OTHER_NAMES, STATEFUL, STATELESS
 
 _SHAPING = frozenset(("view", "reshape", "unflatten", "expand", "randn", "zeros", "ones", "rand", "empty", "Parameter"))
@@ -54,10 +54,10 @@ def sizes_are_in_question(subject: Subject) -> bool:
     if not _has_forward(subject):
         return False
     layers, numbers = 0, set[object]()
+    reader = _Sizes(subject)
     for method in subject.facts.reached("__init__"):
-        reader = _Sizes(subject, method)
         for call in method.calls:
-            known = reader.of_call(call)
+            known = reader.of_call(call, method)
             layers += bool(known)
             numbers.update(known)
     if not layers or len(numbers) < 2:
@@ -65,16 +65,18 @@ def sizes_are_in_question(subject: Subject) -> bool:
     return layers > 1 or any(_last(call) in _SHAPING for method in _run(subject) for call in method.calls)
 
 
+_Asked = tuple[str, str]
+"""A name of a method; an attribute of the class has "" for the method."""
+
+
 class _Sizes:
-    """Which expressions of a method may be known sizes: a number, or None of one that is reckoned."""
+    """Which expressions of methods may be known sizes: a number, or None of one that is reckoned."""
 
-    def __init__(self, subject: Subject, method: Method) -> None:
+    def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.method = method
-        self.arguments_are_known = method.name != "__init__" or all(method.parameters.values())
-        """A class that needs no arguments is built with those by default; other methods are given what is known."""
+        self.answers: dict[_Asked, bool] = {}
 
-    def of_call(self, call: ast.Call) -> list[int | None]:
+    def of_call(self, call: ast.Call, method: Method) -> list[int | None]:
         """Among the arguments of a layer, or of a class by the look of its name."""
         name = _last(call)
         if name in STATEFUL:
@@ -90,39 +92,71 @@ class _Sizes:
         for each in given:
             if isinstance(each, ast.Constant):
                 found += [each.value] if type(each.value) is int else []
-            elif self.is_known(each, ()):
+            elif self.is_known(each, method):
                 found.append(None)
         return found
 
-    def is_known(self, node: ast.expr | None, names: tuple[str, ...]) -> bool:
-        """`names` are those that are being asked for."""
-        if isinstance(node, ast.Constant):
-            return type(node.value) is int
-        if isinstance(node, ast.BinOp):
-            return self.is_known(node.left, names) and self.is_known(node.right, names)
-        if isinstance(node, (ast.List, ast.Tuple)):
-            return bool(node.elts) and all(self.is_known(each, names) for each in node.elts)
-        if isinstance(node, ast.Subscript):
-            return self.is_known(node.value, names)
-        if isinstance(node, ast.Attribute):
-            own = attribute_of(node, self.method.receiver) if self.method.receiver else None
-            if own is None or own in names:
-                return own is not None
-            stores = self.subject.facts.stores_of(own)
-            return bool(stores) and all(self.is_known(each.value, (*names, own)) for each in stores)
-        return isinstance(node, ast.Name) and (node.id in names or self._is_known_name(node.id, names))
+    def is_known(self, node: ast.expr, method: Method) -> bool:
+        """Nothing that it is reckoned from is unknown. Each name is gone into once, so that what comes of itself ends,
+        and a chain of names costs no more than its length."""
+        pending: list[tuple[ast.expr | None, Method, _Asked | None]] = [(node, method, None)]
+        asked_by: dict[_Asked, _Asked | None] = {}
+        while pending:
+            each, where, by = pending.pop()
+            name = self._name(each, where)
+            answer = None if name is None else self.answers.get(name)
+            if answer is True or name in asked_by:
+                continue
+            if name is not None:
+                asked_by[name] = by
+            below = None if answer is False else self._below(each, where)
+            if below is None:
+                self._note_unknown(name or by, asked_by)
+                return False
+            pending += [(one, home, name or by) for one, home in below]
+        self.answers.update(dict.fromkeys(asked_by, True))
+        return True
 
-    def _is_known_name(self, name: str, names: tuple[str, ...]) -> bool:
-        parameters = self.method.parameters
-        if name in parameters:
-            defaults = parameters[name]
-            if self.method.name != "__init__":
-                return True
-            return self.arguments_are_known and all(self.is_known(each, names) for each in defaults)
-        values = self.method.values.get(name)
+    def _note_unknown(self, name: _Asked | None, asked_by: dict[_Asked, _Asked | None]) -> None:
+        """Of a name, and of those that have led to it."""
+        while name is not None:
+            self.answers[name] = False
+            name = asked_by.get(name)
+
+    @staticmethod
+    def _name(node: ast.expr | None, method: Method) -> _Asked | None:
+        if isinstance(node, ast.Name):
+            return method.name, node.id
+        own = attribute_of(node, method.receiver) if isinstance(node, ast.Attribute) and method.receiver else None
+        return None if own is None else ("", own)
+
+    def _below(self, node: ast.expr | None, method: Method) -> list[tuple[ast.expr | None, Method]] | None:
+        """What a value is reckoned from, and where that stands; None of one that is not known."""
+        if isinstance(node, ast.Constant):
+            return [] if type(node.value) is int else None
+        if isinstance(node, ast.BinOp):
+            return [(node.left, method), (node.right, method)]
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [(each, method) for each in node.elts] or None
+        if isinstance(node, ast.Subscript):
+            return [(node.value, method)]
+        if isinstance(node, ast.Attribute):
+            own = attribute_of(node, method.receiver) if method.receiver else None
+            stores = [] if own is None else self.subject.facts.stores_of(own)
+            return [(each.value, each.method) for each in stores] or None
+        return self._below_name(node.id, method) if isinstance(node, ast.Name) else None
+
+    def _below_name(self, name: str, method: Method) -> list[tuple[ast.expr | None, Method]] | None:
+        if name in method.parameters:
+            if method.name != "__init__":
+                return []  # other methods are given what is known
+            # A class that needs no arguments is built with those by default.
+            is_built = all(method.parameters.values())
+            return [(each, method) for each in method.parameters[name]] if is_built else None
+        values = method.values.get(name)
         if values is not None:
-            return all(self.is_known(each, (*names, name)) for each in values)
-        return name in self.subject.file.numbers
+            return [(each, method) for each in values]
+        return [] if name in self.subject.file.numbers else None
 
 
 def _is_large(node: ast.expr) -> bool:
@@ -157,16 +191,21 @@ def calls_may_not_fit(subject: Subject) -> bool:
 
 def _calls(subject: Subject) -> Iterator[tuple[Method, ast.Call, list[ast.Call]]]:
     """Calls of what is stored on self or is an element of it; with each, the calls of which one made what is called."""
-    facts = subject.facts
+    made_of: dict[str, list[ast.Call]] = {}
     for method in _run(subject):
-        held = dict(_elements(subject, method))
+        held = {
+            name: [item for each in made for item in _inside(subject, each)]
+            for name, made in _elements(subject, method)
+        }
         for call in method.calls:
             name = attribute_of(call.func, method.receiver) if method.receiver else None
             made: list[ast.Call] = []
             if name is not None:
-                made = _made(subject, facts.stores_of(name))
+                if name not in made_of:
+                    made_of[name] = _made(subject, subject.facts.stores_of(name))
+                made = made_of[name]
             elif isinstance(call.func, ast.Name):
-                made = [each for one in held.get(call.func.id, ()) for each in _inside(subject, one)]
+                made = held.get(call.func.id, [])
             if made:
                 yield method, call, made
 
@@ -206,7 +245,7 @@ def _is_doubtful(subject: Subject, call: ast.Call, made: list[ast.Call]) -> bool
     """None of those that may be called seems to take the arguments; of a loop, one does not."""
     if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
         return False
-    refusing = [_refuses(subject, each, call) for each in made]
+    refusing = (_refuses(subject, each, call) for each in made)
     return any(refusing) if isinstance(call.func, ast.Name) else all(refusing)
 
 
@@ -330,18 +369,6 @@ def _is_absent(subject: Subject, name: str) -> bool:
 def set_elsewhere(subject: Subject, names: set[str]) -> bool:
     """Something else than the constructor stores one of these attributes: another method, a class made of this one,
     code that has an instance."""
-    stored = [each for name in names for each in subject.file.stored.get(name, ())]
-    if not stored:
-        return False
     constructor = subject.facts.reached("__init__")
     own = {id(store.target) for name in names for store in subject.facts.stores_of(name) if store.method in constructor}
-    return any(id(each) not in own and not _is_of_another_class(subject, each) for each in stored)
-
-
-def _is_of_another_class(subject: Subject, store: ast.Attribute) -> bool:
-    """It is a store on `self` in a class that is not made of this one."""
-    name = subject.facts.node.name
-    return any(
-        owner is not subject.facts.node and not any(name in names_in(base) for base in owner.bases)
-        for owner in subject.file.storing.get(id(store), ())
-    )
+    return any(id(each) not in own for name in names for each in subject.file.stored_of(name, subject.facts.node))

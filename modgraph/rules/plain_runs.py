@@ -1,33 +1,41 @@
-"""A run of `forward` that comes to its end, found in the text alone: of such a class nothing can be said to fail.
+"""A run of `forward` that seems to come to its end, found in the text alone: of such a class nothing is said to fail.
 
 MG301 to MG304 report what fails with every input and every argument. So one run that fits is enough to say nothing, and
 it is looked for before the interpreter is loaded: of what is open, sizes are chosen so that they fit, and ways so that
 they go on. Whatever is not understood here ends the search (`Unproved`), and the interpreter is asked.
+
+It is no proof: sizes that are reckoned from an open one are chosen apart from it, and dtypes, devices and numbers are
+not looked at. What is said to fail for one of these reasons alone is not found.
 """
 
 from __future__ import annotations
 
 import ast
 import math
+import operator
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from modgraph.rules import plain_tensors
 from modgraph.rules.plain_sizes import (
     LAYERS,
-    Given,
     Open,
     Tensor,
     Unproved,
-    attention,
+    attempted,
+    called_with,
+    given_to,
+    is_plain,
     of_layer,
-    recurrent,
     seen,
+    settled,
+    small,
     tensor,
 )
 from modgraph.rules.plain_values import (
     BUILTINS,
+    OF_NUMBERS,
     Bound,
     Chain,
     Class,
@@ -37,16 +45,18 @@ from modgraph.rules.plain_values import (
     Layer,
     Own,
     Path,
+    Tests,
     bound_to,
-    compared,
     computed,
+    decided,
     element,
-    is_plain,
     listed,
+    members,
     of_dict,
     of_list,
+    of_numbers,
     of_text,
-    truth,
+    opposite,
     unpacked,
 )
 from modgraph.rules.subject import Subject
@@ -55,12 +65,13 @@ from modgraph.source.torch_names import GIVING_ITSELF, torch_class
 
 MAX_STEPS = 30_000
 """Expressions and statements of one class: some hundredths of a second."""
+_ITEMS_OF_A_STEP = 16
 MAX_CALLS = 30
 """Within one another."""
 
 
 def runs_plainly(subject: Subject) -> bool:
-    """Certainly some run of the class's `forward` comes to its end."""
+    """Some run of the class's `forward` seems to come to its end."""
     noted = "a plain run"
     if noted not in subject.notes:
         subject.notes[noted] = _runs(subject)
@@ -79,15 +90,15 @@ def _runs_on(runner: _Runner, subject: Subject) -> bool:
         if forward is None or forward.node.args.vararg or forward.node.args.kwarg:
             return False
         runner.enter(forward, [model], {}, is_asked=True)
-    except (Unproved, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError):
-        return False
+    except (Unproved, RecursionError, MemoryError):
+        return False  # anything else is a mistake of ours, and is told as such
     return True
 
 
 _KNOWN_TO_PYTHON = frozenset((*sys.stdlib_module_names, "torch", "numpy", "einops"))
 _LIBRARIES = ("torch", "math", "numpy", "collections", "logging")
 _WALKS = frozenset(("modules", "named_modules", "children", "named_children", "parameters", "named_parameters"))
-_BUILTINS = frozenset((*BUILTINS, "getattr", "setattr", "hasattr"))
+_BUILTINS = frozenset((*BUILTINS, "getattr", "setattr", "isinstance"))
 _ABOUT = frozenset(("training", "__class__", "__module__", "__name__"))
 _HARMLESS = frozenset(("data", "requires_grad"))
 _IGNORED = ("torch.nn.init.", "torch.manual_seed", "warnings.")
@@ -112,11 +123,24 @@ class _Runner:
         self.more = more
         """Dimensions of what a layer may be given in any number of them, beside the usual."""
         self.steps = self.depth = 0
+        self.tests = Tests()
+        self.found: dict[Any, Any] = {}
+        """What was looked up once: names of modules, members of classes."""
 
     # ---- classes and functions ---------------------------------------------------------------------------------------
 
-    def bases(self, kind: Class) -> Iterator[Class | str]:
+    def kept(self, key: Any, find: Callable[[], Any]) -> Any:
+        """What is looked up once."""
+        if key not in self.found:
+            self.found[key] = find()
+        return self.found[key]
+
+    def bases(self, kind: Class) -> list[Class | str]:
         """Of one that derives from one class: from class to class, and the class of torch at the end."""
+        found: list[Class | str] = self.kept(kind.node, lambda: list(self._bases(kind)))
+        return found
+
+    def _bases(self, kind: Class) -> Iterator[Class | str]:
         yield kind
         for _ in range(MAX_CALLS):
             if not kind.node.bases:
@@ -134,16 +158,20 @@ class _Runner:
             yield kind
         raise Unproved
 
+    def members(self, kind: Class) -> dict[str, ast.stmt]:
+        """What the body of a class binds, by name."""
+        found: dict[str, ast.stmt] = self.kept((kind.node, "members"), lambda: members(kind.node))
+        return found
+
     def method(self, kind: Class, name: str, after: Class | None = None) -> Function | None:
         """The first of that name; behind a class, where that is asked."""
         is_behind = after is None
         for each in self.bases(kind):
             if isinstance(each, str):
                 return None
-            if is_behind:
-                for node in each.node.body:
-                    if isinstance(node, ast.FunctionDef) and node.name == name:
-                        return Function(node, each.home, each)
+            node = self.members(each).get(name) if is_behind else None
+            if node is not None:
+                return Function(node, each.home, each) if isinstance(node, ast.FunctionDef) else None
             is_behind = is_behind or (after is not None and each.node is after.node)
         return None
 
@@ -152,9 +180,7 @@ class _Runner:
         for each in self.bases(kind):
             if isinstance(each, str):
                 base = each
-            elif any(isinstance(n, ast.FunctionDef) and n.name in _SPECIAL for n in each.node.body) or (
-                each.node.decorator_list and not is_asked
-            ):
+            elif self.members(each).keys() & _SPECIAL or (each.node.decorator_list and not is_asked):
                 raise Unproved
         if base not in ("Module", "Sequential", "object") or (base != "object" and self.method(kind, "__call__")):
             raise Unproved
@@ -181,6 +207,7 @@ class _Runner:
             places = [function.me, *places]
         frame = Frame(function.home, function.owner, places[0] if places and function.owner is not None else None)
         if function.around is not None:
+            self.spend(len(function.around.names))
             frame.names.update(function.around.names)
         given, defaults = bound_to(arguments, places, words)
         frame.names.update(given)
@@ -209,9 +236,7 @@ class _Runner:
 
     def block(self, body: Sequence[ast.stmt], frame: Frame) -> None:
         for statement in body:
-            self.steps += 1
-            if self.steps > MAX_STEPS:
-                raise Unproved
+            self.spend(1)
             does = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if does is None:
                 raise Unproved
@@ -234,6 +259,8 @@ class _Runner:
 
     def _expr(self, node: ast.Expr, frame: Frame) -> None:
         call = node.value
+        if isinstance(call, ast.Constant):
+            return  # a text that says something
         name = dotted(call.func) if isinstance(call, ast.Call) else None
         is_of_weights = name is not None and name.endswith("_") and (".weight." in name or ".bias." in name)
         if name == "print" or is_of_weights:
@@ -254,7 +281,7 @@ class _Runner:
         if isinstance(before, (list, Chain)):
             if not isinstance(node.op, ast.Add):
                 raise Unproved
-            (before if isinstance(before, list) else before.items).extend(listed(value))
+            of_list(before if isinstance(before, list) else before.items, "extend", [value])
             return
         after = computed(node.op, before, value)
         if isinstance(before, Tensor):
@@ -281,7 +308,7 @@ class _Runner:
             holder = seen(self.evaluate(target.value, frame))
             at = seen(self.evaluate(target.slice, frame))
             if isinstance(holder, (list, dict)):
-                holder[at.choose(0) if isinstance(at, Open) else at] = value
+                attempted(operator.setitem, holder, at.choose(0) if isinstance(at, Open) else at, value)
             elif isinstance(holder, Tensor):
                 before = plain_tensors.indexed(holder, at)
                 plain_tensors.changed("=_", before, plain_tensors.mixed(before, value))
@@ -291,29 +318,24 @@ class _Runner:
             raise Unproved
 
     def _if(self, node: ast.If, frame: Frame) -> None:
-        holds = truth(self.evaluate(node.test, frame))
-        if holds is None:  # either way may be gone: one that goes on
-            holds = not isinstance(node.body[-1], ast.Raise)
+        # Where either way may be gone: one that goes on.
+        holds = self.holds(node.test, frame, not isinstance(node.body[-1], ast.Raise))
         self.block(node.body if holds else node.orelse, frame)
+
+    def holds(self, test: ast.expr, frame: Frame, wanted: bool) -> bool:
+        """Which way a test goes: the wanted one, where it may be either."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return not self.holds(test.operand, frame, not wanted)
+        if isinstance(test, ast.BoolOp):
+            is_or = isinstance(test.op, ast.Or)
+            each = (self.holds(one, frame, wanted) for one in test.values)
+            return any(each) if is_or else all(each)
+        return decided(self.evaluate(test, frame), wanted)
 
     def _functiondef(self, node: ast.FunctionDef, frame: Frame) -> None:
         made = Function(node, frame.home, None)
         made.around = frame
         frame.names[node.name] = made
-
-    def _delete(self, node: ast.Delete, frame: Frame) -> None:
-        for target in node.targets:
-            holder = self.evaluate(target.value, frame) if isinstance(target, ast.Attribute) else None
-            if isinstance(target, ast.Name):
-                del frame.names[target.id]
-            elif isinstance(holder, Own) and isinstance(target, ast.Attribute):
-                del holder.held[target.attr]
-            else:
-                raise Unproved
-
-    def _try(self, node: ast.Try, frame: Frame) -> None:
-        for body in (node.body, node.orelse, node.finalbody):
-            self.block(body, frame)
 
     def _with(self, node: ast.With, frame: Frame) -> None:
         for each in node.items:
@@ -338,20 +360,27 @@ class _Runner:
 
     # ---- expressions -------------------------------------------------------------------------------------------------
 
-    def evaluate(self, node: ast.expr, frame: Frame) -> Any:
-        self.steps += 1
+    def spend(self, steps: int) -> None:
+        self.steps += steps
         if self.steps > MAX_STEPS:
             raise Unproved
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> Any:
+        """Of no value that is large: what is done with it costs about the same."""
         does = getattr(self, f"_of_{type(node).__name__.lower()}", None)
-        return does(node, frame) if does is not None else _unproved()
+        value = small(does(node, frame)) if does is not None else _unproved()
+        self.spend(1 + (len(value) // _ITEMS_OF_A_STEP if isinstance(value, (str, list, tuple, dict)) else 0))
+        return value
 
     def _of_constant(self, node: ast.Constant, _: Frame) -> Any:
         return _unproved() if isinstance(node.value, (bytes, complex)) else node.value
 
     def _of_name(self, node: ast.Name, frame: Frame) -> Any:
-        name, home = node.id, frame.home
-        if name in frame.names:
-            return frame.names[name]
+        if node.id in frame.names:
+            return frame.names[node.id]
+        return self.kept((frame.home, node.id), lambda: self._global(node.id, frame.home))
+
+    def _global(self, name: str, home: str) -> Any:
         summary = self.project.summary(home)
         if summary is None:
             raise Unproved
@@ -386,7 +415,7 @@ class _Runner:
             path = f"{of.path}.{name}"
             if path in ("math.pi", "numpy.pi"):
                 return math.pi
-            return Open(is_free=True) if path == "torch.__version__" else Path(path)
+            return self.kept(path, lambda: Open(is_free=True)) if path == "torch.__version__" else Path(path)
         if isinstance(of, Tensor):
             found = plain_tensors.attribute(of, name)
             return Bound(of, name) if found is None else found
@@ -409,9 +438,12 @@ class _Runner:
             is_property = any(dotted(each) == "property" for each in found.node.decorator_list)
             return self.enter(bound, [], {}) if is_property else bound
         for each in self.bases(kind):
-            for node in each.node.body if isinstance(each, Class) else ():
-                if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                    return self.evaluate(node.value, Frame(each.home))  # type: ignore[union-attr]
+            node = self.members(each).get(name) if isinstance(each, Class) else None
+            if isinstance(each, Class) and isinstance(node, ast.Assign):
+                is_whole = all(isinstance(target, ast.Name) for target in node.targets)
+                return self.evaluate(node.value, Frame(each.home)) if is_whole else _unproved()
+            if node is not None:
+                raise Unproved
         return Open(is_free=True) if name in _ABOUT else Bound(of, name)
 
     def _of_binop(self, node: ast.BinOp, frame: Frame) -> Any:
@@ -420,8 +452,7 @@ class _Runner:
     def _of_unaryop(self, node: ast.UnaryOp, frame: Frame) -> Any:
         value = seen(self.evaluate(node.operand, frame))
         if isinstance(node.op, ast.Not):
-            holds = truth(value)
-            return Open() if holds is None else not holds
+            return opposite(value)
         if isinstance(value, (Open, Tensor)):
             return Open() if isinstance(value, Open) else value
         if not isinstance(value, (int, float)) or not isinstance(node.op, ast.USub):
@@ -430,21 +461,20 @@ class _Runner:
 
     def _of_compare(self, node: ast.Compare, frame: Frame) -> Any:
         if len(node.ops) != 1:
-            return Open() if all(not is_plain(seen(self.evaluate(n, frame))) for n in node.comparators) else _unproved()
-        return compared(node.ops[0], self.evaluate(node.left, frame), self.evaluate(node.comparators[0], frame))
+            raise Unproved
+        left, right = self.evaluate(node.left, frame), self.evaluate(node.comparators[0], frame)
+        return self.tests.compared(node.ops[0], left, right)
 
     def _of_boolop(self, node: ast.BoolOp, frame: Frame) -> Any:
-        is_open, value = False, None
+        is_or, value = isinstance(node.op, ast.Or), None
         for each in node.values:
             value = self.evaluate(each, frame)
-            holds = truth(value)
-            if holds is isinstance(node.op, ast.Or):
-                return value
-            is_open = is_open or holds is None
-        return Open() if is_open else value
+            if each is not node.values[-1] and decided(value, True) is is_or:
+                break
+        return value
 
     def _of_ifexp(self, node: ast.IfExp, frame: Frame) -> Any:
-        return self.evaluate(node.orelse if truth(self.evaluate(node.test, frame)) is False else node.body, frame)
+        return self.evaluate(node.body if self.holds(node.test, frame, True) else node.orelse, frame)
 
     def _of_list(self, node: ast.List | ast.Tuple, frame: Frame) -> Any:
         found: list[Any] = []
@@ -467,7 +497,11 @@ class _Runner:
         if any(key is None for key in node.keys):
             raise Unproved
         pairs = zip(node.keys, node.values, strict=True)
-        return {self.evaluate(key, frame): self.evaluate(value, frame) for key, value in pairs if key is not None}
+        found = {}
+        for key, value in pairs:
+            name = seen(self.evaluate(key, frame)) if key is not None else None
+            found[name if isinstance(name, (str, int, float)) else _unproved()] = self.evaluate(value, frame)
+        return found
 
     def _of_joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Any:
         found = ""
@@ -478,9 +512,9 @@ class _Runner:
                     return Open()
                 if each.format_spec is not None or each.conversion != -1 or not is_plain(value):
                     raise Unproved
-                found += str(value)
+                found = small(found + str(settled(value)))
             else:
-                found += str(self.evaluate(each, frame))
+                found = small(found + str(self.evaluate(each, frame)))
         return found
 
     def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, frame: Frame) -> Any:
@@ -488,20 +522,15 @@ class _Runner:
             raise Unproved
         each, found = node.generators[0], []
         inner = Frame(frame.home, frame.owner, frame.me)
+        self.spend(len(frame.names))
         inner.names.update(frame.names)
         for item in listed(self.evaluate(each.iter, frame)):
             self.store(each.target, item, inner)
-            if all(truth(self.evaluate(test, inner)) is not False for test in each.ifs):
+            if all(self.holds(test, inner, True) for test in each.ifs):
                 found.append(self.evaluate(node.elt, inner))
         return found
 
     _of_generatorexp = _of_listcomp
-
-    def _of_lambda(self, node: ast.Lambda, frame: Frame) -> Any:
-        written = ast.FunctionDef("<lambda>", node.args, [ast.Return(node.body)], [])
-        made = Function(written, frame.home, None)
-        made.around = frame
-        return made
 
     def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Any:
         return element(self.evaluate(node.value, frame), self.evaluate(node.slice, frame))
@@ -526,7 +555,7 @@ class _Runner:
         if path.startswith(_IGNORED):
             return None
         if path.startswith(_OF_MACHINES):
-            return Open(is_free=True)
+            return self.kept((path, ast.dump(node)), lambda: Open(is_free=True))
         is_super = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call)
         if is_super and dotted(function.value.func) == "super":  # type: ignore[attr-defined]
             return self._super(function.attr, *self._given(node, frame), frame)  # type: ignore[attr-defined]
@@ -580,16 +609,12 @@ class _Runner:
             if forward is not None:
                 return self.enter(forward, [called, *places], words)
             called = Chain(called.chain or [], called.chain is not None)
-        if isinstance(called, Layer) and called.kind == "MultiheadAttention" and called.given is not None:
-            return attention(called.given, places) if set(words) <= {"need_weights"} else _unproved()
         if len(places) != 1 or words:
             raise Unproved
         if isinstance(called, Chain) and called.is_called:
             return self.through(called.items, places[0])
         if not isinstance(called, Layer) or called.given is None:
             raise Unproved
-        if called.kind in ("LSTM", "GRU", "RNN"):
-            return recurrent(called.kind, called.given, places[0])
         return of_layer(called.kind, called.given, places[0], self.more)
 
     def through(self, items: Sequence[Any], value: Any) -> Any:
@@ -604,13 +629,14 @@ class _Runner:
         package, _, name = path.rpartition(".")
         if package == "builtins":
             return self._builtin(name, places, words)
-        if package == "numpy" and not hasattr(math, name):
-            return self._of_numpy(name, places)
-        if package in ("math", "numpy"):
-            numbers = [seen(each) for each in places]
-            return Open() if any(isinstance(n, Open) for n in numbers) else getattr(math, name)(*numbers)
+        if package in ("math", "numpy") and name in OF_NUMBERS:
+            return of_numbers(name, places) if not words else _unproved()
         if path == "collections.OrderedDict":
-            return BUILTINS["dict"](*places, **words)
+            return called_with(BUILTINS["dict"], places, words)
+        if not places:
+            return plain_tensors.call(name, places, words, is_method=False) if package == "torch" else _unproved()
+        if package == "numpy":
+            return self._of_numpy(name, places)
         if path in ("torch.nn.Parameter", "torch.from_numpy", "torch.autograd.Variable"):
             return tensor(places[0])
         if path == "torch.tensor":
@@ -627,17 +653,21 @@ class _Runner:
         return Tensor([places[0], places[0]]) if name == "eye" and len(places) == 1 else _unproved()
 
     def _builtin(self, name: str, places: list[Any], words: dict[str, Any]) -> Any:
-        if name not in ("getattr", "setattr", "hasattr"):
-            return BUILTINS[name](*places, **words)
+        if name in BUILTINS:
+            return called_with(BUILTINS[name], places, words)
+        if words or len(places) != (3 if name == "setattr" else 2):
+            raise Unproved
         of, attribute = seen(places[0]), seen(places[1])
-        if name == "hasattr" and isinstance(of, Path):
-            return Open()
+        if name == "isinstance":
+            return self.tests.is_instance(of, attribute)
         if not isinstance(of, Own) or not isinstance(attribute, str):
             raise Unproved
         if name == "setattr":
             of.held[attribute] = places[2]
             return None
-        return attribute in of.held or _unproved() if name == "hasattr" else of.held[attribute]
+        if attribute not in of.held:
+            raise Unproved
+        return of.held[attribute]
 
     def _bound(self, of: Any, name: str, places: list[Any], words: dict[str, Any]) -> Any:
         if isinstance(of, Tensor):
@@ -659,9 +689,7 @@ class _Runner:
         if name in ("state_dict", "load_state_dict", "apply"):
             return Open(is_free=True)
         if name in ("__setattr__", "add_module", "register_module", "register_buffer", "register_parameter"):
-            given = dict(zip(("name", "module", "persistent"), places, strict=False))
-            self._builtin("setattr", [of, given["name"], given["module"]], {})
-            return None
+            return self._builtin("setattr", [of, *places[:2]], {})
         return of if name in GIVING_ITSELF else _unproved()
 
 
@@ -684,22 +712,19 @@ def _sets_weights(node: ast.For) -> bool:
 
 
 def _made(kind: str, places: list[Any], words: dict[str, Any]) -> Any:
-    if kind in ("Sequential", "ModuleList"):
-        return Chain(
-            _items(places) if kind == "Sequential" else listed(places[0]) if places else [], kind == "Sequential"
-        )
-    if kind == "TransformerEncoder":
-        return Chain([places[0]], True)
-    if kind == "ModuleDict":
-        return BUILTINS["dict"](*places)
-    if kind == "Parameter":
-        return tensor(places[0])
+    if kind in LAYERS:
+        return Layer(kind, given_to(kind, places, words))
     if kind == "Module":
         return Own(None)
-    if kind not in LAYERS:
-        return Layer(kind, None)
-    given = Given(places, words, LAYERS[kind][3])
-    return Layer(kind, given if given.is_whole else None)
+    if kind == "Sequential":
+        return Chain(_items(places), True)
+    if kind == "ModuleDict":
+        return called_with(BUILTINS["dict"], places, {})
+    if kind == "ModuleList":
+        return Chain(listed(places[0]) if places else [], False)
+    if kind == "TransformerEncoder" and places:
+        return Chain([places[0]], True)
+    return Layer(kind, None)
 
 
 def _made_with(layer: Layer, name: str) -> Any:

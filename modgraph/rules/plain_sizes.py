@@ -1,15 +1,19 @@
 """Sizes of tensors, known or open, and what layers and functions of torch make of them: as much as plain models need.
 
 An open size fits wherever it is put, and is what it was put to from then on: `plain_runs.py` looks for one run that
-comes to its end, not for all. What is not certainly known here, and might be known to the interpreter, is `Unproved`.
+comes to its end, not for all. What a window, a sum or a product makes of an open size is open anew, and no longer tied
+to it. What is not certainly known here, and might be known to the interpreter, is `Unproved`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from modgraph.source.layer_parameters import layer_parameters
 from modgraph.source.torch_names import MODAL, STATELESS
 
 
@@ -21,18 +25,24 @@ class Open:
     """A value that can still be chosen: a size, a tensor, a flag, whatever it is used for. `value` is what it was
     chosen to be."""
 
-    __slots__ = ("is_free", "parts", "value", "whence")
+    __slots__ = ("holds", "is_free", "parts", "tests", "value", "whence")
 
     def __init__(self, is_free: bool = False, whence: tuple[Open, Any] | None = None) -> None:
         self.is_free = is_free
         """It comes of an argument of the class, or of a library that is not there: what is called on it is open too."""
         self.value: Any = None
+        self.holds: bool | None = None
+        """Which way a test of it has gone."""
         self.parts: dict[Any, Any] = {}
         """Its attributes and elements, as far as they were asked for."""
+        self.tests: list[Test] = []
+        """Those that were decided before it was chosen."""
         self.whence = whence
         """What it is an attribute or element of, and which."""
 
     def part(self, key: Any) -> Any:
+        if not isinstance(key, (str, int)):
+            raise Unproved
         if key not in self.parts:
             self.parts[key] = Open(self.is_free, (self, key))
         return self.parts[key]
@@ -40,7 +50,9 @@ class Open:
     def choose(self, value: Any) -> Any:
         """It is this from now on; of what was asked of its shape, so are the sizes."""
         shape = self.parts.pop("shape", None)
-        if any(not isinstance(each, Open) or each.value is not None or each.parts for each in self.parts.values()):
+        if self.holds is False or any(
+            not isinstance(each, Open) or each.value is not None or each.parts for each in self.parts.values()
+        ):
             raise Unproved
         if shape is not None:
             if not isinstance(value, Tensor):
@@ -48,7 +60,130 @@ class Open:
             for place, size in shape.parts.items():
                 fit(size, value.shape[value.place(place)])
         self.value = value
+        tests, self.tests = self.tests, []
+        for test in tests:
+            test.must_stand()
         return value
+
+    def decide(self, wanted: bool) -> bool:
+        """The way that a test of it goes, this time and from now on."""
+        if self.holds is None:
+            self.holds = wanted
+        return self.holds
+
+
+class Test(Open):
+    """`one < other`, where a side is open."""
+
+    __slots__ = ("compare", "one", "other")
+
+    def __init__(self, compare: Callable[[Any, Any], Any], one: Any, other: Any) -> None:
+        super().__init__()
+        self.compare, self.one, self.other = compare, one, other
+
+    def decide(self, wanted: bool) -> bool:
+        if self.holds is None:
+            self.holds = wanted
+            self.must_stand()
+        return self.holds
+
+    def must_stand(self) -> None:
+        """What is chosen later must not make it come out the other way."""
+        one, other = settled(self.one), settled(self.other)
+        left = _first_open(one) or _first_open(other)
+        if left is not None:
+            left.tests.append(self)
+        elif not is_plain((one, other)) or bool(attempted(self.compare, one, other)) is not self.holds:
+            raise Unproved
+
+
+class Opposite(Open):
+    """`not test`."""
+
+    __slots__ = ("test",)
+
+    def __init__(self, test: Open) -> None:
+        super().__init__()
+        self.test = test
+
+    def decide(self, wanted: bool) -> bool:
+        return not self.test.decide(not wanted)
+
+
+def called_with(function: Callable[..., Any], places: Sequence[Any], words: dict[str, Any]) -> Any:
+    """A function of ours that stands for one of the text, which may be given what it does not take."""
+    code, given = function.__code__, len(places)
+    names = code.co_varnames[: code.co_argcount]
+    needed = names[given : code.co_argcount - len(function.__defaults__ or ())]
+    is_too_much = given > code.co_argcount and not code.co_flags & _TAKES_ANY
+    is_strange = not code.co_flags & _TAKES_ANY_WORD and not words.keys() <= set(names)
+    if is_too_much or is_strange or set(names[:given]) & words.keys() or not words.keys() >= set(needed):
+        raise Unproved
+    return function(*places, **words)
+
+
+_TAKES_ANY, _TAKES_ANY_WORD = 4, 8
+"""`inspect.CO_VARARGS`, `CO_VARKEYWORDS`."""
+
+
+MAX_ITEMS, _MAX_BITS = 2_000, 63
+"""Of a container or a text, and of a whole number: what is computed with one more costs what no step counts."""
+
+
+def small(value: Any) -> Any:
+    """As it is."""
+    if (isinstance(value, (str, list, tuple, dict, range)) and len(value) > MAX_ITEMS) or (
+        isinstance(value, int) and value.bit_length() > _MAX_BITS
+    ):
+        raise Unproved
+    return value
+
+
+def settled(value: Any) -> Any:
+    """`seen`, of what is in it too."""
+    return _settled(value, itertools.count())
+
+
+def _settled(value: Any, counted: Iterator[int]) -> Any:
+    value = seen(value)
+    if next(counted) > MAX_ITEMS:
+        raise Unproved  # a list of lists may be far more than it looks
+    return type(value)(_settled(each, counted) for each in value) if isinstance(value, (list, tuple)) else value
+
+
+def _first_open(value: Any) -> Open | None:
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, map(_first_open, value)), None)
+    return value if isinstance(value, Open) else None
+
+
+_SCALARS = (int, float, str, bool, type(None))
+
+
+def is_plain(value: Any) -> bool:
+    """It is known, and nothing but Python's own."""
+    pending, count = [seen(value)], 0
+    while pending:
+        each, count = seen(pending.pop()), count + 1
+        if count > MAX_ITEMS:
+            raise Unproved
+        if isinstance(each, (list, tuple)):
+            pending += each
+        elif not isinstance(each, _SCALARS):
+            return False
+    return True
+
+
+def attempted(function: Callable[..., Any], *places: Any, **words: Any) -> Any:
+    """What a function of Python's own says of values of the text, which it may refuse."""
+    try:
+        return small(function(*places, **words))
+    except (TypeError, ValueError, LookupError, ArithmeticError):
+        raise Unproved from None
+
+
+_MAX_RANK = 25
+"""The most dimensions of which all functions of torch take a tensor."""
 
 
 class Tensor:
@@ -57,9 +192,9 @@ class Tensor:
     __slots__ = ("shape",)
 
     def __init__(self, shape: Sequence[Any]) -> None:
-        self.shape = [seen(size) for size in shape]
-        if any(
-            isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 0) for size in self.shape
+        self.shape = [small(seen(size)) for size in shape]
+        if len(self.shape) > _MAX_RANK or any(
+            isinstance(size, bool) or not isinstance(size, (int, Open)) or _is_below(size, 1) for size in self.shape
         ):
             raise Unproved
 
@@ -96,7 +231,7 @@ def fit(first: Any, second: Any) -> Any:
 def tensor(value: Any, rank: int | None = None) -> Tensor:
     """A value that must be a tensor; where it may be any, one of so many dimensions."""
     value = seen(value)
-    if isinstance(value, Open) and rank is not None:
+    if isinstance(value, Open) and rank is not None and rank <= _MAX_RANK:
         value = value.choose(Tensor([Open() for _ in range(rank)]))
     if not isinstance(value, Tensor):
         raise Unproved
@@ -125,10 +260,15 @@ class Given:
     """The arguments of a layer, or of a function beside its tensor."""
 
     def __init__(self, places: Sequence[Any], names: Mapping[str, Any], order: Sequence[str]) -> None:
-        if len(places) > len(order):
+        if len(places) > len(order) or names.keys() & order[: len(places)]:
             raise Unproved
         self.known = {**names, **dict(zip(order, places, strict=False))}
-        self.is_whole = set(self.known) <= set(order) | _OF_NO_SHAPE
+        for name, value in self.known.items():
+            is_fine, value = _ALLOWED.get(name), seen(value)
+            if isinstance(value, Tensor) or (
+                is_fine is not None and not isinstance(value, Open) and attempted(is_fine, value) is not True
+            ):
+                raise Unproved
 
     def get(self, name: str, default: Any = None) -> Any:
         return seen(self.known.get(name, default))
@@ -141,35 +281,59 @@ class Given:
     def each(self, name: str, count: int, default: Any = None) -> list[Any]:
         """One number for all dimensions, or one for each."""
         value = self.get(name, default)
-        found = [seen(each) for each in value] if isinstance(value, (list, tuple)) else [value] * count
+        found = [seen(each) for each in value] if isinstance(value, (list, tuple)) else [value] * max(count, 0)
         if len(found) != count:
             raise Unproved
         return found
 
 
-_OF_NO_SHAPE = frozenset(
-    (
-        *("bias", "inplace", "eps", "momentum", "affine", "track_running_stats", "padding_mode", "device", "dtype"),
-        *("training", "elementwise_affine", "mode", "align_corners", "count_include_pad", "padding_idx", "num_heads"),
-        *("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "_weight", "dropout", "recompute_scale_factor"),
-        *("negative_slope", "p", "alpha", "beta", "threshold", "min_val", "max_val", "num_embeddings", "antialias"),
-        *(
-            "batch_first",
-            "nonlinearity",
-            "dim_feedforward",
-            "activation",
-            "norm_first",
-            "nhead",
-            "layer_norm_eps",
-            "approximate",
-        ),
+def _is_positive(value: Any) -> bool:
+    return all(
+        type(seen(each)) is not int or seen(each) > 0 for each in (value if isinstance(value, tuple) else [value])
     )
-)
+
+
+def _is_part(value: Any) -> bool:
+    return 0 <= float(value) <= 1
+
+
+_ALLOWED: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("p", "dropout"), _is_part),
+    **dict.fromkeys(
+        (
+            *("in_features", "out_features", "in_channels", "out_channels", "num_features", "num_channels", "groups"),
+            *(
+                "num_groups",
+                "d_model",
+                "nhead",
+                "dim_feedforward",
+                "num_embeddings",
+                "embedding_dim",
+                "output_size",
+                "num_parameters",
+                "size",
+            ),
+        ),
+        _is_positive,
+    ),
+    **dict.fromkeys(("eps", "layer_norm_eps"), lambda value: value > 0),
+    "divisor_override": lambda value: value != 0,
+    "lambd": lambda value: value >= 0,
+    "alpha": lambda value: value != 0,
+    "approximate": lambda value: value in ("none", "tanh"),
+    "activation": lambda value: value in ("relu", "gelu"),
+    "padding_mode": lambda value: value == "zeros",
+    "padding_idx": lambda value: value is None or value == 0,
+    # What changes shapes in ways that are not followed here.
+    **dict.fromkeys(("min_val", "max_val", "lower", "upper"), lambda value: value is None),
+    "return_indices": lambda value: value is False,
+}
+"""By name of an argument: which values no layer refuses, and of which it does what is said of it here."""
 
 
 def _window(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any = 1) -> Any:
     if padding == "same":
-        return size
+        return size if stride == 1 and not _is_below(kernel, 1) else _unproved()
     padding = 0 if padding == "valid" else padding
     if any(_is_below(each, 1) for each in (kernel, stride, dilation)) or _is_below(padding, 0):
         raise Unproved
@@ -206,9 +370,16 @@ def _split(x: Tensor, rank: int) -> tuple[list[Any], list[Any]]:
     return x.shape[:-rank], x.shape[-rank:]
 
 
+def _divide(whole: Any, parts: Any) -> None:
+    if type(whole) is int and type(parts) is int and whole % parts:
+        raise Unproved
+
+
 def _conv(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
     fit(before[-1], given.need("in_channels"))
+    for channels in ("in_channels", "out_channels"):
+        _divide(given.need(channels), given.get("groups", 1))
     windows = (
         given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
     )
@@ -218,6 +389,8 @@ def _conv(rank: int, given: Given, x: Tensor) -> Tensor:
 def _conv_transpose(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
     fit(before[-1], given.need("in_channels"))
+    for channels in ("in_channels", "out_channels"):
+        _divide(given.need(channels), given.get("groups", 1))
     windows = [
         given.each(n, rank, d) for n, d in (("kernel_size", None), ("stride", 1), ("padding", 0), ("dilation", 1))
     ]
@@ -230,22 +403,20 @@ def _conv_transpose(rank: int, given: Given, x: Tensor) -> Tensor:
 
 def _pool(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
-    if given.get("return_indices", False) is not False:
-        raise Unproved
     if given.get("ceil_mode", False) is not False and not all(isinstance(size, Open) for size in sizes):
         raise Unproved
     kernel = given.each("kernel_size", rank)
     stride = kernel if given.get("stride") is None else given.each("stride", rank)
     padding, dilation = given.each("padding", rank, 0), given.each("dilation", rank, 1)
-    if any(type(p) is int and type(k) is int and 2 * p > k for p, k in zip(padding, kernel, strict=True)):
-        raise Unproved
+    for p, k, size in zip(padding, kernel, sizes, strict=True):
+        is_too_far = type(p) is int and type(k) is int and 2 * p > k
+        if is_too_far or (rank == 3 and type(k) is int and _is_below(size, k)):  # of which an average takes none
+            raise Unproved
     return Tensor([*before, *map(_window, sizes, kernel, stride, padding, dilation)])
 
 
 def _adaptive(rank: int, given: Given, x: Tensor) -> Tensor:
     before, sizes = _split(x, rank)
-    if given.get("return_indices", False) is not False:
-        raise Unproved
     wanted = given.each("output_size", rank)
     return Tensor([*before, *(b if a is None else a for a, b in zip(wanted, sizes, strict=True))])
 
@@ -263,12 +434,15 @@ def _batch_norm(rank: int, given: Given, x: Tensor) -> Tensor:
 
 def _group_norm(_: int, given: Given, x: Tensor) -> Tensor:
     fit(_at(x, 1), given.need("num_channels"))
+    _divide(given.need("num_channels"), given.need("num_groups"))
     return x
 
 
 def _layer_norm(_: int, given: Given, x: Tensor) -> Tensor:
     wanted = given.need("normalized_shape")
     wanted = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    if not wanted:
+        raise Unproved
     for place, size in enumerate(reversed(wanted)):
         fit(_at(x, -1 - place), size)
     return x
@@ -280,18 +454,34 @@ def _embedding(_: int, given: Given, x: Tensor) -> Tensor:
 
 def flat(_: int, given: Given, x: Tensor) -> Tensor:
     start, end = x.place(given.get("start_dim", 1)), x.place(given.get("end_dim", -1))
+    if end < start:
+        raise Unproved
     return Tensor([*x.shape[:start], product(x.shape[start : end + 1]), *x.shape[end + 1 :]])
 
 
 def product(sizes: Sequence[Any]) -> Any:
     found = [seen(size) for size in sizes]
+    if not all(type(size) is int or isinstance(size, Open) for size in found):
+        raise Unproved
     if len(found) == 1:
         return found[0]
     return math.prod(found) if all(isinstance(size, int) for size in found) else Open()
 
 
+_RANKS_OF_MODES = {
+    **dict.fromkeys(("nearest", "nearest-exact", "area"), (3, 4, 5)),
+    "linear": (3,),
+    "bilinear": (4,),
+    "bicubic": (4,),
+    "trilinear": (5,),
+}
+
+
 def _upsample(_: int, given: Given, x: Tensor) -> Tensor:
     rank = len(x.shape) - 2
+    mode = given.get("mode", "nearest")
+    if not isinstance(mode, Open) and len(x.shape) not in _RANKS_OF_MODES.get(mode, ()):
+        raise Unproved
     if given.get("size") is not None:
         return Tensor([*x.shape[:2], *given.each("size", rank)])
     factors = given.each("scale_factor", rank)
@@ -302,7 +492,7 @@ def scaled(size: Any, factor: Any) -> Any:
     """A size times a number."""
     size, factor = seen(size), seen(factor)
     if type(size) is int and isinstance(factor, (int, float)):
-        return math.floor(size * factor)
+        return attempted(lambda: math.floor(size * factor))
     return Open() if isinstance(size, Open) or isinstance(factor, Open) else _unproved()
 
 
@@ -332,35 +522,8 @@ def _prelu(_: int, given: Given, x: Tensor) -> Tensor:
 
 def _model(_: int, given: Given, x: Tensor) -> Tensor:
     fit(_at(x, -1), given.need("d_model"))
-    return x
-
-
-def _unproved_layer(_: int, __: Given, ___: Tensor) -> Tensor:
-    """Of those that give several tensors, `recurrent` and `attention` say what they give."""
-    raise Unproved
-
-
-def recurrent(kind: str, given: Given, value: Any) -> list[Any]:
-    """What an LSTM, a GRU or an RNN gives: the results, and its last states."""
-    x = tensor(value, 3)
-    fit(_at(x, -1), given.need("input_size"))
-    ways = 2 if given.get("bidirectional", False) is True else 1
-    hidden, layers = given.need("hidden_size"), given.get("num_layers", 1)
-    batch = x.shape[0 if given.get("batch_first", False) is True else 1]
-    if len(x.shape) != 3 or not all(type(given.get(n, False)) is bool for n in ("bidirectional", "batch_first")):
-        raise Unproved
-    state = Tensor([scaled(layers, ways), batch, hidden])
-    return [Tensor([*x.shape[:2], scaled(hidden, ways)]), [state, state] if kind == "LSTM" else state]
-
-
-def attention(given: Given, values: Sequence[Any]) -> list[Any]:
-    """What `MultiheadAttention` gives of query, key and value."""
-    query, key, value = (tensor(each, 3) for each in values)
-    for each in (query, key, value):
-        fit(_at(each, -1), given.need("embed_dim"))
-    if len(query.shape) != 3 or len(key.shape) != 3 or len(value.shape) != 3:
-        raise Unproved
-    return [query, Tensor([Open(), Open(), Open()])]
+    _divide(given.need("d_model"), given.need("nhead"))
+    return x if len(x.shape) in (2, 3) else _unproved()
 
 
 def _padded(rank: int, given: Given, x: Tensor) -> Tensor:
@@ -371,84 +534,69 @@ def _padded(rank: int, given: Given, x: Tensor) -> Tensor:
 def padded(sizes: Sequence[Any], around: Sequence[Any]) -> list[Any]:
     """Sizes with what is put before and after each, from the last on."""
     found = [seen(size) for size in sizes]
+    if len(around) % 2:
+        raise Unproved
     for number, more in enumerate(around):
         place = len(found) - 1 - number // 2
-        if place < 0 or (type(found[place]) is int and type(more) is int and more >= found[place]):
-            raise Unproved
+        whole = seen(sizes[place]) if place >= 0 else _unproved()
+        if type(whole) is int and type(more) is int and more >= whole:
+            raise Unproved  # where it is reflected; else it may be
         found[place] = found[place] + more if type(found[place]) is int and type(more) is int else Open()
     return found
 
 
-_RANKED: dict[str, tuple[Callable[[int, Given, Tensor], Tensor], tuple[str, ...]]] = {
-    "Conv": (_conv, ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "", "")),
-    "ConvTranspose": (
-        _conv_transpose,
-        (
-            "in_channels",
-            "out_channels",
-            "kernel_size",
-            "stride",
-            "padding",
-            "output_padding",
-            "groups",
-            "",
-            "dilation",
-            "",
-        ),
-    ),
-    "BatchNorm": (_batch_norm, ("num_features", "", "", "", "")),
-    "InstanceNorm": (_batch_norm, ("num_features", "", "", "", "")),
-    "MaxPool": (_pool, ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")),
-    "AvgPool": (_pool, ("kernel_size", "stride", "padding", "ceil_mode")),
-    "AdaptiveAvgPool": (_adaptive, ("output_size",)),
-    "AdaptiveMaxPool": (_adaptive, ("output_size", "return_indices")),
-    **dict.fromkeys(("ZeroPad", "ReflectionPad", "ReplicationPad"), (_padded, ("padding",))),
+_Effect = Callable[[int, Given, Tensor], Tensor]
+_RANKED: dict[str, _Effect] = {
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    **dict.fromkeys(("BatchNorm", "InstanceNorm"), _batch_norm),
+    **dict.fromkeys(("MaxPool", "AvgPool"), _pool),
+    **dict.fromkeys(("AdaptiveAvgPool", "AdaptiveMaxPool"), _adaptive),
+    **dict.fromkeys(("ZeroPad", "ReflectionPad", "ReplicationPad"), _padded),
 }
-_CHANGING = (
-    "Pool",
-    "pool",
-    "Pad",
-    "Loss",
-    "Fold",
-    "fold",
-    "Shuffle",
-    "Flatten",
-    "flatten",
-    "Upsampl",
-    "GLU",
-    "Similar",
-    "Dist",
-)
-_DIMS = frozenset(("Softmax", "LogSoftmax", "Softmin"))
-LAYERS: dict[str, tuple[int, int, Callable[[int, Given, Tensor], Tensor], tuple[str, ...]]] = {
-    **{
-        f"{kind}{rank}d": (rank, rank + 2, effect, order)
-        for kind, (effect, order) in _RANKED.items()
-        for rank in (1, 2, 3)
-    },
-    **{
-        name: (0, 0, _keeps, ("dim",) if name in _DIMS else ("", "", "", ""))
-        for name in (STATELESS | MODAL)
-        if name == "GELU" or not any(part in name for part in _CHANGING)
-    },
-    "PReLU": (0, 2, _prelu, ("num_parameters", "")),
-    "PixelUnshuffle": (0, 4, _pixel_unshuffle, ("downscale_factor",)),
-    "Linear": (0, 2, _linear, ("in_features", "out_features", "")),
-    "LayerNorm": (0, 2, _layer_norm, ("normalized_shape", "", "")),
-    "GroupNorm": (0, 2, _group_norm, ("num_groups", "num_channels", "", "")),
-    "SyncBatchNorm": (0, 4, _norm, ("num_features", "", "")),
-    "Embedding": (0, 2, _embedding, ("", "embedding_dim", "")),
-    "TransformerEncoderLayer": (0, 3, _model, ("d_model", "", "", "", "")),
-    **dict.fromkeys(
-        ("LSTM", "GRU", "RNN"),
-        (0, 3, _unproved_layer, ("input_size", "hidden_size", "num_layers", "", "batch_first", "", "bidirectional")),
-    ),
-    "MultiheadAttention": (0, 3, _unproved_layer, ("embed_dim", "", "", "")),
-    "Flatten": (0, 2, flat, ("start_dim", "end_dim")),
-    "Upsample": (0, 4, _upsample, ("size", "scale_factor", "", "")),
-    "PixelShuffle": (0, 4, _pixel_shuffle, ("upscale_factor",)),
+_CHANGING = re.compile("[Pp]ool|Pad|Loss|[Ff]old|Shuffle|[Ff]latten|Upsampl|GLU|Similar|Dist|Softmax2d|Local|CrossMap")
+LAYERS: dict[str, tuple[int, int, _Effect]] = {
+    **{f"{kind}{rank}d": (rank, rank + 2, effect) for kind, effect in _RANKED.items() for rank in (1, 2, 3)},
+    **{name: (0, 0, _keeps) for name in STATELESS | MODAL if name == "GELU" or not _CHANGING.search(name)},
+    "PReLU": (0, 2, _prelu),
+    "PixelUnshuffle": (0, 4, _pixel_unshuffle),
+    "Linear": (0, 2, _linear),
+    "LayerNorm": (0, 2, _layer_norm),
+    "GroupNorm": (0, 2, _group_norm),
+    "SyncBatchNorm": (0, 4, _norm),
+    "Embedding": (0, 2, _embedding),
+    "TransformerEncoderLayer": (0, 3, _model),
+    "Flatten": (0, 2, flat),
+    "Upsample": (0, 4, _upsample),
+    "PixelShuffle": (0, 4, _pixel_shuffle),
 }
-"""By class: the rank of a picture, that of what may have any, what comes of it, and the arguments by place."""
+"""By class: the rank of a picture, that of what may have any, and what comes of it."""
+
+
+def given_to(kind: str, places: Sequence[Any], words: Mapping[str, Any]) -> Given:
+    """The arguments of a layer that is made."""
+    if kind == "Identity":
+        return Given((), {}, ())  # which takes any
+    known = layer_parameters(kind)
+    made = Given(places, words, list(known))
+    if not made.known.keys() <= known.keys() or any(
+        is_needed and name not in made.known for name, is_needed in known.items()
+    ):
+        raise Unproved
+    return made
+
+
+_OF_FUNCTIONS = frozenset(("training", "inplace", "dtype", "_stacklevel", "antialias"))
+"""Arguments that functions take beside those of layers, and that change no shape."""
+
+
+def given_beside(kind: str, places: Sequence[Any], words: Mapping[str, Any]) -> Given:
+    """The arguments of the function that does what a layer does, behind its tensor."""
+    known = layer_parameters(kind)
+    made = Given(places, words, list(known)[:4])
+    return made if made.known.keys() <= known.keys() | _OF_FUNCTIONS else _unproved()
+
+
 FUNCTIONS = {
     name.lower(): name
     for name in LAYERS
@@ -462,6 +610,7 @@ FUNCTIONS = {
             "Sync",
             "PReLU",
             "Embedding",
+            "LayerNorm",
             "Flatten",
             "Upsample",
         )
@@ -472,7 +621,7 @@ FUNCTIONS = {
 
 def of_layer(kind: str, given: Given, value: Any, more: int = 0) -> Tensor:
     """What a layer makes of what it is given; `more`: dimensions of what may have any number of them, beside two."""
-    rank, usual, effect, _ = LAYERS[kind]
+    rank, usual, effect = LAYERS[kind]
     if effect is _keeps and isinstance(seen(value), Open):
         return seen(value)  # type: ignore[no-any-return]
     return effect(rank, given, tensor(value, usual if rank else usual + more))

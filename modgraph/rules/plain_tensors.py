@@ -8,14 +8,18 @@ from typing import Any
 
 from modgraph.rules.plain_sizes import (
     FUNCTIONS,
-    LAYERS,
+    MAX_ITEMS,
     Given,
     Open,
     Tensor,
     Unproved,
+    attempted,
     broadcast,
+    called_with,
     fit,
     flat,
+    given_beside,
+    is_plain,
     of_layer,
     padded,
     product,
@@ -27,47 +31,27 @@ _KEEPING = frozenset(
     (
         *(
             "abs",
-            "bfloat16",
+            "astype",
+            "bernoulli_",
             "bool",
-            "ceil",
             "clamp",
-            "clamp_",
-            "clamp_min",
-            "clip",
             "clone",
             "contiguous",
             "cos",
             "cpu",
+            "cuda",
+            "data",
+            "detach",
         ),
-        *("cuda", "detach", "detach_", "double", "erf", "exp", "expm1", "float", "floor", "half", "int", "log"),
-        *("log1p", "log2", "log10", "long", "neg", "nan_to_num", "reciprocal", "requires_grad_", "round"),
-        *("rsqrt", "sign", "sin", "sqrt", "square", "tan", "tanh", "to", "type", "type_as"),
-        *("zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like"),
-        *("zero_", "fill_", "astype", "uniform_", "normal_", "bernoulli_", "data"),
+        *("exp", "float", "half", "log", "log2", "long", "sin", "sqrt", "tanh", "to", "type", "type_as"),
+        *("zeros_like", "ones_like", "rand_like", "randn_like"),
     )
 )
 _MIXING = frozenset(
-    (
-        *(
-            "add",
-            "pow",
-            "sub",
-            "mul",
-            "div",
-            "add_",
-            "sub_",
-            "mul_",
-            "div_",
-            "multiply",
-            "subtract",
-            "divide",
-            "maximum",
-        ),
-        *("minimum", "eq", "ne", "lt", "gt", "le", "ge", "true_divide"),
-    )
+    ("add", "pow", "sub", "mul", "div", "add_", "sub_", "mul_", "div_", "eq", "ne", "lt", "gt", "le", "ge")
 )
-_REDUCING = frozenset(("mean", "sum", "prod", "std", "var", "amax", "amin", "norm", "logsumexp", "argmax", "argmin"))
-_PAIRS = frozenset(("max", "min", "median", "mode"))
+_REDUCING = frozenset(("mean", "sum", "std", "var", "amax", "argmax"))
+_PAIRS = frozenset(("max", "min"))
 _MADE = frozenset(("zeros", "ones", "rand", "randn", "empty"))
 
 
@@ -100,6 +84,20 @@ def product_of(first: Any, second: Any) -> Any:
     fit(first.shape[-1], second.shape[-2])
     before = broadcast(first.shape[:-2], second.shape[:-2])
     return Tensor([*before, first.shape[-2], second.shape[-1]])
+
+
+def _product_of_ranks(rank: int) -> Callable[[Any, Any], Any]:
+    """`mm` and `bmm`, which broadcast nothing."""
+
+    def made(first: Any, second: Any) -> Any:
+        one, other = tensor(first, rank), tensor(second, rank)
+        if not len(one.shape) == len(other.shape) == rank:
+            raise Unproved
+        before = [fit(*pair) for pair in zip(one.shape[:-2], other.shape[:-2], strict=True)]
+        fit(one.shape[-1], other.shape[-2])
+        return Tensor([*before, one.shape[-2], other.shape[-1]])
+
+    return made
 
 
 def joined(tensors: Any, dim: Any = 0) -> Any:
@@ -146,21 +144,6 @@ def _along(value: Any, dim: Any) -> Any:
     if isinstance(value, Tensor):
         value.place(dim)
     return value
-
-
-def _stacked(tensors: Any, dim: Any = 0) -> Any:
-    if isinstance(tensors, Open):
-        return Open()
-    each, rank = _together(tensors)
-    if rank is None:
-        return Open()
-    shape = tensor(each[0], rank).shape
-    for other in each[1:]:
-        if len(tensor(other, rank).shape) != rank:
-            raise Unproved
-        shape = [fit(*pair) for pair in zip(shape, tensor(other).shape, strict=True)]
-    place = Tensor(shape).place(dim, 1)
-    return Tensor([*shape[:place], len(each), *shape[place:]])
 
 
 def _numbers(given: Sequence[Any]) -> list[Any]:
@@ -251,7 +234,7 @@ def _pair(value: Any, *given: Any, **words: Any) -> Any:
         return mixed(value, given[0])
     if isinstance(value, Open) and given and isinstance(seen(given[0]), Open):
         return Open()
-    return [reduced(value, *given, **words), reduced(value, *given, **words)]
+    return [called_with(reduced, [value, *given], words) for _ in range(2)]
 
 
 def _expand(value: Any, *given: Any) -> Any:
@@ -277,7 +260,7 @@ def _repeat(value: Any, *given: Any) -> Any:
 
 
 def _chunk(value: Any, count: Any, dim: Any = 0) -> Any:
-    if type(count) is not int or count < 1:
+    if type(count) is not int or not 1 <= count <= MAX_ITEMS:
         raise Unproved
     if isinstance(value, Open):
         return [Open() for _ in range(count)]
@@ -300,7 +283,7 @@ def _sections(value: Any, sizes: Any, dim: Any = 0) -> Any:
     if isinstance(sizes, Open):
         return Open()
     if isinstance(sizes, int):
-        if type(whole) is not int or sizes < 1:
+        if type(whole) is not int or sizes < 1 or whole > sizes * MAX_ITEMS:
             raise Unproved
         sizes = [min(sizes, whole - start) for start in range(0, whole, sizes)]
     if not isinstance(sizes, (list, tuple)):
@@ -311,40 +294,15 @@ def _sections(value: Any, sizes: Any, dim: Any = 0) -> Any:
     return [Tensor([*value.shape[:place], part, *value.shape[place + 1 :]]) for part in parts]
 
 
-def _top(value: Any, k: Any, dim: Any = -1, *_: Any, **__: Any) -> Any:
-    if isinstance(value, Open):
-        return [Open(), Open()]
-    shape = list(value.shape)
-    size = seen(shape[value.place(dim)])
-    if type(size) is int and type(k) is int and k > size:
-        raise Unproved
-    shape[value.place(dim)] = k
-    return [Tensor(shape), Tensor(shape)]
-
-
 def of_numbers(value: Any) -> Tensor:
     """`torch.tensor([[1, 2], [3, 4]])`."""
     shape = []
+    if not is_plain(value):
+        raise Unproved
     while isinstance(value, (list, tuple)) and value:
         shape.append(len(value))
         value = seen(value[0])
-    if not isinstance(value, (int, float)):
-        raise Unproved
-    return Tensor(shape)
-
-
-def _meshgrid(*tensors: Any, **_: Any) -> list[Any]:
-    given = tensors[0] if len(tensors) == 1 else tensors
-    sizes = [tensor(each, 1).shape for each in given]
-    if any(len(each) != 1 for each in sizes):
-        raise Unproved
-    return [Tensor([size for (size,) in sizes]) for _ in given]
-
-
-def _arange(*given: Any) -> Any:
-    numbers = [seen(each) for each in given]
-    known = all(type(each) is int for each in numbers)
-    return Tensor([len(range(*numbers)) if known else Open()])
+    return Tensor(shape) if isinstance(value, (int, float)) else _unproved()
 
 
 def _size(value: Any, dim: Any = None) -> Any:
@@ -353,16 +311,21 @@ def _size(value: Any, dim: Any = None) -> Any:
     return tuple(value.shape) if dim is None else seen(value.shape[value.place(dim)])
 
 
-def _pad(value: Any, around: Any, *_: Any, **__: Any) -> Any:
+def _pad(value: Any, around: Any, mode: Any = "constant", *_: Any, **__: Any) -> Any:
     if isinstance(value, Open):
         return Open()
     if not isinstance(around, (list, tuple)):
+        raise Unproved
+    rank = len(around) // 2
+    if mode not in ("constant", "reflect", "replicate", "circular") or (
+        mode != "constant" and (rank not in (1, 2, 3) or len(value.shape) not in (rank + 1, rank + 2))
+    ):
         raise Unproved
     return Tensor(padded(value.shape, [seen(each) for each in around]))
 
 
 def _flatten(value: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
-    if isinstance(value, Open) and end_dim == -1 and type(start_dim) is int and start_dim >= 0:
+    if isinstance(value, Open) and end_dim == -1 and start_dim in (0, 1, 2, 3):
         return Tensor([Open() for _ in range(start_dim + 1)])
     return flat(0, Given((start_dim, end_dim), {}, ("start_dim", "end_dim")), tensor(value))
 
@@ -379,26 +342,15 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "repeat": _repeat,
     "chunk": _chunk,
     "split": _sections,
-    "topk": _top,
     "size": _size,
     "pad": _pad,
-    "cumsum": lambda x, dim: _along(x, dim),
     "normalize": lambda x, _=2, dim=1, **__: _along(x, dim),
-    "masked_fill": lambda x, mask, _: mixed(x, mask),
-    "tril": lambda x, *_, **__: _along(x, -2),
-    "triu": lambda x, *_, **__: _along(x, -2),
     "matmul": product_of,
-    "bmm": product_of,
-    "mm": product_of,
-    "dim": lambda x: len(tensor(x).shape),
-    "t": lambda x: _transpose(x, 0, 1),
-    "view_as": lambda x, other: _view(x, list(tensor(other).shape)),
+    "bmm": _product_of_ranks(3),
     "expand_as": lambda x, other: _expand(x, list(tensor(other).shape)),
-    "numel": lambda x: product(tensor(x).shape),
-    "item": lambda _: Open(),
-    "new_zeros": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
-    "new_ones": lambda _, *sizes, **__: Tensor(_numbers(sizes)),
 }
+FUNCTIONS_ALONE = _MADE | {"cat"}
+"""Those that are no methods."""
 NAMES = _KEEPING | _MIXING | _REDUCING | _PAIRS | frozenset(_OTHERS)
 _ABOUT = frozenset(("device", "dtype", "is_cuda", "requires_grad", "layout", "grad"))
 
@@ -431,7 +383,7 @@ def indexed(x: Tensor, at: Any) -> Tensor:
             shape += left[:gone] if gone >= 0 else _unproved()
             left = left[gone:]
         else:
-            shape += _part(left.pop(0), each)
+            shape += _part(left.pop(0) if left else _unproved(), each)
     return Tensor(shape)
 
 
@@ -443,7 +395,7 @@ def _part(size: Any, at: Any) -> list[Any]:
         if not all(each is None or type(each) is int or isinstance(each, Open) for each in ends):
             raise Unproved
         known = type(size) is int and not any(isinstance(each, Open) for each in ends)
-        return [len(range(size)[at]) if known else Open()]
+        return [attempted(lambda: len(range(size)[at])) if known else Open()]
     if isinstance(at, Open) and not at.parts:
         return []
     if type(at) is not int or (type(size) is int and not -size <= at < size):
@@ -453,35 +405,28 @@ def _part(size: Any, at: Any) -> list[Any]:
 
 def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: bool) -> Any:
     """A method of a tensor, or a function of torch, which is given the tensor first."""
-    if name == "meshgrid" and not is_method:
-        return _meshgrid(*given)
-    if name == "linspace" and not is_method and len(given) == 3:
-        return Tensor(given[2:])
-    if name == "randint" and not is_method and len(given) == 3:
-        return Tensor(_numbers(given[2:]))
-    if name == "arange" and not is_method:
-        return _arange(*given)
     if name in _MADE and not is_method:
         return Tensor(_numbers(given))
     if not given:
         raise Unproved
     value, rest = seen(given[0]), [seen(each) for each in given[1:]]
     words = {word: seen(each) for word, each in words.items()}
-    if name in ("cat", "concat", "concatenate", "stack"):
-        return (_stacked if name == "stack" else joined)(value, *rest, **words)
+    if name == "cat" and not is_method:
+        return called_with(joined, [value, *rest], words)
     if isinstance(value, (Tensor, Open)):
         kind = FUNCTIONS.get(name.rstrip("_").replace("_", ""))
         if kind is not None:
-            made = Given(rest, words, LAYERS[kind][3][:4])
-            return of_layer(kind, made, value) if made.is_whole else _unproved()
+            return of_layer(kind, given_beside(kind, rest, words), value)
+        has_tensors = any(isinstance(each, Tensor) for each in (*rest, *words.values()))
         if name in _KEEPING or name.rstrip("_") in _KEEPING:
-            return value
+            return value if not has_tensors or name in ("to", "type_as") else _unproved()
         if name in _MIXING:
-            return changed(name, value, mixed(value, rest[0])) if len(rest) == 1 else _unproved()
+            is_whole = len(rest) == 1 and words.keys() <= {"alpha"}
+            return changed(name, value, mixed(value, rest[0])) if is_whole else _unproved()
         if name in _REDUCING:
-            return reduced(value, *(rest[1:] if name == "norm" else rest), **words)
+            return called_with(reduced, [value, *rest], words)
         if name in _PAIRS:
-            return _pair(value, *rest, **words)
+            return called_with(_pair, [value, *rest], words)
         if name in _OTHERS:
-            return _OTHERS[name](value, *rest, **words)
+            return called_with(_OTHERS[name], [value, *rest], words)
     raise Unproved

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from modgraph.rules import plain_tensors
-from modgraph.rules.plain_sizes import Given, Open, Tensor, Unproved, seen
-
-_MAX_NUMBER, _MAX_ITEMS = 10**12, 2_000
+from modgraph.rules.plain_sizes import (
+    MAX_ITEMS,
+    Given,
+    Open,
+    Opposite,
+    Tensor,
+    Test,
+    Unproved,
+    attempted,
+    is_plain,
+    seen,
+    settled,
+    small,
+)
 
 
 class Class:
@@ -80,6 +93,20 @@ class Frame:
         self.names: dict[str, Any] = {}
 
 
+def members(node: ast.ClassDef) -> dict[str, ast.stmt]:
+    """What the body of a class binds, by name; of a body that does anything else nothing is known."""
+    found: dict[str, ast.stmt] = {}
+    for each in node.body:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found[each.name] = each
+        elif isinstance(each, (ast.Assign, ast.AnnAssign)):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            found.update((one.id, each) for one in targets if isinstance(one, ast.Name))
+        elif not isinstance(each, (ast.Expr, ast.Pass)):
+            raise Unproved
+    return found
+
+
 def bound_to(
     arguments: ast.arguments, places: list[Any], words: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, ast.expr | None]]:
@@ -117,45 +144,106 @@ _NUMBERS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 _TESTS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
-    ast.LtE: operator.le,
     ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
     ast.In: lambda one, other: one in other,
-    ast.NotIn: lambda one, other: one not in other,
 }
-_SCALARS = (int, float, str, bool, type(None))
-
-
-def is_plain(value: Any) -> bool:
-    """It is known, and nothing but Python's own."""
-    if isinstance(value, (list, tuple)):
-        return all(is_plain(seen(each)) for each in value)
-    return isinstance(value, _SCALARS)
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.NotEq: ast.Eq,
+    ast.GtE: ast.Lt,
+    ast.LtE: ast.Gt,
+    ast.NotIn: ast.In,
+    ast.IsNot: ast.Is,
+}
 
 
 def truth(value: Any) -> bool | None:
     """None where it may be either."""
     value = seen(value)
-    if isinstance(value, (Open, Tensor)):
-        return None
+    if isinstance(value, Open):
+        return value.holds
+    if isinstance(value, Tensor):
+        raise Unproved  # what its numbers say is not followed
     return bool(value.items) if isinstance(value, Chain) else bool(value)
 
 
-def compared(test: ast.cmpop, one: Any, other: Any) -> Any:
-    """`one < other`: True, False or open."""
-    one, other = seen(one), seen(other)
-    is_positive = isinstance(test, (ast.Is, ast.Eq))
-    if isinstance(test, (ast.Is, ast.IsNot)) or one is None or other is None:
-        if one is not None and other is not None and (isinstance(one, Open) or isinstance(other, Open)):
-            return Open()
-        return (one is other) == is_positive  # what is open is not None
-    if is_plain(one) and is_plain(other):
-        return _TESTS[type(test)](one, other)
-    if isinstance(one, Tensor) or isinstance(other, Tensor):
-        return plain_tensors.mixed(one, other)
-    return Open()
+def decided(value: Any, wanted: bool) -> bool:
+    """Which way a test goes: the wanted one, where it may be either."""
+    value = seen(value)
+    holds = truth(value)
+    return value.decide(wanted) if holds is None else holds
+
+
+def opposite(value: Any) -> Any:
+    """`not value`."""
+    holds = truth(value)
+    return Opposite(seen(value)) if holds is None else not holds
+
+
+class Tests:
+    """The comparisons of a run: where one is made again, it comes out alike."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Test] = {}
+
+    def compared(self, test: ast.cmpop, one: Any, other: Any) -> Any:
+        """`one < other`: True, False or open."""
+        kind = type(test)
+        one, other = seen(one), seen(other)
+        if isinstance(one, Tensor) or isinstance(other, Tensor):
+            return _of_tensors(kind, one, other)
+        if kind in _OPPOSITES:
+            return opposite(self.compared(_OPPOSITES[kind](), one, other))
+        if kind is ast.In and not isinstance(other, (list, tuple, dict, str, Open)):
+            raise Unproved
+        one, other = settled(one), list(other) if isinstance(other, dict) else settled(other)
+        if kind is ast.Is or (kind is ast.Eq and (one is None or other is None)):
+            return one is other if one is None or other is None else _unproved()  # what is open is not None
+        if is_plain(one) and is_plain(other):
+            return attempted(_TESTS[kind], one, other)
+        return self._kept((kind, _key(one), _key(other)), Test(_TESTS[kind], one, other))
+
+    def _kept(self, key: Any, test: Test) -> Any:
+        """A test keeps what it compares, so that nothing else has the ids of its key."""
+        made = self._made.setdefault(key, test)
+        return made if made.holds is None else made.holds
+
+    def is_instance(self, value: Any, kinds: Any) -> Any:
+        """`isinstance(value, kinds)`, of Python's own kinds."""
+        value = seen(value)
+        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        names = tuple(each.path if isinstance(each, Path) else "" for each in wanted)
+        types = tuple(_KINDS.get(name, ()) for name in names if not name.startswith("types."))
+        if isinstance(value, Open) and value.is_free and all(names):
+            return self._kept((names, id(value)), Test(lambda one, _: isinstance(one, types), value, None))
+        if () in types:
+            raise Unproved
+        if not isinstance(value, Open):
+            return isinstance(value, types)
+        return _unproved() if {int, float} & set(types) else False  # an input is chosen to be no list
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_key, value))
+    return (type(value), value) if is_plain(value) else id(value) if isinstance(value, Open) else _unproved()
+
+
+def _of_tensors(kind: type[ast.cmpop], one: Any, other: Any) -> Any:
+    if kind in (ast.Is, ast.IsNot):
+        return (kind is ast.IsNot) is not (one is other)
+    if kind in (ast.In, ast.NotIn):
+        raise Unproved
+    if one is None or other is None:
+        return kind is ast.NotEq if kind in (ast.Eq, ast.NotEq) else _unproved()
+    return plain_tensors.mixed(one, other)
+
+
+_KINDS = {f"builtins.{kind.__name__}": kind for kind in (int, float, str, list, tuple, dict)}
+
+
+_FORMATTED = re.compile(r"(?:[^%]|%[sdi%])*")
+_MOST_OF_A_POWER = 20
 
 
 def computed(sign: ast.operator, one: Any, other: Any) -> Any:
@@ -164,26 +252,26 @@ def computed(sign: ast.operator, one: Any, other: Any) -> Any:
         return plain_tensors.product_of(one, other)
     if isinstance(one, Tensor) or isinstance(other, Tensor):
         return plain_tensors.mixed(one, other)
-    if isinstance(sign, ast.Add) and isinstance(one, list) and isinstance(other, list):
-        return one + other
-    if isinstance(sign, ast.Add) and isinstance(one, tuple) and isinstance(other, tuple):
-        return one + other
+    for kind in (list, tuple, str):
+        if isinstance(sign, ast.Add) and isinstance(one, kind) and isinstance(other, kind):
+            return small(operator.add(one, other))
     for items, times in ((one, other), (other, one)):
-        if isinstance(items, (list, tuple)) and isinstance(times, Open) and isinstance(sign, ast.Mult):
-            return items
-        if isinstance(items, (list, tuple)) and type(times) is int and isinstance(sign, ast.Mult):
-            return items * times if len(items) * times <= _MAX_ITEMS else _unproved()
+        if isinstance(items, (list, tuple)) and isinstance(sign, ast.Mult):
+            if isinstance(times, Open):
+                times = times.choose(1)
+            is_few = type(times) is int and len(items) * times <= MAX_ITEMS
+            return items * times if is_few else _unproved()
     if isinstance(one, Open) or isinstance(other, Open):
         return Open() if all(isinstance(each, (Open, int, float, str)) for each in (one, other)) else _unproved()
     if isinstance(one, str) and isinstance(sign, ast.Mod):
-        return (one % other)[:_MAX_ITEMS] if is_plain(other) else Open()
-    if isinstance(one, str) and isinstance(other, str) and isinstance(sign, ast.Add):
-        return (one + other)[:_MAX_ITEMS]
-    if not all(isinstance(each, (int, float)) and abs(each) < _MAX_NUMBER for each in (one, other)):
+        if not _FORMATTED.fullmatch(one) or not is_plain(other):
+            raise Unproved
+        return attempted(operator.mod, one, other)
+    if not all(isinstance(each, (int, float)) for each in (one, other)):
         raise Unproved
-    if isinstance(sign, ast.Pow) and abs(other) > 64:
+    if isinstance(sign, ast.Pow) and abs(other) > _MOST_OF_A_POWER:
         raise Unproved
-    return _NUMBERS[type(sign)](one, other)
+    return attempted(_NUMBERS[type(sign)], one, other) if type(sign) in _NUMBERS else _unproved()
 
 
 def _unproved() -> Any:
@@ -199,9 +287,7 @@ def listed(value: Any) -> list[Any]:
         return list(value.items)
     if isinstance(value, Own) and value.chain is not None:
         return list(value.chain)
-    if not isinstance(value, (list, tuple, dict, range, str)) or len(value) > _MAX_ITEMS:
-        raise Unproved
-    return list(value)
+    return list(small(value)) if isinstance(value, (list, tuple, dict, range, str)) else _unproved()
 
 
 def unpacked(value: Any, count: int) -> list[Any]:
@@ -224,30 +310,22 @@ def element(value: Any, at: Any) -> Any:
         return plain_tensors.indexed(value, at)
     if isinstance(value, Chain) or (isinstance(value, Own) and value.chain is not None):
         items = value.items if isinstance(value, Chain) else value.chain or []
-        at = at.choose(0) if isinstance(at, Open) else at
-        found = items[at]
-        return Chain(found, True) if isinstance(at, slice) else found
+        found = attempted(operator.getitem, items, at.choose(0) if isinstance(at, Open) else at)
+        return Chain(found, isinstance(value, Own) or value.is_called) if isinstance(at, slice) else found
     if isinstance(at, Open) and isinstance(value, (dict, list, tuple)) and value:
         at = at.choose(next(iter(value)) if isinstance(value, dict) else 0)
-    return value[at] if isinstance(value, (list, tuple, dict, str)) else _unproved()
+    return attempted(operator.getitem, value, at) if isinstance(value, (list, tuple, dict, str)) else _unproved()
 
 
 # ---- builtins and methods of containers ------------------------------------------------------------------------------
 
 
-def _isinstance(value: Any, kinds: Any) -> Any:
-    value = seen(value)
-    if isinstance(value, Open) and value.is_free:
-        return Open()
-    wanted = [each.path if isinstance(each, Path) else "" for each in (kinds if isinstance(kinds, tuple) else (kinds,))]
-    names = {"builtins.int", "builtins.float", "builtins.str", "builtins.list", "builtins.tuple", "builtins.dict"}
-    if not {each for each in wanted if not each.startswith("types.")} <= names:
-        raise Unproved
-    return f"builtins.{type(value).__name__}" in wanted
-
-
 def _number(make: Callable[[Any], Any]) -> Callable[..., Any]:
-    return lambda value: Open() if isinstance(seen(value), Open) else make(seen(value))
+    def made(value: Any) -> Any:
+        value = seen(value)
+        return Open() if isinstance(value, Open) else attempted(make, value) if is_plain(value) else _unproved()
+
+    return made
 
 
 def _each(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -257,37 +335,60 @@ def _each(make: Callable[..., Any]) -> Callable[..., Any]:
         numbers = [seen(each) for each in (listed(given[0]) if len(given) == 1 else given)]
         if any(isinstance(each, Open) for each in numbers):
             return Open()
-        return make(numbers) if is_plain(numbers) else _unproved()
+        return attempted(make, numbers) if is_plain(numbers) else _unproved()
 
     return made
 
 
+OF_NUMBERS = frozenset(("ceil", "floor", "sqrt", "log", "log2", "log10", "exp", "sin", "cos", "gcd", "prod"))
+"""Functions of `math`, and of numpy, that cost about the same for all numbers."""
+
+
+def of_numbers(name: str, places: Sequence[Any]) -> Any:
+    """One of these."""
+    numbers = [seen(each) for each in places]
+    if name == "prod":
+        return _each(math.prod)(*numbers) if len(numbers) == 1 else _unproved()
+    if any(isinstance(each, Open) for each in numbers):
+        return Open()
+    return attempted(getattr(math, name), *numbers) if is_plain(numbers) else _unproved()
+
+
 def _range(*given: Any) -> Any:
     numbers = [seen(each) for each in given]
-    return [Open()] if any(isinstance(each, Open) for each in numbers) else listed(range(*numbers))
+    return [Open()] if any(isinstance(each, Open) for each in numbers) else listed(attempted(range, *numbers))
 
 
 def _len(value: Any) -> Any:
     value = seen(value)
-    return Open() if isinstance(value, Open) else value.shape[0] if isinstance(value, Tensor) else len(listed(value))
+    if isinstance(value, Tensor):
+        return value.shape[0] if value.shape else _unproved()
+    return Open() if isinstance(value, Open) else len(listed(value))
+
+
+def _dict(value: Any = (), **words: Any) -> Any:
+    return {**(value if isinstance(value, dict) else attempted(dict, listed(value))), **words}
+
+
+def _sorted(value: Any) -> Any:
+    return attempted(sorted, settled(listed(value))) if is_plain(listed(value)) else _unproved()
 
 
 BUILTINS: dict[str, Callable[..., Any]] = {
     "len": _len,
     "range": _range,
-    "enumerate": lambda value, start=0: [(n, each) for n, each in enumerate(listed(value), start)],
+    "enumerate": lambda value, start=0: [(n, each) for n, each in enumerate(listed(value), _whole(start))],
     "zip": lambda *values: list(zip(*map(listed, values), strict=False)),
     "reversed": lambda value: listed(value)[::-1],
     "list": lambda value=(): listed(value),
     "tuple": lambda value=(): tuple(listed(value)),
-    "dict": lambda value=(), **words: {**(value if isinstance(value, dict) else dict(listed(value))), **words},
-    "isinstance": _isinstance,
+    "dict": _dict,
     "int": _number(int),
     "float": _number(float),
-    "bool": _number(bool),
+    "bool": lambda value: value if isinstance(seen(value), Open) else truth(value),
     "str": _number(str),
     "abs": _number(abs),
-    "sorted": lambda value: sorted(listed(value)) if is_plain(listed(value)) else listed(value),
+    "sorted": _sorted,
     "round": _number(round),
     "sum": _each(sum),
     "max": _each(max),
@@ -295,13 +396,20 @@ BUILTINS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _whole(value: Any) -> int:
+    return value if type(value) is int else _unproved()
+
+
+_BRACES = re.compile(r"(?:[^{}]|\{\d?\})*")
 _OF_TEXT = frozenset(("endswith", "format", "join", "lower", "replace", "split", "startswith", "strip", "upper"))
 
 
 def of_text(value: str, name: str, places: Sequence[Any]) -> Any:
     """A method of a str."""
-    given = [seen(each) for each in places]
-    return getattr(value, name)(*given) if name in _OF_TEXT and is_plain(given) else _unproved()
+    given = [small(seen(each)) for each in places]
+    if name not in _OF_TEXT or not is_plain(given) or (name == "format" and not _BRACES.fullmatch(small(value))):
+        raise Unproved
+    return attempted(getattr(value, name), *settled(given))
 
 
 def of_list(value: list[Any], name: str, places: Sequence[Any]) -> Any:
@@ -314,10 +422,11 @@ def of_list(value: list[Any], name: str, places: Sequence[Any]) -> Any:
         value.insert(*places)
     elif name == "add_module" and len(places) == 2:
         value.append(places[1])
-    elif name == "pop" and all(type(each) is int for each in places):
-        return value.pop(*places)
+    elif name == "pop" and len(places) < 2:
+        return attempted(value.pop, *places)
     else:
         raise Unproved
+    small(value)
     return None
 
 
@@ -325,6 +434,6 @@ def of_dict(value: dict[Any, Any], name: str, places: Sequence[Any]) -> Any:
     """A method of a dict."""
     if name in ("keys", "values", "items") and not places:
         return list(getattr(value, name)())
-    if name == "get" and is_plain(list(places[:1])):
+    if name == "get" and len(places) in (1, 2) and isinstance(places[0], (str, int)):
         return value.get(*places)
     raise Unproved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -65,19 +65,32 @@ class FileSubject:
         return self._walked.words
 
     @property
-    def bases(self) -> set[str]:
-        """Names that the bases of its classes speak of."""
+    def bases(self) -> dict[str, list[ast.ClassDef]]:
+        """By the names that the bases of its classes speak of: these classes."""
         return self._walked.bases
 
-    @property
-    def stored(self) -> dict[str, list[ast.Attribute]]:
-        """By name, the attributes that something is stored in."""
-        return self._walked.stored
+    def stored_of(self, name: str, node: ast.ClassDef) -> Iterator[ast.Attribute]:
+        """The attributes of that name in which something is stored that may be an instance of a class: all but those on
+        `self` in classes that are not made of it."""
+        classes = {id(each) for each in (node, *self.bases.get(node.name, ()))}
+        for place in (None, *classes):
+            for each in self._stored_in.get((name, place), ()):
+                if classes.issuperset(self._storing.get(id(each), ())):
+                    yield each
 
     @cached_property
-    def storing(self) -> dict[int, list[ast.ClassDef]]:
-        """By id of such an attribute of the first parameter of a method: the classes in which that stands."""
-        found: dict[int, list[ast.ClassDef]] = {}
+    def _stored_in(self) -> dict[tuple[str, int | None], list[ast.Attribute]]:
+        """By name and class: the attributes that something is stored in on `self` there; None: in no class."""
+        found: dict[tuple[str, int | None], list[ast.Attribute]] = {}
+        for each in self._walked.stored:
+            for place in self._storing.get(id(each), (None,)):
+                found.setdefault((each.attr, place), []).append(each)
+        return found
+
+    @cached_property
+    def _storing(self) -> dict[int, list[int]]:
+        """By id of an attribute of the first parameter of a method: the ids of the classes in which that stands."""
+        found: dict[int, list[int]] = {}
         for node in self._walked.classes:
             for function in node.body:
                 if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args:
@@ -88,7 +101,7 @@ class FileSubject:
                             and isinstance(each.value, ast.Name)
                             and each.value.id == first
                         ):
-                            found.setdefault(id(each), []).append(node)
+                            found.setdefault(id(each), []).append(id(node))
         return found
 
     def seen_with(self, summary: Summary) -> FileSubject:
@@ -103,17 +116,18 @@ class _Walked:
 
     def __init__(self, tree: ast.Module) -> None:
         self.words: set[str] = set()
-        self.bases: set[str] = set()
-        self.stored: dict[str, list[ast.Attribute]] = {}
+        self.bases: dict[str, list[ast.ClassDef]] = {}
+        self.stored: list[ast.Attribute] = []
         self.classes: list[ast.ClassDef] = []
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                self.stored.setdefault(node.attr, []).append(node)
+                self.stored.append(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.words.add(node.value)
             elif isinstance(node, ast.ClassDef):
                 self.classes.append(node)
-                self.bases.update(name for base in node.bases for name in names_in(base))
+                for name in {name for base in node.bases for name in names_in(base)}:
+                    self.bases.setdefault(name, []).append(node)
 
 
 def names_in(node: ast.expr) -> set[str]:

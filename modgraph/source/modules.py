@@ -27,6 +27,7 @@ from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.integers import parse
 from modgraph.source.kept_trees import KeptTrees, Measures, Piece
+from modgraph.source.layer_parameters import BUNDLED
 from modgraph.source.literals import assigned_literal
 from modgraph.source.mangling import has_private
 from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS, MAX_TRIED, depth_of, readings_of
@@ -633,10 +634,6 @@ class ModuleFinder:
             found = self._modules[name, path] = SourceModule(name, Path(path), file, is_package)
         found.spend, found.tokens = self._spend_on_others, self._tokens  # of whoever asks now
         return found
-
-
-BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"
-"""Source of torch's modules that comes with modgraph: read where torch itself is not on the path, never imported."""
 
 
 def finder_for(

@@ -350,11 +350,11 @@ def layer_calls(info: Any, at_most: int) -> Iterator[LayerCall]:
     for training in (True, False):
         if info.module_error_inputs_func is not None:
             for error in info.module_error_inputs_func(info, "cpu", torch.float32, False, training):
-                made, given = _parts(error.module_error_input)
+                made, given = parts(error.module_error_input)
                 yield LayerCall(name, made, given, training)
         forms = set()
         for sample in info.module_inputs_func(info, "cpu", torch.float32, False, training):
-            made, given = _parts(sample)
+            made, given = parts(sample)
             form = repr(form_of((made, given)))
             if form in forms or len(forms) == 3 * at_most:
                 continue
@@ -364,7 +364,8 @@ def layer_calls(info: Any, at_most: int) -> Iterator[LayerCall]:
                 yield LayerCall(name, made, other, training)
 
 
-def _parts(module_input: Any) -> tuple[Sample, Sample]:
+def parts(module_input: Any) -> tuple[Sample, Sample]:
+    """What a layer is made with, and what it is given."""
     made, given = module_input.constructor_input, module_input.forward_input
     return (made.args, made.kwargs), ((given.args, given.kwargs) if given is not None else ((), {}))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from modgraph.rules import forward_rule, plain_runs
+from modgraph.rules import forward_looks, forward_rule, plain_runs, plain_tensors
 from modgraph.rules.check import check_text
 from modgraph.rules.names import Project
 from modgraph.rules.registry import rules, selected
@@ -102,15 +102,14 @@ class Net(nn.Module):
     def __init__(self, words=100):
         super().__init__()
         self.embedding = nn.Embedding(words, 24)
-        self.lstm = nn.LSTM(24, 32, 2, batch_first=True, bidirectional=True)
-        self.attention = nn.MultiheadAttention(64, 4, batch_first=True)
+        self.wide = nn.Linear(24, 64)
+        self.mixer = nn.TransformerEncoderLayer(64, 4)
         self.norm = nn.LayerNorm(64)
         self.head = nn.Linear(64, 5)
 
     def forward(self, ids):
-        states, (h, c) = self.lstm(self.embedding(ids))
-        mixed, _ = self.attention(states, states, states)
-        states = self.norm(states + mixed)
+        states = self.wide(self.embedding(ids))
+        states = self.norm(states + self.mixer(states))
         return self.head(states.mean(dim=1)), self.head(states.permute(1, 0, 2)[0])
 """,
     "tokens": """
@@ -136,13 +135,15 @@ class Net(nn.Module):
 }
 
 
-def asked(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, bool], list[Any]]:
+def asked(
+    text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, interpreted: bool = True
+) -> tuple[dict[str, bool], list[Any]]:
     """What is found of each class that passes the first look, and what the interpreter reports of them all."""
     proved: dict[str, bool] = {}
 
     def spy(subject: Subject) -> bool:
         proved[subject.facts.qualname] = plain_runs.runs_plainly(subject)
-        return False
+        return not interpreted
 
     with monkeypatch.context() as patch:
         patch.setattr(forward_rule, "runs_plainly", spy)
@@ -226,6 +227,12 @@ class Net(nn.Module):
         ("x = nn.functional.softmax(x, dim=4)", 8),
         ("x = torch.cat([x, x], dim=1)", 8),
         ("x = x.permute(0, 2, 2, 1)", 8),
+        ("x = F.pad(x, (1, 1, 1))", 8),
+        ("x = F.interpolate(x.flatten(2), scale_factor=2, mode='bilinear')", 8),
+        ("x = torch.bmm(x, x)", 8),
+        ("x = torch.mm(x, x)", 8),
+        ("x = self.last(x) if None in (1, 2) else x + torch.zeros(5, 8, 2, 3, 7)", 8),
+        ("y = x[:, :4] if x.size(0) == 3 else x\n        x = y if x.size(0) != 3 else x", 4),
     ],
 )
 def test_what_torch_refuses_is_not_proved(
@@ -269,6 +276,68 @@ def test_a_call_behind_a_test_for_none_asks_nobody(
     proved, found = asked(HEAD + TESTED.format(test=test), tmp_path, monkeypatch)
     assert bool(proved) is is_asked
     assert bool(found) is is_asked
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "n = math.factorial(3000000)",
+        "n = 9 ** 9 ** 9",
+        "y = torch.zeros(90000000000).split(1)",
+        "y = x.chunk(300000000, 1)",
+        "y = torch.flatten(x, 300000000)",
+        "y = x.permute(*range(900000000))",
+        "y = [1]\n        for _ in range(99):\n            y = y + y",
+        "y = [1]\n        for _ in range(99):\n            y += y",
+        "y, z = [1], [1]\n        for _ in range(99):\n            y, z = [y, y], [z, z]\n        y = y == z",
+        "y = '%0900000000d' % 3",
+        "y = '{:0900000000}'.format(3)",
+        "y = 'aaaaaaaaaaaaaaaaaaaaaaaa'\n        for _ in range(9):\n            y = y.replace('a', y)",
+    ],
+)
+def test_what_takes_much_is_not_done(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of these ends within a minute, or in the memory of a machine."""
+    proved, _ = asked("import math\n" + HEAD + FAULTS.format(line=line, channels=9), tmp_path, monkeypatch, False)
+    assert proved == {"Net": False}
+
+
+def test_a_mistake_of_ours_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(*_: object, **__: object) -> None:
+        raise AttributeError("of ours")
+
+    monkeypatch.setitem(plain_tensors._OTHERS, "view", mistaken)
+    with pytest.raises(AttributeError, match="of ours"):
+        asked(HEAD + PLAIN["blocks"], tmp_path, monkeypatch)
+
+
+CHAIN = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        a0 = {first}
+{steps}        self.one = nn.Linear(a{last}, 8)
+        self.two = nn.Linear(8, 16)
+
+    def forward(self, x):
+        return self.two(self.one(x))
+"""
+
+
+@pytest.mark.parametrize("first", ["8", "somewhere()"])
+def test_a_chain_of_sizes_costs_its_length(first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = 0
+    real = forward_looks._Sizes._below
+
+    def below(*given: Any) -> Any:
+        nonlocal counted
+        counted += 1
+        assert counted < 5_000
+        return real(*given)
+
+    monkeypatch.setattr(forward_looks._Sizes, "_below", below)
+    steps = "".join(f"        a{n + 1} = a{n} - a{n} + 8\n" for n in range(400))
+    asked(HEAD + CHAIN.format(first=first, steps=steps, last=400), tmp_path, monkeypatch)
+    assert counted > 400
 
 
 @pytest.mark.parametrize(

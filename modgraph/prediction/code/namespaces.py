@@ -27,7 +27,8 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
-from modgraph.source.modules import BUNDLED, CompiledModule, SourceError, SourceModule
+from modgraph.source.layer_parameters import BUNDLED
+from modgraph.source.modules import CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:

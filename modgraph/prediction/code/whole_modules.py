@@ -31,7 +31,8 @@ from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, H
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.python import standard_sources
 from modgraph.source.index import ImportedName, Statement
-from modgraph.source.modules import BUNDLED, SourceError, SourceModule
+from modgraph.source.layer_parameters import BUNDLED
+from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import literal_value
 
 if TYPE_CHECKING:
