@@ -34,7 +34,6 @@ from modgraph.prediction.knowledge.shapes.fitting import fitted, length, require
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
 from modgraph.prediction.knowledge.shapes.windows import padding_of
-from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.demanding import is_nothing
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
@@ -224,7 +223,7 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
         shape = fitted(machine, lambda: read("*b i, o i -> *b o").shape([source.shape, weight.shape]))
     else:
         shape = layer_shape(machine, module, "*b in_features -> *b out_features", source.shape)
-    return layout.set_anew(machine, _result(machine, source, shape))
+    return _result(machine, source, shape)
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
@@ -238,7 +237,7 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
         width = weight.shape[1]
     result = _result(machine, source, None if source.shape is None else (*source.shape, width))
     machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
-    return layout.set_anew(machine, result)
+    return result
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
@@ -442,8 +441,6 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     if source.shape is not None and arguments.function.endswith(_OVER_ONE):
         dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
     result = _result(machine, source, source.shape)
-    if layout.is_row_by_row(source):
-        layout.set_anew(machine, result)
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
     if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
         machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
