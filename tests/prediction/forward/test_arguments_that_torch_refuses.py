@@ -1,0 +1,71 @@
+"""What torch refuses for a kind of number, an argument or a shape is not predicted to run, and what it takes is not refused:
+each line has both, and torch is the judge.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.prediction.forward.judged import is_whole, predicted, wrong
+
+pytestmark = pytest.mark.needs_torch
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.runs, self.refused = nn.ReLU(), nn.Tanh()
+
+    def forward(self, x):
+        try:
+            y = %s
+        except (RuntimeError, TypeError, IndexError, ValueError, AssertionError):
+            return self.refused(x)
+        return self.runs(x)
+"""
+TRIED = """
+    (x > 0) - (x < 0) ;; -(x > 0) ;; 1 - (x > 0) ;; (x > 0) - 1 ;; x - (x > 0) ;; (x > 0) - x ;; x - True ;; (x>0).long() - 1 ;; torch.sub(x > 0, x) ;; (x > 0).sub_(True) ;; torch.rsub(x > 0, 1) ;; (x > 0).neg() ;; torch.negative(x > 0) ;; (x > 0) + (x < 0) ;; (x > 0) * (x > 0) ;; (x > 0).abs() ;; (x>0).sign() ;; (x>0).neg_() ;; x.clone().sub_(x > 0)
+    ~x ;; ~(x > 0) ;; ~x.long() ;; x << 1 ;; 1 << x ;; x.long() << 1 ;; x >> 1 ;; x.long() >> x.long() ;; (x > 0) << 1 ;; (x>0) << (x>0) ;; x.long() << x ;; x ^ x ;; x.bitwise_not() ;; x.clone().__ilshift__(1)
+    x.mean(dtype=torch.long) ;; x.mean(dtype=torch.float64) ;; x.long().mean(dtype=torch.float32) ;; x.sum(dtype=torch.long) ;; x.mean(1, dtype=torch.int32) ;; torch.mean(x, dtype=torch.bool) ;; x.nanmean(dtype=torch.long) ;; x.prod(dtype=torch.long) ;; x.softmax(1, dtype=torch.long) ;; x.cumsum(0, dtype=torch.long) ;; x.log_softmax(1, dtype=torch.long) ;; x.norm(dtype=torch.long) ;; x.mean(dtype=torch.complex64)
+    torch.bincount(x[0]) ;; torch.bincount(x.abs().long()[0]) ;; torch.bincount(x.long()) ;; x.abs().long()[0].bincount(minlength=4) ;; torch.bincount(x.abs().long()[0], weights=torch.ones(2)) ;; torch.bincount(x[0] > 0) ;; torch.bincount(x.abs().long()[0], minlength=-1)
+    torch.bernoulli(x.long()) ;; torch.bernoulli(x.sigmoid()) ;; x.long().bernoulli() ;; x.long().bernoulli_(0.5) ;; torch.bernoulli(x > 0) ;; x.clone().bernoulli_(2.0) ;; x.bernoulli(0.5) ;; x.clone().bernoulli_(0.5)
+    F.scaled_dot_product_attention(x, x, x, torch.ones(2, 2).long()) ;; F.scaled_dot_product_attention(x, x, x, torch.ones(2, 2)) ;; F.scaled_dot_product_attention(x, x, x, torch.ones(2, 2).bool()) ;; F.scaled_dot_product_attention(x, x, x, torch.ones(2, 2).double()) ;; F.scaled_dot_product_attention(x[None,None], x[None,None], x[None,None], torch.ones(2, 2).long()) ;; F.scaled_dot_product_attention(x[None,None], x[None,None], x[None,None], torch.ones(2, 2).half()) ;; F.scaled_dot_product_attention(x.long(), x.long(), x.long()) ;; F.scaled_dot_product_attention(x, x, x, torch.ones(3, 3)) ;; F.scaled_dot_product_attention(x[0], x[0], x[0]) ;; F.scaled_dot_product_attention(x, x, x, torch.ones(2, 2).int())
+    x[x] ;; x[x > 0] ;; x[x.abs().long().clamp(0, 1)] ;; x[:, x[0]] ;; x[torch.ones(2)] ;; x[torch.zeros(2).int()] ;; x[torch.ones(2).bool()] ;; x[torch.ones(3).bool()] ;; x[x.half()] ;; x[torch.zeros(2).byte()] ;; x[torch.zeros(2).short()] ;; x[0.5] ;; x[torch.tensor(1.0)] ;; x['a'] ;; x[None, 1.0] ;; x[torch.tensor(1)] ;; x[[0.5]] ;; x[[0, 1]] ;; x[torch.zeros(2).to(torch.complex64)] ;; x[:, torch.ones(2).bool()]
+    x.clone().copy_(torch.ones(3)) ;; x.clone().copy_(torch.ones(2)) ;; x.clone().copy_(torch.ones(4, 2, 3)) ;; x.clone().copy_(torch.ones(1, 3)) ;; x.clone().copy_(torch.ones(2, 3).long()) ;; x.clone().copy_(1) ;; x.clone().copy_(x.to(torch.complex64)) ;; x.clone().copy_(torch.tensor(1)) ;; x.clone().copy_('a') ;; x.clone().copy_(None) ;; x.long().copy_(x)
+    x.clone().fill_(x[0]) ;; x.clone().fill_(1) ;; x.clone().fill_(torch.tensor(1.0)) ;; x.clone().fill_(torch.ones(1)) ;; x.clone().fill_('a') ;; x.clone().fill_() ;; x.clone().fill_(None) ;; x.clone().fill_(1j) ;; x.long().fill_(1.5) ;; x.clone().fill_(True) ;; x.clone().zero_()
+    torch.clamp(x) ;; torch.clamp(x, 0) ;; x.clamp() ;; x.clamp(None, None) ;; x.clamp(min='a') ;; x.clamp(max=1) ;; x.clamp(None, 1) ;; x.clamp(min=torch.ones(2)) ;; x.clamp(min=torch.ones(3)) ;; x.clamp_() ;; x.clamp_min(0) ;; x.clamp_min('a') ;; x.clamp(1j) ;; x.clip() ;; x.clone().clamp_(0, 1) ;; x.clamp(0, torch.ones(3)) ;; x.clamp((0, 1)) ;; torch.clamp(x, min=[0]) ;; x.clamp(0, 'b')
+    x.prod((0, 1)) ;; x.prod(0) ;; x.prod() ;; x.sum((0, 1)) ;; x.prod([0]) ;; torch.prod(x, 1) ;; x.prod(dim=(0, 1)) ;; x.argmax((0, 1)) ;; x.max((0, 1)) ;; x.amax((0, 1)) ;; x.cumsum((0, 1)) ;; x.any((0, 1)) ;; x.all((0, 1)) ;; x.median((0, 1)) ;; x.softmax((0, 1)) ;; x.std((0, 1)) ;; x.sort((0, 1)) ;; x.mode((0, 1)) ;; x.min([0]) ;; x.logsumexp((0, 1)) ;; x.argmin([0]) ;; x.cumprod([0]) ;; x.argsort((0,)) ;; x.unbind((0,))
+    x + [1] ;; x + (1,) ;; [1] + x ;; x * 'a' ;; x < None ;; x < 'a' ;; x > [1] ;; None < x ;; x == [1] ;; x == 'a' ;; x != None ;; x - [1] ;; x @ [1] ;; x / 'a' ;; x ** None ;; x + {} ;; x + object() ;; x.add('a') ;; torch.add(x, [1]) ;; x >= (1, 2) ;; x // [2] ;; x % 'a' ;; x & None ;; x | [1] ;; x + 1j ;; torch.mul(x, None) ;; x.lt(None) ;; x.eq(None) ;; x <= '1' ;; x + range(3)
+    torch.full((2,), 'a') ;; torch.full((2,), 1) ;; torch.full((2,), None) ;; torch.full((2,), True) ;; torch.full((2,), [1]) ;; torch.full((2,), torch.tensor(1.0)) ;; torch.full((2,), torch.ones(2)) ;; torch.full(2, 1) ;; torch.full([2], 1.5) ;; torch.full((2,)) ;; torch.full((2,), 1j) ;; x.new_full((2,), 'a') ;; x.new_full((2,), 1) ;; torch.full_like(x, 'a') ;; torch.full_like(x, 2) ;; torch.full((-1,), 1) ;; torch.zeros('a') ;; torch.ones(2.5) ;; torch.zeros(-1) ;; torch.empty(None) ;; torch.full_like(x, None)
+    torch.tensor([[1, 2], [3]]) ;; torch.tensor([1, [2]]) ;; torch.tensor([[1, 2], [3, 4]]) ;; torch.tensor([]) ;; torch.tensor([[], [1]]) ;; torch.tensor('a') ;; torch.tensor(None) ;; torch.tensor([1, 'a']) ;; torch.tensor([None]) ;; torch.tensor({}) ;; torch.tensor([x[0, 0], 1.0]) ;; torch.tensor([[1], 2]) ;; torch.tensor(((1, 2), [3, 4])) ;; torch.tensor([(1, 2), (3,)]) ;; torch.tensor(object()) ;; torch.as_tensor([[1, 2], [3]]) ;; torch.as_tensor('a') ;; torch.tensor([[1.0, 2], [3, True]]) ;; torch.tensor() ;; torch.FloatTensor([[1, 2], [3]]) ;; torch.tensor({1, 2}) ;; torch.tensor([x, x])
+    F.dropout(x, 1.5) ;; F.dropout(x, 0.5) ;; F.dropout(x, -0.1) ;; F.dropout(x, 1.0) ;; F.dropout(x, 1.5, False) ;; nn.Dropout(1.5) ;; nn.Dropout(1.0)(x) ;; F.alpha_dropout(x, 2) ;; F.dropout1d(x, 1.1) ;; F.dropout2d(x, -1) ;; F.feature_alpha_dropout(x, 2.0) ;; nn.Dropout2d(-1) ;; torch.dropout(x, 1.5, True) ;; torch.dropout(x, 0.5, True) ;; F.dropout3d(x, p=3)
+    x.clone().requires_grad_(1) ;; x.clone().requires_grad_(True) ;; x.clone().requires_grad_(False) ;; x.long().requires_grad_() ;; x.clone().requires_grad_('a') ;; x.clone().requires_grad_(0) ;; x.clone().requires_grad_(None) ;; x.long().requires_grad_(False) ;; (x > 0).requires_grad_(True)
+    x.flatten(2, 1) ;; x.flatten(1, 0) ;; x.flatten(0, 1) ;; torch.flatten(x, -1, 0) ;; nn.Flatten(2)(x) ;; nn.Flatten(1)(x) ;; x.flatten(1) ;; x.flatten(-1, -2)
+    x.unflatten(-1, (-1, -1)) ;; x.unflatten(-1, (3, -1)) ;; x.unflatten(-1, ()) ;; x.unflatten(1, (1, 3)) ;; x.unflatten(1, (2, 2)) ;; x.unflatten(-1, (0, -1)) ;; x.unflatten(2, (1, 3)) ;; x.unflatten(1, (-1,)) ;; nn.Unflatten(1, (2, -1))(x) ;; x.unflatten(1, (-2, 3))
+    torch.view_as_complex(x) ;; torch.view_as_complex(x.view(3, 2)) ;; torch.view_as_complex(x.view(3, 2).long()) ;; torch.view_as_complex(x.view(2, 3).mT) ;; torch.view_as_real(x) ;; torch.view_as_real(x.to(torch.complex64)) ;; torch.view_as_complex(x[..., :2]) ;; torch.view_as_complex(torch.zeros(3, 2, 2).mT) ;; torch.view_as_complex(x.view(3, 2).to(torch.complex64)) ;; torch.view_as_complex(x.sum())
+    torch.fft.rfft(x.to(torch.complex64)) ;; torch.fft.rfft(x) ;; torch.fft.rfft2(x.to(torch.complex64)) ;; torch.fft.rfftn(x.to(torch.complex64)) ;; torch.fft.fft(x.to(torch.complex64)) ;; torch.fft.irfft(x) ;; torch.fft.ihfft(x.to(torch.complex64)) ;; torch.fft.hfft(x) ;; torch.fft.rfft(x, dim=3) ;; torch.fft.rfft(x.long()) ;; torch.fft.rfft2(x[0]) ;; torch.fft.fft2(x[0]) ;; torch.fft.fft(x.sum())
+    torch.multinomial(x.abs()[None], 1) ;; torch.multinomial(x.abs() + 1, 1) ;; torch.multinomial(x.abs() + 1, 4) ;; torch.multinomial(x.abs() + 1, 4, True) ;; torch.multinomial(x.abs() + 1, 3) ;; torch.multinomial(x.abs() + 1, 0) ;; torch.multinomial(x.long() + 9, 1) ;; (x.abs() + 1)[0].multinomial(4) ;; (x.abs() + 1)[0].multinomial(4, replacement=True) ;; (x.abs() + 1).multinomial(-1)
+    torch.meshgrid(x[None], x[None]) ;; torch.meshgrid(x, x) ;; torch.meshgrid(x[0], x[0]) ;; torch.meshgrid(x[0], x[0].long()) ;; torch.meshgrid([x[0], x[1]], indexing='xy') ;; torch.meshgrid(x[0], x.sum()) ;; torch.meshgrid() ;; torch.meshgrid([]) ;; torch.meshgrid([x]) ;; torch.meshgrid(x[0]) ;; torch.meshgrid(1, 2)
+    torch.diag(x[None]) ;; torch.diag(x) ;; torch.diag(x[0]) ;; torch.diag(x.sum()) ;; torch.trace(x[None]) ;; torch.trace(x) ;; x[0].trace() ;; torch.cov(x[None]) ;; torch.cov(x) ;; torch.cov(x[0]) ;; torch.corrcoef(x[None]) ;; torch.corrcoef(x) ;; torch.cov(x > 0) ;; torch.diag(x, 9) ;; x.diag(1) ;; torch.diagflat(x[None]) ;; torch.cov(x.long())
+    x.index_select(0, torch.tensor([2])) ;; x.index_select(0, torch.tensor([1])) ;; x.index_select(0, torch.tensor([-1])) ;; x.index_select(1, torch.tensor([0, 2])) ;; x.index_select(1, torch.tensor([3])) ;; torch.index_select(x, 0, torch.tensor([0, 5])) ;; x[torch.tensor([2])] ;; x[torch.tensor([-2])] ;; x[[5]] ;; x.gather(1, torch.tensor([[3]])) ;; x.gather(1, torch.tensor([[2]])) ;; x.take(torch.tensor([6])) ;; x.take(torch.tensor([5])) ;; x.index_fill(0, torch.tensor([2]), 0) ;; x.index_add(0, torch.tensor([2]), x[:1]) ;; x.index_select(0, torch.arange(3)) ;; x.take(torch.tensor([-6])) ;; x.scatter(1, torch.tensor([[3]]), 1.0) ;; F.embedding(torch.tensor([2]), x) ;; x[:, torch.arange(4)] ;; x.take(x)
+    torch.linalg.norm(x[None], 'fro') ;; torch.linalg.norm(x, 'fro') ;; torch.linalg.norm(x[0], 'fro') ;; torch.linalg.norm(x, 'nuc') ;; torch.linalg.norm(x[None], 'nuc') ;; torch.linalg.norm(x[None], 'fro', dim=(0, 1)) ;; torch.linalg.norm(x, 'foo') ;; torch.linalg.norm(x[None], 2) ;; torch.linalg.norm(x, 2) ;; torch.linalg.norm(x[None]) ;; torch.linalg.norm(x.long()) ;; torch.linalg.norm(x, 2, 1) ;; torch.linalg.norm(x, 'fro', dim=1) ;; x.norm('fro') ;; x[None].norm('fro') ;; torch.linalg.vector_norm(x, 'fro') ;; torch.linalg.norm(x, dim=(0, 0)) ;; torch.linalg.norm(x, dim=2)
+    F.cosine_similarity(x, torch.ones(2, 4)) ;; F.cosine_similarity(x, x) ;; F.cosine_similarity(x, torch.ones(3)) ;; F.cosine_similarity(x, torch.ones(4)) ;; F.cosine_similarity(x, x, dim=2) ;; F.cosine_similarity(x, x, dim=-1) ;; F.cosine_similarity(x.long(), x.long()) ;; nn.CosineSimilarity()(x, torch.ones(2, 4)) ;; F.pairwise_distance(x, torch.ones(2, 4)) ;; F.pairwise_distance(x, torch.ones(3)) ;; nn.PairwiseDistance()(x, x[:, :2]) ;; F.cosine_similarity(x, x.long())
+    torch.broadcast_tensors(x, torch.ones(4)) ;; torch.broadcast_tensors(x, torch.ones(3)) ;; torch.broadcast_tensors(x, torch.ones(2, 1)) ;; torch.broadcast_shapes((2, 3), (4,)) ;; torch.broadcast_shapes((2, 3), (3,)) ;; torch.broadcast_tensors(x, torch.ones(3, 3)) ;; torch.broadcast_to(x, (3, 3)) ;; torch.broadcast_tensors(x) ;; torch.broadcast_tensors()
+    F.normalize(x, dim=3) ;; F.normalize(x, dim=1) ;; F.normalize(x, dim=-2) ;; F.normalize(x, dim=-3) ;; F.normalize(x[0]) ;; F.normalize(x[0], dim=0) ;; F.normalize(x.long())
+    x.repeat_interleave(torch.tensor([1, 2, 3]), 0) ;; x.repeat_interleave(torch.tensor([1, 2]), 0) ;; x.repeat_interleave(2, 0) ;; x.repeat_interleave(torch.tensor([1, 2])) ;; x.repeat_interleave(2, 2) ;; torch.repeat_interleave(torch.tensor([1, 2])) ;; torch.repeat_interleave(x) ;; x.repeat_interleave(torch.tensor([[1, 2]]), 0) ;; x.repeat_interleave(torch.tensor([2]), 0) ;; x.repeat_interleave(torch.tensor([1.0, 2]), 0) ;; x.repeat_interleave(torch.tensor([-1, 2]), 0)
+    torch.arange(0, 3, -1) ;; torch.arange(3, 0, -1) ;; torch.arange(3, 0) ;; torch.arange(0) ;; torch.arange(0, 3, 0) ;; torch.arange(-1) ;; torch.arange(0, 0, -1) ;; torch.arange(1.5) ;; torch.arange('a') ;; torch.arange(None) ;; torch.arange() ;; torch.arange(3, 0, 1) ;; torch.linspace(0, 1, -1) ;; torch.linspace(0, 1, 0) ;; torch.arange(0, float('inf')) ;; torch.linspace(0, 1) ;; torch.logspace(0, 1, -1) ;; torch.eye(-1) ;; torch.randperm(-1) ;; torch.range(3, 0)
+    x.tensor_split(0) ;; x.tensor_split(2) ;; x.tensor_split(-1) ;; x.tensor_split(5) ;; x.tensor_split((1,)) ;; x.tensor_split(2, 2) ;; torch.tensor_split(x, 0, 1) ;; x.sum().tensor_split(1) ;; x.chunk(0) ;; x.split(0) ;; x.split(-1) ;; x.split([-1, 3]) ;; x.hsplit(2) ;; x.sum().split(1) ;; x.chunk(2, 2) ;; x.unbind(2) ;; x.sum().unbind()
+    torch.rot90(x, 1, (0, 0)) ;; torch.rot90(x, 1, (0, 1)) ;; torch.rot90(x, 1, (1, -1)) ;; torch.rot90(x, 1, (0, 2)) ;; torch.rot90(x[0]) ;; torch.rot90(x, 1, (0,)) ;; torch.rot90(x, 2, (0, -1)) ;; torch.rot90(x, 1, [0, 1, 2]) ;; torch.rot90(x) ;; torch.rot90(x, 0, (0, 0))
+"""
+
+
+@pytest.mark.parametrize("line", TRIED.strip().splitlines())
+def test_it_is_known_whether_it_runs(line: str, tmp_path: Path):
+    found = {}
+    for tried in map(str.strip, line.split(" ;; ")):
+        told = wrong(tmp_path, NET % tried)
+        if told or not is_whole(predicted(tmp_path, NET % tried, ["2x3"])):
+            found[tried] = told
+    assert found == {}
