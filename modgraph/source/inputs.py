@@ -128,8 +128,8 @@ def _parsed(text: str) -> InputSpec:
 
 
 def _close_sizes(shape: str) -> tuple[int | str, ...]:
-    """Those of "Bx3xHxW", where each is a number, a letter or a word that sizes are called; none where one is not, or all
-    may be one word: "exp"."""
+    """Those of "Bx3xHxW", where each is a number, a letter or a word that sizes are called; none where one is not, or
+    all may be one word: "exp"."""
     sizes = re.split("[xX]", shape)
     plain = all(size.isdecimal() or _is_letter(size) or size.lower() in _SIZE_WORDS for size in sizes)
     is_word = len(sizes) == 2 and all(map(_is_letter, sizes)) and not shape[0].isupper()

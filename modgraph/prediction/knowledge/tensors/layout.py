@@ -34,7 +34,9 @@ def steps_of(tensor: TensorObject) -> Steps | None:
 
 def operand_of(tensor: TensorObject) -> Operand | None:
     steps = steps_of(tensor)
-    return None if steps is None or tensor.shape is None else ([size or 0 for size in tensor.shape], steps)
+    return (
+        None if steps is None or tensor.shape is None else ([size for size in tensor.shape if size is not None], steps)
+    )
 
 
 def set_steps(machine: Machine, value: Value, steps: Sequence[int] | None) -> None:
@@ -54,7 +56,7 @@ def row_by_row(shape: Shape | None) -> Steps | None:
     """The steps of a tensor that was made anew."""
     if shape is None or None in shape:
         return None
-    return dense([size or 0 for size in shape], range(len(shape))[::-1])
+    return dense([size for size in shape if size is not None], range(len(shape))[::-1])
 
 
 def dense(sizes: Sequence[int], order: Sequence[int]) -> Steps:

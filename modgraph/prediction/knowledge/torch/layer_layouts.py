@@ -190,7 +190,7 @@ def _turn(machine: Machine, output: Value, first: bool | None) -> None:
     shape = _tensor(machine, output).shape
     if shape is not None and None not in shape and first is not None:
         order = (2, 0, 1) if first and len(shape) == 3 else range(len(shape))[::-1]
-        layout.set_steps(machine, output, layout.dense([size or 0 for size in shape], order))
+        layout.set_steps(machine, output, layout.dense([size for size in shape if size is not None], order))
 
 
 @adds_to(f"{LAYERS}.activation.MultiheadAttention.forward")
