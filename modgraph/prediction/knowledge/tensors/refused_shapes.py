@@ -332,10 +332,9 @@ def stepped(arguments: Arguments, machine: Machine) -> None:
     start = positional[0] if len(positional) > 1 else arguments.keywords.get("start", Constant(0))
     end = positional[1] if len(positional) > 1 else arguments.keywords.get("end", positional[0] if positional else NONE)
     step = positional[2] if len(positional) > 2 else arguments.keywords.get("step", Constant(1))
-    bounds = [_real(each) for each in (start, end, step)]
-    if None in bounds:
+    first, last, by = (_real(each) for each in (start, end, step))
+    if first is None or last is None or by is None:
         return
-    first, last, by = (bound or 0 for bound in bounds)
     if any(isinstance(each, float) and each - each != 0 for each in (first, last)):
         refuse(machine, "unsupported range: it is not finite")
     if (type(by) is not int or by != 0) and (last - first) * (1 if by > 0 else -1) < 0:
