@@ -60,6 +60,7 @@ KNOWN = """
     F.pixel_shuffle(p, 2); nn.GroupNorm(2, 8)(p); nn.InstanceNorm2d(8)(p); F.grid_sample(p, torch.zeros(2, 3, 3, 2)); F.unfold(p, 2); nn.MaxPool2d(2)(p); nn.Upsample(scale_factor=2)(p)
     torch.cat([p, p], 1); torch.cat([p, p.contiguous()], 1); torch.cat([y, y]); torch.stack([y, y]); torch.stack([x, x], -1); p.relu_(); nn.ReLU(True)(p); p * p.contiguous(); p + torch.ones(8, 1, 1)
     x.clone().add_(1); y.clone().mul_(2); x.clone().transpose_(1, 2); F.embedding(x.long(), self.w)
+    torch.einsum('bij,bkj->bik', x, x); torch.einsum('bij,kj->bik', x, self.w); torch.einsum('bij, bjk -> ikb', x, y); torch.einsum('aij,bjk->abik', x, y); torch.einsum('aij,bij->ab', x, x)
     p[:, :1] * 2; p[:1] * 2; p[..., :1, :1].relu(); p[:, :1].relu(); x[:, :1].transpose(1, 2) + 1; x[:1, :1].relu() + y[:1, :1].mT[..., :1]; self.c(p[..., :1, :1]); self.c(p[:1]); p[:, :, :1].mean((2, 3), keepdim=True)
 """
 

@@ -56,6 +56,18 @@ def test_it_is_known_whether_it_runs(view: str, tmp_path: Path):
     assert is_whole(predicted(tmp_path, NET % view, ["2x3x8"]))
 
 
+def test_where_it_is_not_known_how_a_tensor_lies_it_is_open_whether_it_runs(tmp_path: Path):
+    text = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(9, 9)\n\n"
+        "    def forward(self, x):\n        return self.a(torch.einsum('%s', x, x).view(2, 9))\n"
+    )
+
+    assert is_whole(predicted(tmp_path, text % "bij,bkj->bik", ["2x3x8"]))
+    graph = predicted(tmp_path, text % "bij,bkj->bki", ["2x3x8"])
+    assert not graph.complete
+    assert "how the tensor lies in memory" in graph.problems[0].message
+
+
 def test_what_lies_row_by_row_is_not_copied(tmp_path: Path):
     """`contiguous` of it is no operation; of what a recurrent layer gives it is one."""
     import torch

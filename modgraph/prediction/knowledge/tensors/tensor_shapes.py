@@ -54,6 +54,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
 )
 from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.paths import recording
 from modgraph.prediction.python.plain import data_unknown, number_unknown
 
 
@@ -401,6 +402,8 @@ def _require_view(machine: Machine, source: TensorObject, wanted: Sequence[int |
         raise machine.raises("RuntimeError", message)
     if layout.may_refuse_view(source, wanted):
         machine.may_refuse("RuntimeError")
+        if machine.is_recording and not machine.guards:
+            recording.lost(machine, machine.unknown("whether `view` runs depends on how the tensor lies in memory"))
 
 
 def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
