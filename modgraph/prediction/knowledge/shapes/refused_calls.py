@@ -34,7 +34,8 @@ def in_bags(arguments: Arguments, machine: Machine) -> None:
     """A row of indices with where each bag begins, or a bag in each row."""
     is_layer = arguments.function.endswith("forward")
     source, offsets = given(arguments, machine, int(is_layer), "input"), arguments.get(2, "offsets", NONE)
-    if source.shape is None:
+    is_turned = not is_layer and source.dtype not in (None, "int64", "int32")  # the weight first, as it once was
+    if source.shape is None or is_turned:
         return
     if len(source.shape) not in (1, 2):
         refuse(machine, f"input has to be 1D or 2D Tensor, but got {told(source.shape)}", "ValueError")

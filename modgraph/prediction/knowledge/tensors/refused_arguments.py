@@ -16,6 +16,7 @@ from modgraph.prediction.knowledge.tensors.demanding import given, refuse, requi
 from modgraph.prediction.knowledge.tensors.elements import category, count
 from modgraph.prediction.knowledge.tensors.layout_rules import both, named
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
+from modgraph.prediction.knowledge.torch.gradients import are_recorded
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 
 _FUNCTIONAL = "torch.nn.functional"
@@ -242,3 +243,24 @@ def asked_for_gradients(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, "requires_grad_(): argument 'requires_grad' must be bool", "TypeError")
     if wanted == Constant(True) and source.dtype is not None and category(source.dtype) < 2:
         refuse(machine, "only Tensors of floating point and complex dtype can require gradients")
+
+
+_INTO_OUT = """
+    add sub mul div pow exp log log2 log10 log1p expm1 sqrt rsqrt reciprocal sin cos tan tanh sigmoid erf abs square
+    clamp cat stack mm bmm matmul mv addmm baddbmm sum mean prod cumsum maximum minimum max min lerp neg
+    softmax index_select
+"""
+
+
+@demands(*named("torch.{}", _INTO_OUT))
+def into_out(arguments: Arguments, machine: Machine) -> None:
+    """Gradients do not go through what is written into `out`."""
+    out = arguments.keywords.get("out", NONE)
+    if out == NONE or not are_recorded(machine):
+        return
+    values = [*arguments.positional, *arguments.keywords.values()]
+    values += [each for value in values if is_several(machine, value) for each in _items(machine, value) or ()]
+    tensors = [tensor for tensor in (tensor_of(machine, each) for each in values) if tensor is not None]
+    if any(each.requires_grad is True and each.dtype is not None and category(each.dtype) >= 2 for each in tensors):
+        name = last_name(arguments.function)
+        refuse(machine, f"{name}(): functions with out=... arguments don't support automatic differentiation")
