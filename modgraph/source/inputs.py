@@ -50,12 +50,35 @@ _OPEN = re.compile(
     r"(?:\s*:\s*(?:torch\.)?(?P<dtype>\w+))?\Z"
 )
 """Sizes of which some have names: " x " stands between two of them, as a name may have an x in it."""
+_CLOSE = re.compile(r"(?P<shape>\w+)(?:\s*:\s*(?:torch\.)?(?P<dtype>\w+))?\Z")
+"""Sizes with nothing between them but an x: "Bx3xHxW"."""
+_SIZE_WORDS = frozenset(
+    (
+        *(
+            "batch",
+            "bs",
+            "batchsize",
+            "batch_size",
+            "seq",
+            "seqlen",
+            "seq_len",
+            "len",
+            "length",
+            "time",
+            "steps",
+            "frames",
+        ),
+        *("channels", "height", "width", "depth", "dim", "features", "tokens", "points", "nodes", "heads", "samples"),
+    )
+)
+"""Names of sizes, beside single letters, that are known where no spaces stand around the x."""
 _BETWEEN = re.compile(r"\s+[xX]\s+|\s*×\s*|(?<=\d)[xX](?=\d)")
 _HELP = (
     "write a tensor as 1x3x224x224, x=1x3x224x224 or ids=1x128:int64 (a number alone is a tensor when it has a dtype:"
-    " n=5:float32; no dimension at all is scalar:float32), sizes that are left open by name, x=batch x 3 x h x w, and"
-    " any other value as a Python literal: flag=True"
+    " n=5:float32; no dimension at all is scalar:float32), sizes that are left open by name, x=batch x 3 x h x w"
+    " or x=Bx3xHxW, and any other value as a Python literal: flag=True"
 )
+_SPACES = "a name of a size may have an x in it: write spaces around the x between two sizes, as in x={}"
 
 
 def parse_input(text: object) -> InputSpec:
@@ -87,14 +110,44 @@ def _parsed(text: str) -> InputSpec:
     if tensor and (tensor["dtype"] or not value.isdecimal()):
         sizes = () if tensor["shape"] == "scalar" else tuple(int(size) for size in re.split("[xX×]", tensor["shape"]))
         return InputSpec(text=text, name=name, shape=sizes, dtype=_dtype(tensor["dtype"], text))
+    close = _CLOSE.match(value)
+    if close and (named := _close_sizes(close["shape"])):
+        return InputSpec(text=text, name=name, shape=named, dtype=_dtype(close["dtype"], text))
     open_ = _OPEN.match(value)
+    if open_ and close and len(_BETWEEN.split(open_["shape"])) > 1:
+        raise InputError(f"which sizes {text!r} has is not plain", hint=_SPACES.format(_with_spaces(open_["shape"])))
     if open_ and (open_["dtype"] or len(_BETWEEN.split(open_["shape"])) > 1):
         return InputSpec(text=text, name=name, shape=_sizes(open_["shape"], text), dtype=_dtype(open_["dtype"], text))
     try:
         literal = literal_value(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InputError(f"{text!r} is no input", hint=_HELP) from None
+        is_close = re.fullmatch(r"[^\W_]+(?:[xX][^\W_]+)+", value) and re.search(r"\d|[A-Z]", value)
+        hint = _SPACES.format(_with_spaces(value)) if is_close else _HELP
+        raise InputError(f"{text!r} is no input", hint=hint) from None
     return InputSpec(text=text, name=name, literal=literal)
+
+
+def _close_sizes(shape: str) -> tuple[int | str, ...]:
+    """Those of "Bx3xHxW", where each is a number, a letter or a word that sizes are called; none where one is not, or
+    all may be one word: "exp"."""
+    sizes = re.split("[xX]", shape)
+    plain = all(size.isdecimal() or _is_letter(size) or size.lower() in _SIZE_WORDS for size in sizes)
+    is_word = len(sizes) == 2 and all(map(_is_letter, sizes)) and not shape[0].isupper()
+    return (
+        tuple(int(size) if size.isdecimal() else size for size in sizes)
+        if plain and len(sizes) > 1 and not is_word
+        else ()
+    )
+
+
+def _is_letter(size: str) -> bool:
+    return len(size) == 1 and size.isalpha()
+
+
+def _with_spaces(shape: str) -> str:
+    """As it may be meant: around each x that stands beside a number, or between others."""
+    beside = re.sub(r"(?<=\w)[xX](?=\d)|(?<=\d)[xX](?=\w)", " x ", shape)
+    return beside if beside != shape else re.sub("[xX]", " x ", shape)
 
 
 def _sizes(shape: str, text: str) -> tuple[int | str, ...]:

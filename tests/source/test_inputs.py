@@ -27,6 +27,16 @@ from modgraph.source.inputs import DTYPES, parse_input, require_sizes
         ("x x 3", None, ("x", 3), None, None),
         ("xs=length:float32", "xs", ("length",), "float32", None),
         ("b×3×h", None, ("b", 3, "h"), None, None),
+        ("Bx3x4", None, ("B", 3, 4), None, None),
+        ("x=BxCx5x5", "x", ("B", "C", 5, 5), None, None),
+        ("Bx3xHxW", None, ("B", 3, "H", "W"), None, None),
+        ("batchx3x224x224", None, ("batch", 3, 224, 224), None, None),
+        ("x=NXCxHxW:float16", "x", ("N", "C", "H", "W"), "float16", None),
+        ("ids=batchxseqlen:int64", "ids", ("batch", "seqlen"), "int64", None),
+        ("hxwx3", None, ("h", "w", 3), None, None),
+        ("max x 3", None, ("max", 3), None, None),
+        ("max2:int64", None, ("max2",), "int64", None),
+        ("xs=Box3 x 4", "xs", ("Box3", 4), None, None),
         ("flag=True", "flag", None, None, True),
         ("n=5", "n", None, None, 5),
         ("n=None", "n", None, None, None),
@@ -46,6 +56,29 @@ def test_what_is_no_input_is_an_error_with_help(text):
     with pytest.raises(InputError) as caught:
         parse_input(text)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("boxesx4", "x=boxes x 4"),
+        ("boxesx4x5", "x=boxes x 4 x 5"),
+        ("x=myBx3x4", "x=myB x 3 x 4"),
+        ("Boxx3", "x=Box x 3"),
+        ("OnexTwo", "x=One x Two"),
+    ],
+)
+def test_names_of_which_it_is_not_plain_where_they_end_are_asked_for_with_spaces(text, meant):
+    with pytest.raises(InputError) as caught:
+        parse_input(text)
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith(f"as in {meant}")
+
+
+@pytest.mark.parametrize("text", ["mode=exp", "s=text", "axe"])
+def test_words_are_no_sizes(text):
+    with pytest.raises(InputError, match="is no input"):
+        parse_input(text)
 
 
 @pytest.mark.parametrize(

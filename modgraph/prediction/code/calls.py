@@ -263,7 +263,11 @@ def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: A
     if given.open is None:
         for demand in registry.demanded(name):
             demand(given, machine)
-    return model(given, machine)
+    found = model(given, machine)
+    sequel = registry.sequel(name)
+    if sequel is not None:
+        sequel(given, machine, found)
+    return found
 
 
 _TAKING_NUMBERS = (

@@ -37,6 +37,9 @@ Model: TypeAlias = "Callable[[Arguments, Machine], Value]"
 Demand: TypeAlias = "Callable[[Arguments, Machine], None]"
 
 
+Sequel: TypeAlias = "Callable[[Arguments, Machine, Value], None]"
+
+
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
     """What is known of a class that is not read from source."""
@@ -47,6 +50,7 @@ class ClassFacts:
 
 _models: dict[str, Model] = {}
 _demands: dict[str, tuple[Demand, ...]] = {}
+_sequels: dict[str, Sequel] = {}
 _classes: dict[str, ClassFacts] = {}
 _raised: dict[str, ClassFacts] = {}
 """Classes of exceptions that Python has raised for the arguments that it was given; no name is found here."""
@@ -123,6 +127,24 @@ def demands(*names: str) -> Callable[[Demand], Demand]:
 def demanded(name: str) -> tuple[Demand, ...]:
     """What is asked before a callable runs."""
     return _demands.get(_aliases.get(name, name), ())
+
+
+def adds_to(*names: str) -> Callable[[Sequel], Sequel]:
+    """Registers the decorated function as one that adds what else is known of what these callables give, of which it is
+    told after they have run; one for each name."""
+
+    def register(sequel: Sequel) -> Sequel:
+        for name in names:
+            assert name not in _sequels, name
+            _sequels[name] = sequel
+        return sequel
+
+    return register
+
+
+def sequel(name: str) -> Sequel | None:
+    """What is told the result of a callable."""
+    return _sequels.get(_aliases.get(name, name))
 
 
 def known_class(name: str, *bases: str) -> None:

@@ -9,7 +9,6 @@ from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, Tuple
 from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
-from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.demanding import is_nothing
 from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
@@ -33,7 +32,7 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
     given, weight = (fitting.tensor(machine, arguments.get(i, n, NONE)) for i, n in enumerate(("input", "weight")))
     fitting.require_one_dtype(machine, given, weight, "linear")
     shape = fitting.fitted(machine, lambda: _through(given.shape, weight.shape))
-    return layout.set_anew(machine, fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight))))
+    return fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight)))
 
 
 def _through(given: Shape | None, weight: Shape | None) -> Shape | None:

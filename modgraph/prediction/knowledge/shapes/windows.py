@@ -63,6 +63,29 @@ def padding_of(machine: Machine, value: Value, rank: int) -> Sequence[Size] | st
     return fitting.sizes(machine, value, rank)
 
 
+def of_asked_size(machine: Machine, shape: Shape, asked: Value, stride: Sequence[Size]) -> Shape:
+    """The shape of a transposed convolution that is asked for a size.
+
+    Args:
+        shape: without `output_padding`: the smallest.
+
+    Raises:
+        Raised: ValueError, where it is out of range, or of another number of dimensions.
+    """
+    listed, rank = machine.iterate(asked), len(stride)
+    if not isinstance(listed, list):
+        return (*shape[:-rank], *(None,) * rank)
+    if len(listed) not in (rank, len(shape)):
+        message = f"output_size must have {rank} or {len(shape)} elements (got {len(listed)})"
+        raise machine.raises("ValueError", message)
+    sizes = [size_of(each) for each in listed[-rank:]]
+    for size, least, step in zip(sizes, shape[-rank:], stride, strict=True):
+        if size is not None and least is not None and step is not None and not least <= size < least + step:
+            told = f"valid sizes range from {least} to {least + step - 1}"
+            raise machine.raises("ValueError", f"requested an output size of {size}, but {told}")
+    return (*shape[:-rank], *sizes)
+
+
 for _rank in (1, 2, 3):
     models(f"{_FUNCTIONAL}.conv{_rank}d", f"torch.conv{_rank}d")(_convolution(_rank, False))
     models(f"{_FUNCTIONAL}.conv_transpose{_rank}d", f"torch.conv_transpose{_rank}d")(_convolution(_rank, True))

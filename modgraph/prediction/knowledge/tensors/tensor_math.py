@@ -26,7 +26,6 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import (
     INTEGERS,
     MAX_ELEMENTS,
@@ -81,7 +80,7 @@ def _scalar_dtype(value: Any) -> str:
     return {bool: "bool", int: "int64", float: "float32", complex: "complex64"}.get(type(value), "float32")
 
 
-def _joined_dtype(left: Value, right: Value, machine: Machine) -> str | None:
+def joined_dtype(left: Value, right: Value, machine: Machine) -> str | None:
     """Dtype of an operation; a Python number counts only where its category is the higher one, as does a 0-d tensor."""
     dtypes: list[tuple[str | None, bool]] = []
     for value in (left, right):
@@ -134,7 +133,7 @@ def elementwise(
     if operation is not None and known:
         machine.spend(size or 0)
         left_part, right_part = (first_elements or (), _known(first)), (second_elements or (), _known(second))
-        joined = _joined_dtype(left, right, machine)
+        joined = joined_dtype(left, right, machine)
         if joined in INTEGERS and (dtype == "bool" or dtype in INTEGERS):
             machine.spend(len(left_part[0]) + len(right_part[0]))
             left_part, right_part = ((kept(part, joined) or part, sizes) for part, sizes in (left_part, right_part))
@@ -179,7 +178,7 @@ def _arithmetic(name: str, reflected: bool, compares: bool) -> Model:
         operation = remainder_of_dividend if arguments.function.endswith("fmod") else plain
         operation = None if options else operation
         if not compares:
-            dtype = _joined_dtype(left, right, machine)
+            dtype = joined_dtype(left, right, machine)
             if name == "truediv" and dtype is not None and category(dtype) < 2:
                 dtype = _quotient(dtype, arguments.named("rounding_mode", NONE), machine)
         return elementwise(machine, left, right, operation, dtype)
@@ -243,7 +242,7 @@ def shifted(arguments: Arguments, machine: Machine) -> Value:
         return Constant(NotImplemented)
     if last_name(arguments.function).startswith("__r") and not arguments.function.endswith(".__rshift__"):
         left, right = right, left
-    return elementwise(machine, left, right, None, _joined_dtype(left, right, machine))
+    return elementwise(machine, left, right, None, joined_dtype(left, right, machine))
 
 
 @models(f"{TENSOR}.__pos__")
@@ -397,7 +396,7 @@ def of_two(arguments: Arguments, machine: Machine) -> Value:
     pick: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min}
     name = last_name(arguments.function)
     left, right = _two(arguments)
-    dtype = _joined_dtype(left, right, machine)
+    dtype = joined_dtype(left, right, machine)
     if name == "atan2" and dtype is not None and category(dtype) < 2:
         dtype = default_float(machine)
     return elementwise(machine, left, right, pick.get(name), dtype)
@@ -410,7 +409,7 @@ def where(arguments: Arguments, machine: Machine) -> Value:
     left, right = arguments.get(before, "input", NONE), arguments.get(before + 1, "other", NONE)
     if NONE in (left, right):
         return data_unknown(machine, "torch.where", "what torch.where finds depends on the elements")
-    branches = elementwise(machine, left, right, None, _joined_dtype(left, right, machine))
+    branches = elementwise(machine, left, right, None, joined_dtype(left, right, machine))
     joined = tensor_of(machine, elementwise(machine, condition, branches, None, "bool"))
     made_of = tensor_of(machine, branches)
     assert joined is not None
@@ -460,7 +459,7 @@ def _require_room(machine: Machine, arguments: Arguments) -> None:
         if len(joined or ()) > len(target.shape) or any(size != wanted for size, wanted in pairs):
             told = f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(joined or ())}"
             raise machine.raises("RuntimeError", told)
-    dtype = _joined_dtype(left, right, machine)
+    dtype = joined_dtype(left, right, machine)
     if name == "div" and dtype is not None and category(dtype) < 2 and "rounding_mode" not in arguments.keywords:
         dtype = "float32"
     if dtype is not None and target.dtype is not None and category(dtype) > category(target.dtype):
@@ -560,7 +559,7 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
             other = arguments.get(1, "other", NONE)
             if tensor_of(machine, other) is not None:
                 left = arguments.get(0, "input", NONE)
-                return elementwise(machine, left, other, function, _joined_dtype(left, other, machine))
+                return elementwise(machine, left, other, function, joined_dtype(left, other, machine))
         _require_some(machine, name, source.shape, dims)
         paired = name in _PAIRS and dims != NONE
         if paired and not isinstance(dims, Constant):
@@ -682,8 +681,7 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     rows = first[-2:-1] if len(first) > 1 else ()
     columns = second[-1:] if len(second) > 1 else ()
     needs = needs_any((left, right))
-    result = made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
-    return layout.set_anew(machine, result) if len(first) >= len(second) else result
+    return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
 
 
 _RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
@@ -719,7 +717,7 @@ def inner_product(arguments: Arguments, machine: Machine) -> Value:
     if left is None or right is None or left.shape is None or right.shape is None:
         return made(machine, None, dtype)
     if not left.shape or not right.shape:
-        return elementwise(machine, first, second, None, _joined_dtype(first, second, machine))
+        return elementwise(machine, first, second, None, joined_dtype(first, second, machine))
     sizes = (left.shape[-1], right.shape[-1])
     if None not in sizes and sizes[0] != sizes[1]:
         raise machine.raises(

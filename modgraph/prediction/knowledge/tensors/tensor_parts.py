@@ -13,12 +13,13 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIONS
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import IteratorObject, TensorObject
+from modgraph.prediction.domain.objects import ONE_OF_SEVERAL, IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.sizes import parts_of, sliced, witness_of
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
+    TRUE,
     Address,
     Constant,
     KnownFunction,
@@ -121,11 +122,17 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
     if (many := _too_many(machine, len(sizes))) is not None:
         return many
     if source.shape is None or place is None:
-        return TupleValue(tuple(like(machine, source, None) for _ in sizes))
-    if name == "unbind":
+        found: Value = TupleValue(tuple(like(machine, source, None) for _ in sizes))
+    elif name == "unbind":
         part = (*source.shape[:place], *source.shape[place + 1 :])
-        return TupleValue(tuple(like(machine, source, part, _along(source, place, (i,))) for i in range(len(sizes))))
-    return _parts(machine, source, place, sizes)
+        found = TupleValue(tuple(like(machine, source, part, _along(source, place, (i,))) for i in range(len(sizes))))
+    else:
+        found = _parts(machine, source, place, sizes)
+    if ".unsafe_" not in arguments.function and name != "tensor_split" and source.requires_grad:
+        for each in found.parts():
+            if isinstance(each, Address):
+                machine.state.change(each, TensorObject).attributes[ONE_OF_SEVERAL] = TRUE
+    return found
 
 
 def _require_sum(machine: Machine, name: str, size: int | None, sizes: Sequence[int | None] | None) -> None:

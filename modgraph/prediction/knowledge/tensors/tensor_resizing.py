@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import STEPS, TensorObject
 from modgraph.prediction.domain.registry import model, models
 from modgraph.prediction.domain.values import NONE, Address, Value
+from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape
 from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import shape_argument, tensor_of
@@ -20,6 +21,7 @@ def _takes(machine: Machine, value: Value, shape: Shape | None, elements: tuple[
     if isinstance(value, Address) and tensor_of(machine, value) is not None:
         tensor = machine.state.change(value, TensorObject)
         tensor.shape, tensor.elements = shape, elements
+        tensor.attributes.pop(STEPS, None)
     return value
 
 
@@ -31,7 +33,10 @@ def viewed(arguments: Arguments, machine: Machine) -> Value:
     given = Arguments(name, arguments.positional, arguments.keywords, arguments.where, arguments.open)
     found = tensor_of(machine, known(given, machine))
     shape, elements = (found.shape, found.elements) if found is not None else (None, None)
-    return _takes(machine, arguments.positional[0], shape, elements)
+    value = _takes(machine, arguments.positional[0], shape, elements)
+    if found is not None:
+        layout.set_steps(machine, value, layout.steps_of(found))
+    return value
 
 
 @models(f"{TENSOR}.resize_", f"{TENSOR}.as_strided_")

@@ -54,6 +54,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
 )
 from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.paths import recording
 from modgraph.prediction.python.plain import data_unknown, number_unknown
 
 
@@ -212,9 +213,7 @@ def duplicate(arguments: Arguments, machine: Machine) -> Value:
     """A plain tensor, also of a parameter; `detach` needs no gradient."""
     source = source_of(arguments, machine)
     if arguments.function.endswith("detach"):
-        found = made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
-        layout.set_steps(machine, found, layout.steps_of(source))
-        return found
+        return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
     is_plain = "memory_format" not in arguments.keywords
     if arguments.function.endswith("contiguous"):
         is_there = not source.memory if layout.steps_of(source) is None else layout.is_row_by_row(source)
@@ -222,12 +221,7 @@ def duplicate(arguments: Arguments, machine: Machine) -> Value:
             return arguments.positional[0]
         found = like(machine, source, source.shape, source.elements)
         return layout.set_anew(machine, found) if is_plain else found
-    found = like(machine, source, source.shape, source.elements)
-    if is_plain and not arguments.function.endswith("alias"):
-        steps = layout.steps_of(source)
-        is_dense = steps is not None and not any(type(step) is int and step == 0 for step in steps)
-        layout.set_steps(machine, found, steps if is_dense else None)
-    return found
+    return like(machine, source, source.shape, source.elements)
 
 
 @models(f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")
@@ -392,11 +386,24 @@ def view(arguments: Arguments, machine: Machine) -> Value:
         wanted = tuple(fill if size == -1 else size for size in wanted)
     elif total is not None and (asked_for := count(wanted)) is not None and asked_for != total:
         raise machine.raises("RuntimeError", f"shape '{list(wanted)}' is invalid for input of size {total}")
-    if arguments.function.endswith("Tensor.view") and layout.refuses_view(source, wanted):
+    if arguments.function.endswith("Tensor.view"):
+        _require_view(machine, source, wanted)
+    return like(machine, source, wanted, source.elements if count(wanted) is not None else None)
+
+
+def _require_view(machine: Machine, source: TensorObject, wanted: Sequence[int | None]) -> None:
+    """The elements can be shown in that shape where they are.
+
+    Raises:
+        Raised: RuntimeError, where they certainly cannot.
+    """
+    if layout.refuses_view(source, wanted):
         message = "view size is not compatible with input tensor's size and stride; use .reshape(...)"
         raise machine.raises("RuntimeError", message)
-    result = like(machine, source, wanted, source.elements if count(wanted) is not None else None)
-    return layout.set_anew(machine, result) if layout.is_row_by_row(source) else result
+    if layout.may_refuse_view(source, wanted):
+        machine.may_refuse("RuntimeError")
+        if machine.is_recording and not machine.guards:
+            recording.lost(machine, machine.unknown("whether `view` runs depends on how the tensor lies in memory"))
 
 
 def _always_fits(shape: Shape | None, wanted: Sequence[int | None]) -> bool:
@@ -419,6 +426,8 @@ def as_other(arguments: Arguments, machine: Machine) -> Value:
         elif (count(source.shape), count(shape)).count(None) == 0 and count(source.shape) != count(shape):
             message = f"shape '{list(shape)}' is invalid for input of size {count(source.shape)}"
             raise machine.raises("RuntimeError", message)
+        if arguments.function.endswith("view_as"):
+            _require_view(machine, source, shape)
     return like(machine, source, shape)
 
 
@@ -458,6 +467,8 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
         return like(machine, source, None)
     if source.shape == ():
         return like(machine, source, (1,), source.elements)
+    if first == last:
+        return arguments.get(0, "input", NONE)
     joined = count(source.shape[first : last + 1])
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)
 
@@ -528,13 +539,7 @@ def expand(arguments: Arguments, machine: Machine) -> Value:
     wanted = shape_argument(machine, given) if arguments.open is None and given else None
     if wanted is None or source.shape is None:
         return like(machine, source, None)
-    result = like(machine, source, _spread(machine, source.shape, wanted))
-    steps = layout.steps_of(source)
-    if steps is not None and len(wanted) == len(source.shape):
-        pairs = zip(source.shape, wanted, steps, strict=True)
-        stays = [(type(size) is int and (size == -1 or size == held)) or same(held, size) for held, size, _ in pairs]
-        layout.set_steps(machine, result, [step if kept else 0 for step, kept in zip(steps, stays, strict=True)])
-    return result
+    return like(machine, source, _spread(machine, source.shape, wanted))
 
 
 def _spread(machine: Machine, shape: Shape, wanted: Shape) -> Shape:

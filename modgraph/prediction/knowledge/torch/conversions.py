@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import STEPS, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     MODULE,
@@ -50,6 +50,8 @@ class _Conversion:
     dtype: Value = NONE
     device: Value = NONE
     floating: bool = True
+    moves: bool = False
+    """The elements of pictures may be put into another order."""
 
     def change(self, tensor: TensorObject) -> None:
         unsure = tensor.dtype is None and not tensor.is_parameter
@@ -58,6 +60,8 @@ class _Conversion:
             if wanted != tensor.dtype:
                 tensor.elements = tensor.writes = None
             tensor.dtype = wanted
+        if self.moves:
+            tensor.attributes.pop(STEPS, None)
         if self.device != NONE:
             tensor.device = self.device.name if isinstance(self.device, Device) else None
 
@@ -158,7 +162,7 @@ def _unless_known(machine: Machine, value: Value, kind: type[Value]) -> Value:
 def to(arguments: Arguments, machine: Machine) -> Value:
     """Floating parameters and buffers get the dtype, all get the device; the module itself is what comes back."""
     address, _ = module_of(machine, arguments)
-    conversion = _Conversion()
+    conversion = _Conversion(moves="memory_format" in arguments.keywords)
     given = [("", value) for value in arguments.positional[1:]]
     for name, value in (*given, *arguments.keywords.items()):
         like = tensor_of(machine, value)

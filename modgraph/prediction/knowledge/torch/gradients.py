@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import LEAF, OF_LEAF, TensorObject
+from modgraph.prediction.domain.objects import LEAF, OF_LEAF, ONE_OF_SEVERAL, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -106,6 +106,17 @@ def _speaks_of_gradients(node: nodes.FunctionDef) -> bool:
     return any("grad" in text or "inference" in text for text in texts)
 
 
+def of_layer(machine: Machine, module: Value, *sources: TensorObject) -> bool:
+    """Whether what a layer gives needs a gradient: unless neither its parameters nor what it is given do."""
+    held = machine.state.find(module, ModuleObject)
+    if held is None or held.modules:
+        return True
+    parameters = [machine.state.find(value, TensorObject) for value in held.parameters.values() if value != NONE]
+    if any(each is None or each.requires_grad is not False for each in parameters):
+        return True
+    return any(each.requires_grad is not False or (each.shape is None and each.dtype is None) for each in sources)
+
+
 def refuse_on_leaf(machine: Machine, value: Value) -> None:
     """Of a tensor that is changed in place.
 
@@ -116,11 +127,13 @@ def refuse_on_leaf(machine: Machine, value: Value) -> None:
     if tensor is None or tensor.requires_grad is not True or tensor.lazy is not False or tensor.cls is not None:
         return
     is_leaf = tensor.is_parameter is True or LEAF in tensor.attributes
-    if not is_leaf and OF_LEAF not in tensor.attributes:
+    is_one = ONE_OF_SEVERAL in tensor.attributes
+    if not is_leaf and not is_one and OF_LEAF not in tensor.attributes:
         return
     recorded = are_recorded(machine)
     if recorded:
-        what = "a leaf Variable" if is_leaf else "a view of a leaf Variable"
+        what = "one of several views of a tensor" if is_one else "a view of a leaf Variable"
+        what = "a leaf Variable" if is_leaf else what
         raise machine.raises("RuntimeError", f"{what} that requires grad is being used in an in-place operation.")
     if recorded is None:
         machine.may_refuse("RuntimeError")

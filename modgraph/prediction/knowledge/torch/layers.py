@@ -10,6 +10,7 @@ Source: "Shape" in the reference of each layer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
@@ -35,13 +36,13 @@ from modgraph.prediction.knowledge.shapes.arithmetic import Convolution, pooled,
 from modgraph.prediction.knowledge.shapes.fitting import fitted, length, require_pooled, with_rank
 from modgraph.prediction.knowledge.shapes.fitting import sizes as sizes_of
 from modgraph.prediction.knowledge.shapes.languages import layer_shape, read
-from modgraph.prediction.knowledge.shapes.windows import padding_of
-from modgraph.prediction.knowledge.tensors import layout
+from modgraph.prediction.knowledge.shapes.windows import of_asked_size, padding_of
 from modgraph.prediction.knowledge.tensors.demanding import is_nothing
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, tensor_of
+from modgraph.prediction.knowledge.torch.gradients import of_layer, refuse_on_leaf
 from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 from modgraph.prediction.python.registration import class_name
@@ -71,8 +72,13 @@ def _numbers(machine: Machine, module: Value, name: str, rank: int, default: Siz
     return sizes or [default] * rank
 
 
-def _result(machine: Machine, source: TensorObject, shape: Shape | None, dtype: str | None = None) -> Address:
-    return made(machine, shape, dtype or source.dtype, requires_grad=True)
+def _result(
+    machine: Machine, arguments: Arguments, source: TensorObject, shape: Shape | None, dtype: str | None = None
+) -> Address:
+    """Of a layer, or of a function, for which it comes of what that is given."""
+    is_layer = arguments.function.endswith(".forward")
+    needs = of_layer(machine, arguments.positional[0], source) if is_layer else None
+    return made(machine, shape, dtype or source.dtype, requires_grad=needs)
 
 
 def _input(arguments: Arguments, machine: Machine, taken: int = 0, leading: tuple[int, int] = (0, 0)) -> TensorObject:
@@ -136,8 +142,12 @@ def _convolution(rank: int, transposed: bool) -> Model:
             if rule.groups and rule.out_channels is not None and rule.out_channels % rule.groups:  # a lazy one
                 message = f"given groups={rule.groups}, expected weight to be divisible by it"
                 raise machine.raises("RuntimeError", message)
+            asked = arguments.get(2, "output_size", NONE) if transposed else NONE
+            rule = rule if asked == NONE else replace(rule, extra=[0] * rank)
             shape = fitted(machine, lambda: rule.shape(known))
-        return _result(machine, source, shape)
+            if asked != NONE and shape is not None:
+                shape = of_asked_size(machine, shape, asked, rule.stride)
+        return _result(machine, arguments, source, shape)
 
     return forward
 
@@ -164,7 +174,7 @@ def _pool(rank: int, dilated: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
-            return _result(machine, source, None)
+            return _result(machine, arguments, source, None)
         kernel = _numbers(machine, module, "kernel_size", rank)
         stride = _numbers(machine, module, "stride", rank)
         padding = _numbers(machine, module, "padding", rank, 0)
@@ -172,9 +182,9 @@ def _pool(rank: int, dilated: bool) -> Model:
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
         known, options = source.shape, (kernel, stride, padding, dilation)
         shape = fitted(machine, lambda: pooled(known, options, upwards))
-        result = _result(machine, source, shape)
+        result = _result(machine, arguments, source, shape)
         if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
-            return TupleValue((result, _result(machine, source, shape, "int64")))
+            return TupleValue((result, _result(machine, arguments, source, shape, "int64")))
         return result
 
     return forward
@@ -184,7 +194,7 @@ def _adaptive_pool(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
-            return _result(machine, source, None)
+            return _result(machine, arguments, source, None)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
         if (
@@ -198,7 +208,7 @@ def _adaptive_pool(rank: int) -> Model:
         for item, size in zip(items, kept, strict=False):
             known = item.value if isinstance(item, Constant) else None
             sizes.append(size if isinstance(item, Constant) and known is None else known)
-        return _result(machine, source, (*source.shape[:-rank], *sizes))
+        return _result(machine, arguments, source, (*source.shape[:-rank], *sizes))
 
     return forward
 
@@ -226,7 +236,7 @@ def linear(arguments: Arguments, machine: Machine) -> Value:
         shape = fitted(machine, lambda: read("*b i, o i -> *b o").shape([source.shape, weight.shape]))
     else:
         shape = layer_shape(machine, module, "*b in_features -> *b out_features", source.shape)
-    return layout.set_anew(machine, _result(machine, source, shape))
+    return _result(machine, arguments, source, shape)
 
 
 @models(f"{_LAYERS}.sparse.Embedding.forward")
@@ -238,9 +248,9 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
     width = _numbers(machine, module, "embedding_dim", 1)[0]
     if weight is not None and weight.shape is not None and len(weight.shape) == 2:
         width = weight.shape[1]
-    result = _result(machine, source, None if source.shape is None else (*source.shape, width))
+    result = _result(machine, arguments, source, None if source.shape is None else (*source.shape, width))
     machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
-    return layout.set_anew(machine, result)
+    return result
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
@@ -267,12 +277,13 @@ def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Va
     module, *given = (*arguments.positional, *arguments.keywords.values())
     _require_one(arguments, machine)
     source = _input(arguments, machine)
-    result = _result(machine, source, shape)
+    result = _result(machine, arguments, source, shape)
     is_dropout = "dropout" in arguments.function
     if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
         machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
     in_place = machine.truth(_attribute(machine, module, "inplace") or FALSE)
     if in_place and given and tensor_of(machine, given[0]) is not None:
+        refuse_on_leaf(machine, given[0])
         overwrite(machine, given[0])
         return given[0]
     if in_place is not False:
@@ -443,9 +454,7 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
     source = tensor_of(machine, given) or TensorObject(None, None)
     if source.shape is not None and arguments.function.endswith(_OVER_ONE):
         dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
-    result = _result(machine, source, source.shape)
-    if layout.is_row_by_row(source):
-        layout.set_anew(machine, result)
+    result = _result(machine, arguments, source, source.shape)
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
     if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
         machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
@@ -457,6 +466,7 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
             return given
     asked = (*arguments.positional[1:], arguments.keywords.get("inplace", FALSE))
     if arguments.function.endswith("_") or arguments.keywords.get("inplace") == TRUE:
+        refuse_on_leaf(machine, given)
         overwrite(machine, given)
         return given
     if any(each == TRUE or isinstance(each, (Unknown, Choice)) for each in asked):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import STEPS, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, ClassValue, Dtype, Value
 from modgraph.prediction.knowledge.tensors.devices import device_of
@@ -45,7 +45,8 @@ def as_parameter(machine: Machine, data: Value, requires_grad: bool | None = Tru
         new.device = device_of(machine, NONE) if data == NONE else None
     else:
         new = tensor.copy()
-        new.attributes, new.memory, new.writes, new.seen = {}, (), 0, 0
+        new.memory, new.writes, new.seen = (), 0, 0
+        new.attributes = {name: held for name, held in tensor.attributes.items() if name == STEPS}
     new.is_parameter, new.is_buffer, new.requires_grad, new.cls = True, False, requires_grad, cls
     made = machine.allocate(new)
     share(machine, made, data)

@@ -13,6 +13,7 @@ from modgraph.prediction.domain.values import FALSE, NONE, TRUE, TupleValue, Val
 from modgraph.prediction.knowledge.shapes.fitting import with_rank
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
+from modgraph.prediction.knowledge.torch.gradients import of_layer
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
@@ -26,8 +27,12 @@ def _flag(machine: Machine, module: Value, name: str) -> bool | None:
     return machine.truth(machine.find_attribute(module, name) or FALSE)
 
 
-def _tensor(machine: Machine, shape: Shape | None, dtype: str | None) -> Value:
-    return made(machine, shape, dtype, requires_grad=True)
+def _tensor(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: str | None) -> Value:
+    given = (
+        machine.state.find(each, TensorObject) for each in (*arguments.positional[1:], *arguments.keywords.values())
+    )
+    needs = of_layer(machine, arguments.positional[0], *(each for each in given if each is not None))
+    return made(machine, shape, dtype, requires_grad=needs)
 
 
 def _require_size(machine: Machine, given: Shape | None, wanted: Size, error: str = "RuntimeError") -> None:
@@ -69,10 +74,10 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     states = given.items if isinstance(given, TupleValue) else (given,)
     for each, size in zip(states, (projected, hidden), strict=False):
         _require_state(machine, tensor_of(machine, each), (stacked, *batch, size))
-    output = _tensor(machine, (*source.shape[:-1], _product(ways, projected)), source.dtype)
-    state = _tensor(machine, (stacked, *batch, projected), source.dtype)
+    output = _tensor(machine, arguments, (*source.shape[:-1], _product(ways, projected)), source.dtype)
+    state = _tensor(machine, arguments, (stacked, *batch, projected), source.dtype)
     if "LSTM" in arguments.function:
-        state = TupleValue((state, _tensor(machine, (stacked, *batch, hidden), source.dtype)))
+        state = TupleValue((state, _tensor(machine, arguments, (stacked, *batch, hidden), source.dtype)))
     return TupleValue((output, state))
 
 
@@ -128,8 +133,8 @@ def cell(arguments: Arguments, machine: Machine) -> Value:
         _require_hidden(machine, tensor_of(machine, each), shape, _size(machine, module, "hidden_size"))
     hidden = (*shape[:-1], _size(machine, module, "hidden_size")) if shape is not None else None
     dtype = source.dtype if source is not None else None
-    state = _tensor(machine, hidden, dtype)
-    return TupleValue((state, _tensor(machine, hidden, dtype))) if "LSTM" in arguments.function else state
+    state = _tensor(machine, arguments, hidden, dtype)
+    return TupleValue((state, _tensor(machine, arguments, hidden, dtype))) if "LSTM" in arguments.function else state
 
 
 @models(f"{_LAYERS}.activation.MultiheadAttention.forward")
@@ -148,7 +153,7 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
         _require_size(machine, each.shape if each is not None else None, size)
     if query.shape is not None and keys.shape is not None and len(query.shape) != len(keys.shape):
         raise machine.raises("AssertionError", "the query and the key must have the same number of dimensions")
-    output = _tensor(machine, query.shape, query.dtype)
+    output = _tensor(machine, arguments, query.shape, query.dtype)
     asked = machine.truth(arguments.get(5, "need_weights", TRUE))
     if asked is False:
         return TupleValue((output, NONE))
@@ -160,7 +165,7 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
         length = 1 if first and len(query.shape) == 3 else 0
         batch = query.shape[1 - length : 2 - length] if len(query.shape) == 3 else ()
         heads = () if averaged else (_size(machine, module, "num_heads"),)
-        weights = _tensor(machine, (*batch, *heads, query.shape[length], keys.shape[length]), query.dtype)
+        weights = _tensor(machine, arguments, (*batch, *heads, query.shape[length], keys.shape[length]), query.dtype)
     return TupleValue((output, weights))
 
 
@@ -180,7 +185,7 @@ _AS_GIVEN = {
 def _made_of_others(place: int, parameter: str) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source = tensor_of(machine, arguments.get(place, parameter, NONE)) or TensorObject(None, None)
-        return _tensor(machine, source.shape, source.dtype)
+        return _tensor(machine, arguments, source.shape, source.dtype)
 
     return forward
 
@@ -196,5 +201,5 @@ def bilinear(arguments: Arguments, machine: Machine) -> Value:
     for each, name in ((source, "in1_features"), (other, "in2_features")):
         _require_size(machine, each.shape if each is not None else None, _size(machine, module, name))
     if source is None or not source.shape:
-        return _tensor(machine, None, None)
-    return _tensor(machine, (*source.shape[:-1], _size(machine, module, "out_features")), source.dtype)
+        return _tensor(machine, arguments, None, None)
+    return _tensor(machine, arguments, (*source.shape[:-1], _size(machine, module, "out_features")), source.dtype)
