@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import BELOW, LAYOUT, LEAF, MAY_BE, OF_LEAF, TensorObject
+from modgraph.prediction.domain.objects import BELOW, LEAF, MAY_BE, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import TRUE, Address, TupleValue, Value
@@ -24,8 +24,7 @@ def overwrite(machine: Machine, value: Value, elements: tuple[Number, ...] | Non
     if not isinstance(value, Address) or state.find(value, TensorObject) is None:
         return
     tensor = state.change(value, TensorObject)
-    for name in (BELOW, LAYOUT):
-        tensor.attributes.pop(name, None)
+    tensor.attributes.pop(BELOW, None)
     shared_memory.count_write(tensor)
     shared_memory.forget_owners(state, tensor)
     tensor.elements = elements
