@@ -50,6 +50,7 @@ from modgraph.prediction.domain.objects import (
 )
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
+    GIVEN,
     MODULE,
     NONE,
     OPEN,
@@ -133,7 +134,10 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
         taken_away.run_methods(machine, function)
     if function.outside:
         machine.may_fail()
-    return taken_away.given(machine, function, arguments)
+    found = taken_away.given(machine, function, arguments)
+    if not found.library.startswith("torch.") or found.library.endswith(GIVEN):
+        return found
+    return replace(found, library=f"{found.library}{GIVEN}")
 
 
 def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:

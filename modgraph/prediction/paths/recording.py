@@ -15,6 +15,7 @@ from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
+    GIVEN,
     TRUE,
     Address,
     BoundMethod,
@@ -26,6 +27,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
+    is_of_torch,
 )
 from modgraph.prediction.paths import layer_operations
 from modgraph.prediction.paths.joining_events import ended_by
@@ -50,10 +52,11 @@ _NO_OPERATION = frozenset(
         *("size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "data_ptr"),
         *("get_device", "requires_grad_", "register_hook", "retain_grad", "backward", "is_contiguous", "storage"),
         *("untyped_storage", "__repr__", "__str__", "__hash__", "__format__", "__iter__", "__len__"),
-        "<apply>",
+        *("<apply>", "range", "frombuffer", "from_numpy"),
     )
 )
-"""Methods of Tensor that compute nothing; and that of a function of autograd, whose `forward` has operations."""
+"""Methods of Tensor that compute nothing; that of a function of autograd, whose `forward` has operations; and functions
+of which a trace is told nothing."""
 _PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
@@ -66,6 +69,7 @@ _OPERATORS = {
 """Under what name torch runs Python's operators; that of others is their own."""
 _IN_PLACE = frozenset({"__setitem__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
+_OF_ARRAYS = "numpy."
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
 """Modules of torch whose functions are operations, and call others."""
@@ -86,6 +90,8 @@ def operation_of(name: str) -> str | None:
         name = f"torch.{last_name(name)}"
     if not name.startswith("torch.") or (name.startswith(_ELSEWHERE) and not name.startswith(_FUNCTIONAL)):
         return None
+    if name.endswith(GIVEN):
+        return None
     owner, _, last = name.rpartition(".")
     if last.startswith("@"):
         return f"{owner}.{last[1:]}" if last[1:] in _PROPERTIES else None
@@ -97,9 +103,12 @@ def operation_of(name: str) -> str | None:
 def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
     """What `run` gives; an event, where that is an operation, and runs inside no other."""
     called = operation_of(name) if not machine.operating else None
+    if name.startswith(_OF_ARRAYS):
+        return _unheard(machine, run)
     if called is None:
         inherited = _inherited(machine, name, arguments) if not machine.operating else None
         return run() if inherited is None else _of_layer(machine, inherited, arguments, run)
+    called = layer_operations.by_arguments(called, arguments)
     inputs = tuple(_given(machine, arguments))
     where = arguments.where
     machine.operating += 1
@@ -126,7 +135,19 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         add(machine, Operate(called, read, outputs or inputs[:1], where, written))
     elif any(not taken.issuperset(each.indices) for each in outputs):
         add(machine, Operate(called, read, outputs, where))
+    elif not outputs and inputs and isinstance(result, Unknown) and is_of_torch(result):
+        add(machine, Operate(called, read, (), where))
+        add(machine, Lost(result.reason, where))
     return result
+
+
+def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
+    """What `run` gives; what it makes of torch's functions is numpy's."""
+    machine.operating += 1
+    try:
+        return run()
+    finally:
+        machine.operating -= 1
 
 
 def is_in_place(name: str) -> bool:
@@ -208,6 +229,7 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_
         inputs = tuple(_given(machine, arguments))
         if inputs:
             add(machine, Operate(name, inputs, (), arguments.where))
+            add(machine, Lost(function.reason, arguments.where))
     elif not function.inert:
         add(machine, Lost(function.reason, arguments.where or function.where))
 
@@ -388,6 +410,8 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
 
 def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
     held = machine.state.read(address)
+    if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(_OF_ARRAYS):
+        return
     if isinstance(held, TensorObject):
         found.append(_seen(held, name, (address.index,)))
     elif isinstance(held, ListObject):

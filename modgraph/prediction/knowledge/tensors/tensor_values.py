@@ -35,7 +35,21 @@ PAIR = KnownClass("torch.return_types._Pair")
 """What max, sort, topk and kin give: values and indices."""
 _NAMED = (
     *(("Q", "R"), ("U", "S", "Vh"), ("U", "S", "V"), ("eigenvalues", "eigenvectors"), ("sign", "logabsdet")),
-    *(("inverse", "info"), ("L", "info")),
+    *(
+        ("inverse", "info"),
+        ("L", "info"),
+        ("min", "max"),
+        ("mantissa", "exponent"),
+        ("hist", "bin_edges"),
+        ("a", "tau"),
+    ),
+    *(
+        ("solution", "residuals", "rank", "singular_values"),
+        ("P", "L", "U"),
+        ("LU", "pivots"),
+        ("LU", "pivots", "info"),
+    ),
+    ("result", "info"),
 )
 """Names of what functions of torch give that give several tensors."""
 

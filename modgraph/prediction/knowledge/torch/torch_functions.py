@@ -56,6 +56,7 @@ _DTYPES = {
 for _name, _aliases in _DTYPES.items():
     for _each in (_name, *_aliases):
         constant(f"torch.{_each}", Dtype(_name))
+constant("torch.ops", Unknown("torch.ops is not interpreted", None, inert=True, library="torch.ops"))
 known_class("torch.dtype")
 known_class("torch.device")
 known_class("torch.Generator")
