@@ -13,7 +13,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.endings import RAISES
+from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Assume,
     Either,
@@ -352,7 +352,7 @@ class _Reader:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
         where = event.where
         cause, place = root_of(event.reason)
-        raises = event.reason.startswith(RAISES)
+        raises = event.reason.startswith((RAISES, FAILS))
         problem = Problem(
             stage="forward",
             message=event.reason if raises else f"what is called here is not known: {event.reason}",

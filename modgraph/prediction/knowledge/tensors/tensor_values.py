@@ -97,6 +97,8 @@ def _common(machine: Machine, value: Choice) -> TensorObject | None:
     if None not in shapes and len({len(each or ()) for each in shapes}) == 1:
         columns = zip(*(each or () for each in shapes), strict=True)
         shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in columns)
+    if len(shapes) > 1:
+        machine.may_fail("RuntimeError")  # torch may refuse one of them
     dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
     needs = {tensor.requires_grad for tensor in tensors}
     return TensorObject(
