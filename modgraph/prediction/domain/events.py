@@ -49,6 +49,10 @@ class Enter:
     """Its class is torch's own, of which calls of other modules alone are told."""
     direct: bool = False
     """`module.forward(...)` is called, past `__call__` and every hook."""
+    name: str | None = None
+    """Under which the module that calls it has it as a child."""
+    own: tuple[Seen, ...] = ()
+    """Of a layer of torch: its parameters and buffers, which the run may have made or changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,14 @@ class Operate:
     where: SourceLocation | None
     written: tuple[int, ...] = ()
     """Addresses of tensors whose memory it writes to beside its outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """What was computed as one tensor is another object from here on too: `Parameter(x)`."""
+
+    index: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +143,7 @@ class Repeat:
     events: tuple[Event, ...]
 
 
-Event: TypeAlias = Enter | Leave | Operate | Assume | Lost | Either | Repeat
+Event: TypeAlias = Enter | Leave | Operate | Alias | Assume | Lost | Either | Repeat
 
 
 class Cell:

@@ -15,6 +15,7 @@ from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
+    Alias,
     Assume,
     Either,
     Enter,
@@ -94,6 +95,8 @@ class _Reader:
                 self._leave(event)
             elif isinstance(event, Operate):
                 self._operate(event)
+            elif isinstance(event, Alias):
+                self.makers[event.index] = self.makers.get(event.of) or {self._outside(event.of): None}
             elif isinstance(event, Either):
                 self._either(event)
             elif isinstance(event, Repeat):
@@ -113,7 +116,7 @@ class _Reader:
         self.builder.calls.append(
             Call(
                 index=index,
-                module=self._path(event.module, parent),
+                module=self._path(event.module, parent, event.name),
                 parent=None if parent is None else parent.index,
                 inputs=tuple(map(tensor_info, event.inputs)),
                 source=None if parent is None else event.where,
@@ -121,8 +124,8 @@ class _Reader:
                 **self._marks(),
             )
         )
-        made = tuple(map(self._made_by, event.inputs))
-        self.open.append(_Open(index, event.inputs, event.is_layer, made))
+        read = (*event.inputs, *(each for each in event.own if not self.makers.keys().isdisjoint(each.indices)))
+        self.open.append(_Open(index, read, event.is_layer, tuple(map(self._made_by, read))))
 
     def _leave(self, event: Leave) -> None:
         if not self.open:
@@ -153,7 +156,7 @@ class _Reader:
         known = self.builder.calls[index].outputs
         return {"outputs": outputs if outputs == known else ()}
 
-    def _path(self, module: Address, caller: _Open | None) -> str:
+    def _path(self, module: Address, caller: _Open | None, name: str | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
         known = self.paths.get(module)
         if known is not None:
@@ -161,7 +164,8 @@ class _Reader:
                 self._add_possible(module, known)
             return known
         above = "" if caller is None else self.builder.calls[caller.index].module
-        return self._add_made(module, above, None)
+        is_taken = name is None or (f"{above}.{name}" if above else name) in self.nodes
+        return self._add_made(module, above, None if is_taken else name)
 
     def _add_possible(self, module: Address, path: str) -> None:
         """A module that stands below one of which it is not known which it is."""

@@ -78,6 +78,15 @@ OWN_TENSOR = re.compile(
 """Names of the parameters and buffers that a layer of torch gives to its operation."""
 
 
+OF_INITIALISERS: Mapping[str, str] = {
+    **{name: f"torch.nn.init.{name}" for name in ("constant_", "kaiming_uniform_", "normal_", "uniform_")},
+    **dict.fromkeys(("kaiming_normal_", "xavier_normal_"), "torch.Tensor.normal_"),
+    "xavier_uniform_": "torch.Tensor.uniform_",
+    "ones_": "torch.Tensor.fill_",
+    "zeros_": "torch.Tensor.zero_",
+}
+"""What of torch.nn.init is one operation: its own, or that which it makes of the tensor."""
+
 _INDICES_AT = {"max_pool": 6, "adaptive_max_pool": 2, "fractional_max_pool": 4}
 """Pools of torch.nn.functional, and the place of the argument that asks for indices: with these they are functions of
 other names."""

@@ -10,9 +10,15 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    TensorObject,
+)
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
     GIVEN,
@@ -67,8 +73,9 @@ _OPERATORS = {
     "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__ne__": "ne",
 }  # fmt: skip
 """Under what name torch runs Python's operators; that of others is their own."""
-_IN_PLACE = frozenset({"__setitem__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
+_IN_PLACE = frozenset({"__setitem__", "__set__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
+_INITIALISERS = "torch.nn.init."
 _OF_ARRAYS = "numpy."
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
@@ -88,11 +95,15 @@ def operation_of(name: str) -> str | None:
             name = short + name.removeprefix(long)
     if name.startswith(_FUNCTIONAL) and last_name(name) in layer_operations.TORCHS_OWN:
         name = f"torch.{last_name(name)}"
+    if name.startswith(_INITIALISERS):
+        return layer_operations.OF_INITIALISERS.get(last_name(name))
     if not name.startswith("torch.") or (name.startswith(_ELSEWHERE) and not name.startswith(_FUNCTIONAL)):
         return None
     if name.endswith(GIVEN):
         return None
     owner, _, last = name.rpartition(".")
+    if last == "@data=":
+        return f"{owner}.data.__set__"
     if last.startswith("@"):
         return f"{owner}.{last[1:]}" if last[1:] in _PROPERTIES else None
     if last in _NO_OPERATION or owner.startswith("torch.Size"):
@@ -150,6 +161,12 @@ def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
         machine.operating -= 1
 
 
+def alias(machine: Machine, new: Value, of: Value) -> None:
+    """A tensor is as another one was computed."""
+    if machine.is_recording and isinstance(new, Address) and isinstance(of, Address):
+        add(machine, Alias(new.index, of.index))
+
+
 def is_in_place(name: str) -> bool:
     """The operation writes to what it is given first."""
     last = last_name(name)
@@ -159,7 +176,7 @@ def is_in_place(name: str) -> bool:
 def _read(last: str, inputs: tuple[Seen, ...]) -> tuple[Seen, ...]:
     """The tensors of which a function reads the numbers, as a trace has it."""
     unread: tuple[str, ...] = ()
-    if last in SHAPE_ONLY_FIRST or last in OVERWRITING:
+    if last in SHAPE_ONLY_FIRST or last in OVERWRITING or last == "__set__":
         unread = ("args[0]", "input")
     elif last in SHAPE_ONLY_SECOND:
         unread = ("args[1]", "other", "tensor")
@@ -268,7 +285,8 @@ def module_call(
         inputs += seen_in(machine, value, name)
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
+    name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if is_layer else ()
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
     try:
@@ -283,6 +301,29 @@ def module_call(
         machine.operating = operating
     add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result)))
     return result
+
+
+def _own_tensors(machine: Machine, held: ModuleObject | None) -> tuple[Seen, ...]:
+    """Those of its children too, of which it makes one operation of its own."""
+    stores = () if held is None else (held.parameters, held.buffers)
+    own = [each for store in stores for name, value in store.items() for each in seen_in(machine, value, name)]
+    for child in () if held is None else held.modules.values():
+        own += _own_tensors(machine, machine.state.find(child, ModuleObject))
+    return tuple(own)
+
+
+def _name_of_child(machine: Machine, module: Address) -> str | None:
+    caller = machine.state.find(machine.called[-1], ModuleObject) if machine.called else None
+    children = {} if caller is None else caller.modules
+    return next((name for name, child in children.items() if child == module), None)
+
+
+def is_unbound(machine: Machine, arguments: Arguments) -> bool:
+    """A `forward` is called with a module that is not being called: `Linear.forward(layer, x)`."""
+    module = arguments.positional[0] if arguments.positional else None
+    if not isinstance(module, Address) or module in machine.called or machine.operating:
+        return False
+    return machine.state.find(module, ModuleObject) is not None
 
 
 def _is_made_of_others(module: ModuleObject) -> bool:

@@ -56,12 +56,18 @@ def differences(predicted: Graph, real: Graph) -> list[str]:
     if not is_whole(predicted) or not all(each.certain for each in (*predicted.operations, *predicted.edges)):
         names = iter([each.name for each in real.operations])
         return [each.name for each in predicted.operations if each.certain and each.name not in names]
+    layers = {each.index for each in real.calls} - {each.parent for each in real.calls}
+    layers -= {each.call for each in predicted.operations}
     sides: list[list[Any]] = []
     for graph in (predicted, real):
-        calls = [(each.module, each.parent) for each in graph.calls]
-        operations = [(each.name, each.call) for each in graph.operations]
+        calls = [(each.module, each.parent, each.direct) for each in graph.calls]
+        # Those inside a layer of torch are told by a trace alone.
+        told = {each.id: place for place, each in enumerate(o for o in graph.operations if o.call not in layers)}
+        operations = [(each.name, each.call) for each in graph.operations if each.id in told]
         # A trace tells of a tensor that goes out at several places once.
-        edges = sorted({(each.producer, _without_place(each.consumer)) for each in graph.edges})
+        ends = ((each.producer, _without_place(each.consumer)) for each in graph.edges)
+        named = {tuple(f"op {told[end]}" if end in told else end for end in edge) for edge in ends}
+        edges = sorted(edge for edge in named if not any(end.startswith("op:") for end in edge))
         sides.append([calls, operations, edges])
     found = [f"{one} is not {other}" for one, other in zip(*sides, strict=True) if one != other]
     return found + wrong_shapes(predicted, real)
