@@ -33,7 +33,7 @@ from modgraph.prediction.domain.state import Base, State, Trouble
 from modgraph.prediction.domain.values import Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
 from modgraph.prediction.knowledge.tensors import devices
-from modgraph.prediction.paths import given_up, guards, partial_texts, several
+from modgraph.prediction.paths import failed, given_up, guards, partial_texts, several
 from modgraph.prediction.paths.joining import choice_of, join_results
 from modgraph.prediction.project import import_progress, lookups, mutating_calls, registries, textual_order, waiting
 from modgraph.prediction.python import (
@@ -354,13 +354,10 @@ class Interpreter(Machine):
     ) -> Value:
         """Joins the states of paths that go on from here; the choice of their values."""
         if not results:
-            self.state = raised[0][1]
-            raise raised.pop(0)[0]
-        if raised and self.leading is not None:
-            self.leading.dropped += [each for each, _ in raised]
-        if raised and self.guards:
-            self.guards[-1].extend(raised)
+            raise failed.leave(self, raised, reason, where, since)
+        failed.drop(self, raised)
         value, self.state = results[0]
+        failed.tell(self, raised, reason)
         for other, state in results[1:]:
             value = join_results(self.state, value, state, other, reason, where, since)
         return value

@@ -50,6 +50,7 @@ from modgraph.prediction.domain.objects import (
 )
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
+    GIVEN,
     MODULE,
     NONE,
     OPEN,
@@ -109,7 +110,19 @@ def _instance(machine: Machine, function: Value, arguments: Arguments) -> Value:
         name = classes.short_name(machine.class_of(function))
         raise machine.raises("TypeError", f"'{name}' object is not callable")
     bound = attributes.bind(machine, method, function, machine.class_of(function))
+    is_module = machine.state.find(function, ModuleObject) is not None
+    if is_module and machine.is_recording and isinstance(function, Address) and isinstance(method, FunctionValue):
+        return _overriding(machine, function, arguments, lambda: call(machine, bound, arguments))
     return call(machine, bound, arguments)
+
+
+def _overriding(machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """A call of a module by a `__call__` of its own class: what that does is of the call too."""
+    machine.overriding.append(module)
+    try:
+        return recording.module_call(machine, module, _with(arguments, (module, *arguments.positional)), run)
+    finally:
+        machine.overriding.pop()
 
 
 def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "") -> Arguments:
@@ -133,7 +146,10 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
         taken_away.run_methods(machine, function)
     if function.outside:
         machine.may_fail()
-    return taken_away.given(machine, function, arguments)
+    found = taken_away.given(machine, function, arguments)
+    if not found.library.startswith("torch.") or found.library.endswith(GIVEN):
+        return found
+    return replace(found, library=f"{found.library}{GIVEN}")
 
 
 def _choice(machine: Machine, function: Choice, arguments: Arguments) -> Value:
@@ -199,6 +215,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     if why is not None:
         return _unknown(machine, why, arguments)
     if machine.is_recording and name.endswith(".forward"):
+        if recording.is_unbound(machine, arguments):
+            return _direct(machine, arguments, lambda: _model(machine, name, arguments))
         found = hidden_calls.instead(machine, name, arguments)
         if found is not None:
             return found
@@ -224,6 +242,13 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
     return _run_model(machine, name, model, given, arguments)
+
+
+def _direct(machine: Machine, arguments: Arguments, run: Callable[[], Value]) -> Value:
+    """A call of a module past `__call__`, by the `forward` of a class."""
+    module = arguments.positional[0]
+    assert isinstance(module, Address)
+    return recording.module_call(machine, module, arguments, run, direct=True)
 
 
 def _run_model(machine: Machine, name: str, model: registry.Model, given: Arguments, arguments: Arguments) -> Value:
@@ -345,6 +370,8 @@ def _function(machine: Machine, function: FunctionValue, arguments: Arguments) -
         plain = replace(function, within=None)
         return contexts.within(machine, function.within.items, lambda: _function(machine, plain, arguments))
     definition = function.definition
+    if machine.is_recording and definition.name == FORWARD and recording.is_unbound(machine, arguments):
+        return _direct(machine, arguments, lambda: _function(machine, function, arguments))
     if machine.depth >= MAX_CALL_DEPTH:
         raise TooDeepError(f"{TOO_DEEP}, at {definition.qualname}")
     if machine.undecided and _recurses(machine, definition):
@@ -548,7 +575,8 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
             machine.problem(reason, address)
         return address
 
-    key = memo.key_of(machine, cls.address, arguments) if machine.is_module_class(cls) else None
+    is_followed = machine.is_recording or not machine.is_module_class(cls)  # a run is told what the constructor does
+    key = None if is_followed else memo.key_of(machine, cls.address, arguments)
     if key is None:
         return make()
     found = memo.recall(machine, key, arguments.where)

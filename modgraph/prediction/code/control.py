@@ -16,7 +16,7 @@ from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
-from modgraph.prediction.paths import given_up, recording
+from modgraph.prediction.paths import failed, given_up, recording
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
@@ -58,12 +58,11 @@ def run_paths(machine: Machine, frame: Frame, paths: Sequence[Path], reason: str
         machine.undecided -= 1
     alive = [entry for entry in ended if entry[0] != "dead"]
     if not ended:
-        machine.state = raised[0][1]
-        raise raised.pop(0)[0]
-    if raised and machine.leading is not None:
-        machine.leading.dropped += [each for each, _ in raised]
-    if raised and machine.guards:
-        machine.guards[-1].extend(raised)
+        raise failed.leave(machine, raised, reason, where, since)
+    failed.drop(machine, raised)
+    if alive:
+        machine.state = alive[0][2]
+        failed.tell(machine, raised, reason)
     if len(alive) == 1 and len(ended) == 1:
         outcome, frame.value, machine.state = alive[0]
         return outcome

@@ -22,6 +22,9 @@ Result = TypeVar("Result")
 RAISES = "raises "
 """How the reason begins where the code that is interpreted raised."""
 
+FAILS = "one path fails, "
+"""How the reason begins where one of several paths raised, and is not followed further."""
+
 
 def attempt(
     machine: Machine,

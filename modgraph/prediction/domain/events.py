@@ -61,6 +61,10 @@ class Enter:
     """Its class is torch's own, of which calls of other modules alone are told."""
     direct: bool = False
     """`module.forward(...)` is called, past `__call__` and every hook."""
+    name: str | None = None
+    """Under which the module that calls it has it as a child."""
+    own: tuple[Seen, ...] = ()
+    """Of a layer of torch: its parameters and buffers, which the run may have made or changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,14 @@ class Operate:
     """Addresses of the tensors that it writes into."""
     key: Value | None = None
     """What stands in the brackets, of an item that is read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """What was computed as one tensor is another object from here on too: `Parameter(x)`."""
+
+    index: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +159,7 @@ class Repeat:
     events: tuple[Event, ...]
 
 
-Event: TypeAlias = Enter | Leave | Operate | Assume | Lost | Either | Repeat
+Event: TypeAlias = Enter | Leave | Operate | Alias | Assume | Lost | Either | Repeat
 
 
 class Cell:

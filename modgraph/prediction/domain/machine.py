@@ -61,11 +61,9 @@ class Machine(Budget):
         self.handing_over = 0
         """How deep inside each other functions run that were given to code which is not known."""
         self.recursions: dict[FunctionDefinition, int] = {}
-        """Functions whose recursion is not followed to its end, and run any number of times instead: how many frames
-        there were before."""
+        """Functions whose recursion runs any number of times, and not to its end: how many frames there were before."""
         self.left_open: list[Address] = []
-        """Generators that were begun, and do something when they are given up, which Python does when nothing holds
-        them any more."""
+        """Generators that were begun, and do something when they are given up: where nothing holds them any more."""
         self.driving: list[list[Address]] = []
         """Those of them that were begun by each loop that asks for an item just now: it holds them."""
         self.comparing = 0
@@ -95,6 +93,8 @@ class Machine(Budget):
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""
+        self.overriding: list[Address] = []
+        """Those of them that run a `__call__` of their own class."""
         self.modules = Loaded()
         self.caches = Caches()
 

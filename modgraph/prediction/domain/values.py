@@ -100,12 +100,22 @@ class Unknown(Value):
     outside: bool = False
     """It comes from outside the program (a file, a device, the environment): an operation on it may raise."""
     library: str = ""
-    """Import path of what it comes from, where that is a library which is not interpreted."""
+    """Import path of what it comes from, where that is a library which is not interpreted; of what a function of torch
+    gives, that of the function and `GIVEN`."""
 
     @property
     def is_doubtful(self) -> bool:
         """An operation on it may raise."""
         return self.outside or not self.inert
+
+
+GIVEN = "()"
+"""Ends the import path of a function, of what a call of it gives: that is no function of that name."""
+
+
+def is_of_torch(value: Unknown) -> bool:
+    """It is what a function of torch gives, which may be a tensor, or several."""
+    return value.library.startswith("torch.") and value.library.endswith(GIVEN)
 
 
 @dataclass(frozen=True, slots=True)

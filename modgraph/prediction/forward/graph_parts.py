@@ -12,8 +12,9 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.endings import RAISES
+from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
+    Alias,
     Assume,
     Either,
     Enter,
@@ -44,7 +45,6 @@ class _Open:
     is_layer: bool
     makers: tuple[Makers, ...]
     """Of each input, what had made it when the call began."""
-    module: Address
     calls: bool = False
     """Other modules are called inside."""
     is_silent: bool = False
@@ -99,6 +99,8 @@ class _Reader:
                 self._leave(event)
             elif isinstance(event, Operate):
                 self._operate(event)
+            elif isinstance(event, Alias):
+                self.makers[event.index] = self._makers_of(event.of)
             elif isinstance(event, Either):
                 self._either(event)
             elif isinstance(event, Repeat):
@@ -118,7 +120,7 @@ class _Reader:
         self.builder.calls.append(
             Call(
                 index=index,
-                module=self._path(event.module, parent),
+                module=self._path(event.module, parent, event.name),
                 parent=None if parent is None else parent.index,
                 inputs=tuple(map(tensor_info, event.inputs)),
                 source=None if parent is None else event.where,
@@ -126,10 +128,10 @@ class _Reader:
                 **self._marks(),
             )
         )
-        made = tuple(map(self._made_by, event.inputs))
+        read = (*event.inputs, *(each for each in event.own if any(index in self.makers for index in each.indices)))
         held = self.followed.state.find(event.module, ModuleObject)
         is_silent = event.is_layer and held is not None and not held.modules and _HOOKS.isdisjoint(held.attributes)
-        self.open.append(_Open(index, event.inputs, event.is_layer, made, event.module, is_silent=is_silent))
+        self.open.append(_Open(index, read, event.is_layer, tuple(map(self._made_by, read)), is_silent=is_silent))
 
     def _leave(self, event: Leave) -> None:
         if not self.open:
@@ -144,22 +146,10 @@ class _Reader:
         name = f"call:{call.index}"
         for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
-        if call.is_layer:
-            self._read_own(call.module, name)
         for seen in event.outputs:
             for index in seen.indices:
                 self.makers[index] = {name: None}
         self._write(event.written, name)
-
-    def _read_own(self, module: Address, name: str) -> None:
-        """A layer reads its own parameters and buffers; those that the run has written into come from there."""
-        held = self.followed.state.find(module, ModuleObject)
-        for store in () if held is None else (held.parameters, held.buffers):
-            for own, value in store.items():
-                if isinstance(value, Address) and value.index in self.makers:
-                    item = self.followed.state.find(value, TensorObject)
-                    shape, dtype = (None, None) if item is None else (item.shape, item.dtype)
-                    self._add_edges(self.makers[value.index], name, Seen(own, (value.index,), shape, dtype))
 
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives; where it ends on several paths, what it gives on those that raise nothing."""
@@ -173,7 +163,7 @@ class _Reader:
         known = self.builder.calls[index].outputs
         return {"outputs": outputs if outputs == known else ()}
 
-    def _path(self, module: Address, caller: _Open | None) -> str:
+    def _path(self, module: Address, caller: _Open | None, name: str | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
         known = self.paths.get(module)
         if known is not None:
@@ -181,7 +171,8 @@ class _Reader:
                 self._add_possible(module, known)
             return known
         above = "" if caller is None else self.builder.calls[caller.index].module
-        return self._add_made(module, above, None)
+        is_taken = name is None or (f"{above}.{name}" if above else name) in self.nodes
+        return self._add_made(module, above, None if is_taken else name)
 
     def _add_possible(self, module: Address, path: str) -> None:
         """A module that stands below one of which it is not known which it is."""
@@ -415,7 +406,7 @@ class _Reader:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
         where = event.where
         cause, place = root_of(event.reason)
-        raises = event.reason.startswith(RAISES)
+        raises = event.reason.startswith((RAISES, FAILS))
         problem = Problem(
             stage="forward",
             message=event.reason if raises else f"what is called here is not known: {event.reason}",

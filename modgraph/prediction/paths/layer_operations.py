@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from modgraph.names import last_name
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.values import FALSE, TRUE
+
 _F = "torch.nn.functional."
 _RANKS = ("1d", "2d", "3d")
 _OF_ONE_NAME = (
@@ -72,6 +76,29 @@ OWN_TENSOR = re.compile(
     r"|(?:weight|bias)_(?:ih|hh|hr)(?:_l\d+(?:_reverse)?)?"
 )
 """Names of the parameters and buffers that a layer of torch gives to its operation."""
+
+
+OF_INITIALISERS: Mapping[str, str] = {
+    **{name: f"torch.nn.init.{name}" for name in ("constant_", "kaiming_uniform_", "normal_", "uniform_")},
+    **dict.fromkeys(("kaiming_normal_", "xavier_normal_"), "torch.Tensor.normal_"),
+    "xavier_uniform_": "torch.Tensor.uniform_",
+    "ones_": "torch.Tensor.fill_",
+    "zeros_": "torch.Tensor.zero_",
+}
+"""What of torch.nn.init is one operation: its own, or that which it makes of the tensor."""
+
+_INDICES_AT = {"max_pool": 6, "adaptive_max_pool": 2, "fractional_max_pool": 4}
+"""Pools of torch.nn.functional, and the place of the argument that asks for indices: with these they are functions of
+other names."""
+
+
+def by_arguments(name: str, arguments: Arguments) -> str:
+    """Under which name an operation of these arguments is run."""
+    last = last_name(name)
+    place = _INDICES_AT.get(last[:-2])
+    if place is None or arguments.get(place, "return_indices", FALSE) != TRUE:
+        return name
+    return f"{_F}{last}_with_indices"
 
 
 def of_layer(name: str) -> str | None:

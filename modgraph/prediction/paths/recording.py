@@ -10,11 +10,18 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    TensorObject,
+)
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
+    GIVEN,
     TRUE,
     Address,
     BoundMethod,
@@ -26,6 +33,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
+    is_of_torch,
 )
 from modgraph.prediction.paths import layer_operations
 from modgraph.prediction.paths.joining_events import ended_by
@@ -50,10 +58,11 @@ _NO_OPERATION = frozenset(
         *("size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "data_ptr"),
         *("get_device", "requires_grad_", "register_hook", "retain_grad", "backward", "is_contiguous", "storage"),
         *("untyped_storage", "__repr__", "__str__", "__hash__", "__format__", "__iter__", "__len__"),
-        "<apply>",
+        *("<apply>", "range", "frombuffer", "from_numpy"),
     )
 )
-"""Methods of Tensor that compute nothing; and that of a function of autograd, whose `forward` has operations."""
+"""Methods of Tensor that compute nothing; that of a function of autograd, whose `forward` has operations; and functions
+of which a trace is told nothing."""
 _PROPERTIES = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
@@ -64,9 +73,11 @@ _OPERATORS = {
     "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__ne__": "ne",
 }  # fmt: skip
 """Under what name torch runs Python's operators; that of others is their own."""
-_IN_PLACE = frozenset({"__setitem__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
+_IN_PLACE = frozenset({"__setitem__", "__set__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__"})
 _ITEMS = frozenset({"__getitem__", "__setitem__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
+_INITIALISERS = "torch.nn.init."
+_OF_ARRAYS = "numpy."
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
 """Modules of torch whose functions are operations, and call others."""
@@ -85,9 +96,15 @@ def operation_of(name: str) -> str | None:
             name = short + name.removeprefix(long)
     if name.startswith(_FUNCTIONAL) and last_name(name) in layer_operations.TORCHS_OWN:
         name = f"torch.{last_name(name)}"
+    if name.startswith(_INITIALISERS):
+        return layer_operations.OF_INITIALISERS.get(last_name(name))
     if not name.startswith("torch.") or (name.startswith(_ELSEWHERE) and not name.startswith(_FUNCTIONAL)):
         return None
+    if name.endswith(GIVEN):
+        return None
     owner, _, last = name.rpartition(".")
+    if last == "@data=":
+        return f"{owner}.data.__set__"
     if last.startswith("@"):
         return f"{owner}.{last[1:]}" if last[1:] in _PROPERTIES else None
     if last in _NO_OPERATION or owner.startswith("torch.Size"):
@@ -98,9 +115,12 @@ def operation_of(name: str) -> str | None:
 def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
     """What `run` gives; an event, where that is an operation, and runs inside no other."""
     called = operation_of(name) if not machine.operating else None
+    if name.startswith(_OF_ARRAYS):
+        return _unheard(machine, run)
     if called is None:
         inherited = _inherited(machine, name, arguments) if not machine.operating else None
         return run() if inherited is None else _of_layer(machine, inherited, arguments, run)
+    called = layer_operations.by_arguments(called, arguments)
     inputs = tuple(_given(machine, arguments))
     where = arguments.where
     machine.operating += 1
@@ -127,6 +147,9 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key))
     elif any(not taken.issuperset(each.indices) for each in outputs):
         add(machine, Operate(called, read, outputs, where, (), key))
+    elif not outputs and inputs and isinstance(result, Unknown) and is_of_torch(result):
+        add(machine, Operate(called, read, (), where))
+        add(machine, Lost(result.reason, where))
     return result
 
 
@@ -136,8 +159,23 @@ def own_operation(machine: Machine, module: Address, given: Iterable[Value], res
     called = layer_operations.of_layer(f"{getattr(held.cls, 'name', '')}.forward") if held is not None else None
     if called is not None:
         inputs = [each for place, value in enumerate(given) for each in seen_in(machine, value, f"args[{place}]")]
-        inputs += _own_tensors(machine, module)
+        inputs += _given_to_operation(machine, module)
         add(machine, Operate(called, tuple(inputs), tuple(seen_in(machine, result, "output")), machine.where))
+
+
+def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
+    """What `run` gives; what it makes of torch's functions is numpy's."""
+    machine.operating += 1
+    try:
+        return run()
+    finally:
+        machine.operating -= 1
+
+
+def alias(machine: Machine, new: Value, of: Value) -> None:
+    """A tensor is as another one was computed."""
+    if machine.is_recording and isinstance(new, Address) and isinstance(of, Address):
+        add(machine, Alias(new.index, of.index))
 
 
 def is_in_place(name: str) -> bool:
@@ -149,7 +187,7 @@ def is_in_place(name: str) -> bool:
 def _read(last: str, inputs: tuple[Seen, ...]) -> tuple[Seen, ...]:
     """The tensors of which a function reads the numbers, as a trace has it."""
     unread: tuple[str, ...] = ()
-    if last in SHAPE_ONLY_FIRST or last in OVERWRITING:
+    if last in SHAPE_ONLY_FIRST or last in OVERWRITING or last == "__set__":
         unread = ("args[0]", "input")
     elif last in SHAPE_ONLY_SECOND:
         unread = ("args[1]", "other", "tensor")
@@ -182,7 +220,7 @@ def _of_layer(machine: Machine, called: str, arguments: Arguments, run: Callable
     finally:
         machine.operating -= 1
     given = list(_given(machine, replace(arguments, positional=arguments.positional[1:])))
-    given += _own_tensors(machine, arguments.positional[0])
+    given += _given_to_operation(machine, arguments.positional[0])
     given += _given_inside(events.since(machine.state.events, before))
     taken = {index for each in given for index in each.indices}
     outputs = tuple(seen_in(machine, result, "output"))
@@ -191,7 +229,7 @@ def _of_layer(machine: Machine, called: str, arguments: Arguments, run: Callable
     return result
 
 
-def _own_tensors(machine: Machine, module: Value) -> Iterator[Seen]:
+def _given_to_operation(machine: Machine, module: Value) -> Iterator[Seen]:
     """The parameters and buffers that a layer of torch gives to its operation."""
     held = machine.state.find(module, ModuleObject)
     for store in () if held is None else (held.parameters, held.buffers):
@@ -224,6 +262,7 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_
         inputs = tuple(_given(machine, arguments))
         if inputs:
             add(machine, Operate(name, inputs, (), arguments.where))
+            add(machine, Lost(function.reason, arguments.where))
     elif not function.inert:
         add(machine, Lost(function.reason, arguments.where or function.where))
 
@@ -263,7 +302,8 @@ def module_call(
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
     before = _writes(machine, inputs) if is_layer else {}
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct))
+    name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if is_layer else ()
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
     try:
@@ -280,6 +320,29 @@ def module_call(
     written = tuple(index for index, number in now.items() if number != before.get(index))
     add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result), written=written))
     return result
+
+
+def _own_tensors(machine: Machine, held: ModuleObject | None) -> tuple[Seen, ...]:
+    """Those of its children too, of which it makes one operation of its own."""
+    stores = () if held is None else (held.parameters, held.buffers)
+    own = [each for store in stores for name, value in store.items() for each in seen_in(machine, value, name)]
+    for child in () if held is None else held.modules.values():
+        own += _own_tensors(machine, machine.state.find(child, ModuleObject))
+    return tuple(own)
+
+
+def _name_of_child(machine: Machine, module: Address) -> str | None:
+    caller = machine.state.find(machine.called[-1], ModuleObject) if machine.called else None
+    children = {} if caller is None else caller.modules
+    return next((name for name, child in children.items() if child == module), None)
+
+
+def is_unbound(machine: Machine, arguments: Arguments) -> bool:
+    """A `forward` is called with a module that is not being called: `Linear.forward(layer, x)`."""
+    module = arguments.positional[0] if arguments.positional else None
+    if not isinstance(module, Address) or module in machine.called or machine.operating:
+        return False
+    return machine.state.find(module, ModuleObject) is not None
 
 
 def _is_made_of_others(module: ModuleObject) -> bool:
@@ -407,6 +470,8 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
 
 def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
     held = machine.state.read(address)
+    if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(_OF_ARRAYS):
+        return
     if isinstance(held, TensorObject):
         found.append(_seen(held, name, (address.index,)))
     elif isinstance(held, ListObject):

@@ -7,6 +7,7 @@ order of the imports, up to the one that is running itself. Where not all of the
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from modgraph.prediction.domain.objects import DictObject, EnvironmentObject, Li
 from modgraph.prediction.domain.values import Address, Unknown, Value
 from modgraph.prediction.project import import_progress, rebinding, waiting
 from modgraph.prediction.project.side_effects import Effect, FarEffectError, effects_on
+from modgraph.source.modules import SourceModule
 from modgraph.source.reached import Reached, telling
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Registry:
     """Those that have not run yet, the next one last; None before they were looked for."""
     busy: bool = False
     """One of them is running."""
+    at_home: bool = False
+    """Only statements of its own module are looked for."""
     lost: Unknown | None = None
     """Why an entry may be missing."""
     later: Unknown | None = None
@@ -66,6 +70,22 @@ def claim(machine: Machine, home: Home, since: int, attribute: str = "") -> None
             # than it finds: there a container is as its own module leaves it, until a key is missing (`lookups.py`).
             base.registries.setdefault(home, Registry()).containers.extend(made)
             base.unsettled.update(dict.fromkeys(made, home))
+        elif source is not None and not attribute and _is_walked_at_home(machine, source, home[1], made):
+            registry = base.registries.setdefault(home, Registry(at_home=True))
+            registry.containers.extend(made)
+            base.unsettled.update(dict.fromkeys(made, home))
+
+
+def _is_walked_at_home(machine: Machine, source: SourceModule, name: str, made: list[int]) -> bool:
+    """One module of a large package makes the container empty, fills it by an item under a key, and walks over it: no
+    key tells which of its statements are asked for."""
+    if len(made) != 1:
+        return False
+    item = machine.base.objects.get(made[0])
+    if not isinstance(item, DictObject) or item.entries:
+        return False
+    walked = re.search(rf"\bin\s+{name}(?:\.(?:items|keys|values)\(\))?\s*(?:[:\])}}]|\n|if\b)", source.text)
+    return walked is not None and re.search(rf"\b{name}\[[^\]\n]+\]\s*=(?!=)", source.text) is not None
 
 
 def _is_large(machine: Machine, package: str) -> bool:
@@ -171,7 +191,7 @@ def _effects(machine: Machine, home: Home, registry: Registry) -> list[Effect]:
     for statement in source.index.statements.get(name, ()):
         if statement.kind == "assign":
             bound.update(statement.names)
-    imported = imported_with(machine, module)
+    imported = Imported({module: source}) if registry.at_home else imported_with(machine, module)
     try:
         effects, may_change = effects_on(module, bound, imported)
     except FarEffectError as far:

@@ -281,15 +281,19 @@ def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
 
 def _set_by_descriptor(machine: Machine, value: Address, cls: Value, name: str, new: Value) -> bool:
     """Assigns through `__set__` of a descriptor written as a class; False where there is none."""
+    return _by_descriptor(machine, "__set__", cls, name, (value, new))
+
+
+def _by_descriptor(machine: Machine, method: str, cls: Value, name: str, given: tuple[Value, ...]) -> bool:
     attribute = classes.class_attribute(machine, cls, name)
     instance = machine.state.find(attribute, InstanceObject)
     if instance is None or not isinstance(instance.cls, ClassValue):
         return False
-    setter = classes.class_attribute(machine, instance.cls, "__set__")
-    if setter is None or isinstance(setter, Unknown):
+    changing = classes.class_attribute(machine, instance.cls, method)
+    if changing is None or isinstance(changing, Unknown):
         return False
     assert attribute is not None
-    machine.call(setter, (attribute, value, new))
+    machine.call(changing, (attribute, *given))
     return True
 
 
@@ -342,7 +346,11 @@ def _delete_in_class(machine: Machine, cls: ClassValue, name: str) -> None:
 def own_delete(machine: Machine, value: Address, name: str) -> None:
     """What object.__delattr__, or for a module Module.__delattr__, does."""
     item = machine.state.read(value)
-    attribute = classes.class_attribute(machine, classes.class_of(machine, value), name)
+    cls = classes.class_of(machine, value)
+    stores = (getattr(item, each, {}) for each in ("modules", "parameters", "buffers"))
+    if not any(name in store for store in stores) and _by_descriptor(machine, "__delete__", cls, name, (value,)):
+        return
+    attribute = classes.class_attribute(machine, cls, name)
     if (
         isinstance(attribute, PropertyValue)
         and attribute.deleter is not None

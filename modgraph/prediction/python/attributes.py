@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from modgraph.prediction.domain.objects import (
 from modgraph.prediction.domain.registry import LOADED_MODULES
 from modgraph.prediction.domain.values import (
     CACHED,
+    GIVEN,
     MODULE,
     NONE,
     Address,
@@ -67,6 +69,8 @@ ENTRIES = "<entries are attributes>"
 """Among the attributes of a dict whose `__dict__` is the dict itself."""
 
 _ASKED = ("__getattribute__", "__getattr__", "__get__", "__set__", "__delete__")
+
+_COMPILED = ("torch._C", "torch.ops")
 
 WITH_ATTRIBUTES = (InstanceObject, ModuleObject, ListObject, DictObject, SetObject, TensorObject)
 
@@ -120,10 +124,21 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if isinstance(value, Unknown):
         if value is LOADED_MODULES and name == "get":
             return KnownFunction("sys.modules.get")
-        return value if value.text is None else _of_partial_text(value, name)
+        if value.text is not None:
+            return _of_partial_text(value, name)
+        return _of_compiled(value, name) if value.library.startswith(_COMPILED) else value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
     return of_plain(machine, value, name)
+
+
+def _of_compiled(value: Unknown, name: str) -> Value:
+    """A function of a module of torch that has no source, of which its path says what it is."""
+    path = f"{value.library}.{name}"
+    known = registry.lookup(path)
+    if known is not None:
+        return known
+    return value if value.library.endswith(GIVEN) else replace(value, library=path, reason=f"{path} is not interpreted")
 
 
 def _parted(machine: Machine, value: Value, name: str) -> several.Undecided | None:
@@ -465,10 +480,13 @@ def _why_further(item: HeapObject) -> Unknown | None:
 def _is_data_descriptor(machine: Machine, attribute: Value | None) -> bool:
     """A descriptor written as a class that takes what is assigned, too: it comes before what the instance holds."""
     held = machine.state.find(attribute, InstanceObject) if isinstance(attribute, Address) else None
-    if held is None or not isinstance(held.cls, ClassValue) or held.cls.name.startswith("torch."):
+    if held is None or not isinstance(held.cls, ClassValue):
+        return False
+    if held.cls.name.startswith("torch.") and KnownClass("builtins.property") not in machine.mro(held.cls):
         return False
     names = ("__get__", "__set__", "__delete__")
-    get, *changing = (isinstance(machine.class_attribute(held.cls, each), FunctionValue) for each in names)
+    methods = (FunctionValue, KnownFunction)
+    get, *changing = (isinstance(machine.class_attribute(held.cls, each), methods) for each in names)
     return get and any(changing)
 
 

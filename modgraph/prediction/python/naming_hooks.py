@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.objects import InstanceObject
-from modgraph.prediction.domain.values import ClassValue, Constant, FunctionValue, Value
+from modgraph.prediction.domain.values import ClassValue, Constant, FunctionValue, KnownFunction, Value
 from modgraph.prediction.paths import several
 from modgraph.prediction.python import classes, standard_sources
 from modgraph.source.index import Definition
@@ -46,7 +46,7 @@ def tell_name(machine: Machine, cls: ClassValue, name: str, value: Value) -> Non
         instance = machine.state.find(value, InstanceObject)
         if instance is not None and isinstance(instance.cls, ClassValue):
             hook = classes.class_attribute(machine, instance.cls, _HOOK)
-            if isinstance(hook, FunctionValue):
+            if isinstance(hook, (FunctionValue, KnownFunction)):
                 machine.call(hook, (value, cls, Constant(name)))
 
     several.does(machine, (value,), told, _HOOK)

@@ -20,6 +20,7 @@ from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListO
 from modgraph.prediction.domain.registry import Model
 from modgraph.prediction.domain.sizes import is_open
 from modgraph.prediction.domain.values import (
+    GIVEN,
     SIZE,
     ClassValue,
     Constant,
@@ -255,6 +256,8 @@ def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:
 def data_unknown(machine: Machine, library: str, reason: str, *causes: Value) -> Unknown:
     """What a library gives that is not a single number: a tensor, an array. No module can be behind it either."""
     found = number_unknown(machine, reason, *causes)
+    if library.startswith("torch."):
+        library += GIVEN
     return found if found.library else replace(found, library=library)
 
 

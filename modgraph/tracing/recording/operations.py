@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -476,5 +476,10 @@ def function_name(func: Any) -> str:
     return _PUBLIC_NAMES.get(func) or f"{place}.{last}"
 
 
-_PUBLIC_NAMES = {each: f"torch.fft.{name}" for name, each in vars(torch.fft).items() if callable(each)}
+_PUBLIC_NAMES = {
+    each: f"{room.__name__}.{name}"
+    for room in (torch.fft, torch.linalg, torch.special)
+    for name, each in vars(room).items()
+    if isinstance(each, BuiltinFunctionType)
+}
 """Functions that have other names where they are made."""

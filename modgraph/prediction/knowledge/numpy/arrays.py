@@ -11,7 +11,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, known_class, model, models
-from modgraph.prediction.domain.values import NONE, Constant, KnownClass, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, Constant, KnownClass, TupleValue, Value
 from modgraph.prediction.knowledge.numpy.double_numbers import double
 from modgraph.prediction.knowledge.tensors import making, tensor_indexing, tensor_math, tensor_parts, tensor_shapes
 from modgraph.prediction.knowledge.tensors.elements import count
@@ -93,6 +93,17 @@ def as_array(machine: Machine, value: Value) -> Value:
     machine.state.change(result, TensorObject).cls = _CLASS
     share(machine, result, value)
     return result
+
+
+@models("torch.Tensor.numpy", "torch.Tensor.__array__")
+def array_of(arguments: Arguments, machine: Machine) -> Value:
+    """An array that has the memory of the tensor."""
+    tensor = tensor_of(machine, arguments.positional[0])
+    forced = arguments.function.endswith("__") or machine.truth(arguments.get(1, "force", FALSE))
+    if tensor is not None and tensor.requires_grad and forced is False:
+        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        raise machine.raises("RuntimeError", message)
+    return as_array(machine, arguments.positional[0])
 
 
 def _part(machine: Machine, arguments: Arguments) -> tuple[float, ...] | None:

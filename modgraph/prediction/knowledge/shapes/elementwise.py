@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
@@ -15,7 +14,6 @@ from modgraph.prediction.knowledge.shapes import fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import joined
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
-from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_names import OF_ONE, OF_THREE, OF_TWO, SAYING_OF_ONE, SAYING_OF_TWO
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import is_number
@@ -26,7 +24,7 @@ def _both(names: Sequence[str]) -> Iterator[str]:
         yield from (f"torch.{name}", f"{TENSOR}.{name}")
 
 
-def _spread(arguments: Arguments, machine: Machine, names: Sequence[str], dtype: str | None) -> Value:
+def spread(arguments: Arguments, machine: Machine, names: Sequence[str], dtype: str | None) -> Value:
     """A tensor of the shape that those of that name broadcast to."""
     values = [arguments.get(place, name, NONE) for place, name in enumerate(names)]
     tensors = [fitting.tensor(machine, value) for value in values]
@@ -59,27 +57,24 @@ def _is_real(dtype: str | None) -> bool:
 
 @models(*_both(OF_ONE))
 def of_one(arguments: Arguments, machine: Machine) -> Value:
-    result = _spread(arguments, machine, ("input",), None)
-    if last_name(arguments.function) in ("positive", "conj_physical"):
-        share(machine, result, arguments.get(0, "input", NONE))
-    return result
+    return spread(arguments, machine, ("input",), None)
 
 
 @models(*_both(SAYING_OF_ONE))
 def saying_of_one(arguments: Arguments, machine: Machine) -> Value:
-    return _spread(arguments, machine, ("input",), "bool")
+    return spread(arguments, machine, ("input",), "bool")
 
 
 @models(*_both(OF_TWO))
 def of_two(arguments: Arguments, machine: Machine) -> Value:
-    return _spread(arguments, machine, ("input", "other"), None)
+    return spread(arguments, machine, ("input", "other"), None)
 
 
 @models(*_both(SAYING_OF_TWO))
 def saying_of_two(arguments: Arguments, machine: Machine) -> Value:
-    return _spread(arguments, machine, ("input", "other"), "bool")
+    return spread(arguments, machine, ("input", "other"), "bool")
 
 
 @models(*_both(OF_THREE))
 def of_three(arguments: Arguments, machine: Machine) -> Value:
-    return _spread(arguments, machine, ("input", "tensor1", "tensor2"), None)
+    return spread(arguments, machine, ("input", "tensor1", "tensor2"), None)

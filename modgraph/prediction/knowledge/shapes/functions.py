@@ -82,11 +82,14 @@ def attention_of_heads(arguments: Arguments, machine: Machine) -> Value:
     averaged = machine.truth(arguments.get(23, "average_attn_weights", TRUE))
     if needed is False and arguments.open is None:
         return TupleValue((result, NONE))
-    grown = arguments.get(7, "bias_k", NONE) != NONE or arguments.get(9, "add_zero_attn", FALSE) != FALSE
+    zeros = machine.truth(arguments.get(9, "add_zero_attn", FALSE))
+    is_given = arguments.get(21, "static_k", NONE) == NONE and zeros is not None
     sizes: Shape | None = None
-    if query.shape and key.shape and averaged is not None and not grown:
+    if query.shape and key.shape and averaged is not None and is_given:
         heads = () if averaged else (size_of(arguments.get(4, "num_heads", NONE)),)
-        sizes = (*query.shape[1:-1], *heads, query.shape[0], key.shape[0])
+        more = bool(zeros) + (arguments.get(7, "bias_k", NONE) != NONE)
+        places = None if key.shape[0] is None else key.shape[0] + more
+        sizes = (*query.shape[1:-1], *heads, query.shape[0], places)
     if needed is None:
         return TupleValue((result, machine.unknown("whether the weights are asked for is not known")))
     return TupleValue((result, fitting.result(machine, arguments, sizes, query.dtype)))

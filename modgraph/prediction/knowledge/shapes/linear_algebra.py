@@ -12,11 +12,12 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, KnownFunction, TupleValue, Value
 from modgraph.prediction.knowledge.shapes import fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import Size
-from modgraph.prediction.knowledge.tensors.elements import REAL_PARTS, Shape
-from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensors.elements import REAL_PARTS, Shape, broadcast
+from modgraph.prediction.knowledge.tensors.tensor_math import needs_any, without
+from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_values import made, named_parts, size_of
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 
@@ -181,6 +182,111 @@ def with_info(arguments: Arguments, machine: Machine) -> Value:
     matrix = _matrix(machine, tensor, arguments.function, square=True)
     shapes = (None, None) if matrix is None else ((*matrix[0], *matrix[1:]), matrix[0])
     return _parts(machine, tensor, _EXTENDED[last_name(arguments.function)], shapes, tensor.dtype, "int32")
+
+
+@models("torch.linalg.lu")
+def lower_and_upper(arguments: Arguments, machine: Machine) -> Value:
+    """P, L and U; P is of no element where rows are not exchanged."""
+    tensor = fitting.tensor(machine, arguments.get(0, "A", NONE))
+    matrix, shapes = _matrix(machine, tensor, arguments.function, square=False), (None, None, None)
+    pivot = machine.truth(arguments.keywords.get("pivot", TRUE))
+    if matrix is None or pivot is None:
+        return _parts(machine, tensor, ("P", "L", "U"), shapes, *(tensor.dtype,) * 3)
+    rest, rows, columns = matrix
+    inner = _least(rows, columns)
+    found = ((*rest, rows, rows) if pivot else (0,), (*rest, rows, inner), (*rest, inner, columns))
+    return _parts(machine, tensor, ("P", "L", "U"), found, *(tensor.dtype,) * 3)
+
+
+_PACKED = {"lu_factor": ("LU", "pivots"), "lu_factor_ex": ("LU", "pivots", "info")}
+
+
+@models(*(f"torch.linalg.{name}" for name in _PACKED))
+def packed(arguments: Arguments, machine: Machine) -> Value:
+    tensor = fitting.tensor(machine, arguments.get(0, "A", NONE))
+    matrix = _matrix(machine, tensor, arguments.function, square=False)
+    names = _PACKED[last_name(arguments.function)]
+    shapes: tuple[Shape | None, ...] = (None, None, None)
+    if matrix is not None:
+        shapes = (tensor.shape, (*matrix[0], _least(*matrix[1:])), matrix[0])
+    return _parts(machine, tensor, names, shapes[: len(names)], *(tensor.dtype, "int32", "int32")[: len(names)])
+
+
+@models("torch.linalg.lstsq")
+def least_squares(arguments: Arguments, machine: Machine) -> Value:
+    """The solution, and further tensors whose sizes depend on the driver, and on the rank that is found."""
+    first, second = (fitting.tensor(machine, arguments.get(place, name, NONE)) for place, name in enumerate(("A", "B")))
+    names, shape = ("solution", "residuals", "rank", "singular_values"), None
+    if first.shape is not None and second.shape is not None and len(first.shape) == len(second.shape) > 1:
+        is_plain = first.shape[:-2] == second.shape[:-2]
+        shape = (*first.shape[:-2], first.shape[-1], second.shape[-1]) if is_plain else None
+    return _parts(
+        machine, first, names, (shape, None, None, None), first.dtype, first.dtype, "int64", _real(first.dtype)
+    )
+
+
+@models("torch.linalg.solve_ex")
+def solved_with_info(arguments: Arguments, machine: Machine) -> Value:
+    found = machine.call(KnownFunction("torch.linalg.solve"), arguments.positional, _without_info(arguments))
+    return named_parts(("result", "info"), (found, made(machine, None, "int32")))
+
+
+def _without_info(arguments: Arguments) -> dict[str, Value]:
+    return {name: value for name, value in arguments.keywords.items() if name != "check_errors"}
+
+
+@models("torch.linalg.matrix_norm")
+def matrix_normed(arguments: Arguments, machine: Machine) -> Value:
+    """One number for each matrix, which is of the last two dimensions or of two that are given."""
+    tensor = fitting.tensor(machine, arguments.get(0, "A", NONE))
+    dim = arguments.get(2, "dim", TupleValue((Constant(-2), Constant(-1))))
+    shape = without(machine, tensor.shape, dim, machine.truth(arguments.get(3, "keepdim", FALSE)))
+    dtype = _real(tensor.dtype) if "dtype" not in arguments.keywords else None
+    return fitting.result(machine, arguments, shape, dtype, tensor.requires_grad)
+
+
+@models("torch.linalg.multi_dot", "torch.chain_matmul")
+def chained(arguments: Arguments, machine: Machine) -> Value:
+    """The rows of the first and the columns of the last; these may be vectors."""
+    given = arguments.positional if arguments.function.endswith("matmul") else None
+    listed = list(given) if given is not None else machine.iterate(arguments.get(0, "tensors", NONE))
+    tensors = [fitting.tensor(machine, each) for each in listed] if isinstance(listed, list) else []
+    ends = (tensors[0].shape, tensors[-1].shape) if tensors else (None, None)
+    shape: Shape | None = None
+    if ends[0] is not None and ends[1] is not None and all(len(each) in (1, 2) for each in ends if each is not None):
+        shape = (*ends[0][:-1], *ends[1][1:])
+    dtypes = {each.dtype for each in tensors}
+    return fitting.result(machine, arguments, shape, dtypes.pop() if len(dtypes) == 1 else None, needs_any(tensors))
+
+
+@models("torch.linalg.vecdot", "torch.linalg.cross")
+def of_vectors(arguments: Arguments, machine: Machine) -> Value:
+    """Vectors of a dimension of both, which broadcast: their products are summed, or are vectors again."""
+    first, second = (fitting.tensor(machine, arguments.get(i, name, NONE)) for i, name in enumerate(("x", "y")))
+    shape = broadcast(first.shape, second.shape)
+    dim = arguments.keywords.get("dim", Constant(-1))
+    if arguments.function.endswith("vecdot"):
+        shape = without(machine, shape, dim, False)
+    dtype = first.dtype if first.dtype == second.dtype else None
+    return fitting.result(machine, arguments, shape, dtype, needs_any((first, second)))
+
+
+@views("torch.linalg.diagonal")
+def diagonals(arguments: Arguments, machine: Machine) -> Value:
+    tensor = fitting.tensor(machine, arguments.get(0, "A", NONE))
+    is_plain = not arguments.keywords.keys() - {"A"}
+    shape: Shape | None = None
+    if tensor.shape is not None and len(tensor.shape) > 1 and is_plain:
+        shape = (*tensor.shape[:-2], _least(*tensor.shape[-2:]))
+    return fitting.result(machine, arguments, shape, tensor.dtype, tensor.requires_grad)
+
+
+_UNKNOWN = ("cond", "householder_product", "ldl_solve", "lu_solve", "matrix_rank", "solve_triangular", "tensorinv")
+
+
+@models(*(f"torch.linalg.{name}" for name in (*_UNKNOWN, "tensorsolve", "vander")))
+def of_unknown_shape(arguments: Arguments, machine: Machine) -> Value:
+    return fitting.result(machine, arguments, None, None)
 
 
 @models("torch.linalg.vector_norm", "torch.linalg.norm")

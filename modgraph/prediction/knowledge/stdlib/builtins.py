@@ -12,7 +12,7 @@ from typing import Any
 from modgraph.names import last_name
 from modgraph.prediction.domain import points_to, sizes
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import constant, known_class, models
@@ -32,7 +32,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import several
-from modgraph.prediction.python import exceptions, hashing, unordered
+from modgraph.prediction.python import exceptions, hashing, producing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
@@ -345,7 +345,10 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
 
 @models("builtins.sum")
 def total(arguments: Arguments, machine: Machine) -> Value:
-    items = machine.iterate_in_any_order(arguments.positional[0])
+    given = arguments.positional[0]
+    if isinstance(given, Address) and machine.state.find(given, IteratorObject) is not None:
+        return _total_in_turn(machine, given, arguments.get(1, "start", Constant(0)))
+    items = machine.iterate_in_any_order(given)
     if isinstance(items, Unknown):
         return number_unknown(machine, "sum of something not known", items)
     result = arguments.get(1, "start", Constant(0))
@@ -353,6 +356,17 @@ def total(arguments: Arguments, machine: Machine) -> Value:
     for item in items:
         result = machine.binary("+", result, item)
     return result
+
+
+def _total_in_turn(machine: Machine, iterator: Address, result: Value) -> Value:
+    """Each item is added before the next one is made."""
+    for _ in range(MAX_LOOP_ITERATIONS):
+        item = producing.take(machine, iterator)
+        if item is None:
+            why = producing.ended(machine, iterator)
+            return result if why is None else number_unknown(machine, "sum of something not known", why)
+        result = machine.binary("+", result, item)
+    return number_unknown(machine, f"a sum of more than {MAX_LOOP_ITERATIONS} items")
 
 
 # ---- containers ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""functools: partial, reduce, wraps, cached_property and kin; caches are in `lru_cache.py`."""
+"""functools: partial, reduce, wraps and kin; caches are in `lru_cache.py`, cached_property in `descriptors.py`."""
 
 from __future__ import annotations
 
@@ -86,15 +86,3 @@ def bound_partial(arguments: Arguments, machine: Machine) -> Value:
 @models("functools._same", "functools.total_ordering")
 def same(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
-
-
-@models("functools.cached_property")
-def cached_property(arguments: Arguments, machine: Machine) -> Value:
-    return PropertyValue(arguments.positional[0], KnownFunction("functools._keep"))
-
-
-@models("functools._keep")
-def keep(arguments: Arguments, machine: Machine) -> Value:
-    """Assignment over a cached property: an attribute of the instance."""
-    machine.call(KnownFunction("builtins.object.__setattr__"), arguments.positional)
-    return NONE

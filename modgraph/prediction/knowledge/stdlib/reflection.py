@@ -15,21 +15,18 @@ from modgraph.prediction.domain.objects import (
     EnvironmentObject,
     IteratorObject,
 )
-from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
     TRUE,
     Address,
     Choice,
-    ClassMethod,
     ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
     ModuleReference,
-    PropertyValue,
-    StaticMethod,
     SuperValue,
     TupleValue,
     Unknown,
@@ -49,9 +46,6 @@ from modgraph.prediction.python import (
     standard_attributes,
     weak_updates,
 )
-
-for _name_of_class in ("property", "staticmethod", "classmethod"):
-    known_class(f"builtins.{_name_of_class}")
 
 
 def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
@@ -351,54 +345,6 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.generator.__iter__")
 def generator_iter(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]
-
-
-@models("builtins.property")
-def property_(arguments: Arguments, machine: Machine) -> Value:
-    setter = arguments.get(1, "fset", NONE)
-    deleter = arguments.get(2, "fdel", NONE)
-    return PropertyValue(
-        arguments.get(0, "fget", NONE), None if setter == NONE else setter, None if deleter == NONE else deleter
-    )
-
-
-@models("builtins.property.__init__")
-def property_init(arguments: Arguments, machine: Machine) -> Value:
-    """For classes derived from property."""
-    for place, name in enumerate(("fget", "fset", "fdel", "__doc__")):
-        machine.set_attribute(arguments.positional[0], name, arguments.get(place + 1, name, NONE))
-    return NONE
-
-
-@models("builtins.property.setter")
-def property_setter(arguments: Arguments, machine: Machine) -> Value:
-    value, setter = arguments.positional
-    assert isinstance(value, PropertyValue)
-    return PropertyValue(value.getter, setter, value.deleter)
-
-
-@models("builtins.property.getter")
-def property_getter(arguments: Arguments, machine: Machine) -> Value:
-    value, getter = arguments.positional
-    assert isinstance(value, PropertyValue)
-    return PropertyValue(getter, value.setter, value.deleter)
-
-
-@models("builtins.property.deleter")
-def property_deleter(arguments: Arguments, machine: Machine) -> Value:
-    value, deleter = arguments.positional
-    assert isinstance(value, PropertyValue)
-    return PropertyValue(value.getter, value.setter, deleter)
-
-
-@models("builtins.staticmethod")
-def staticmethod_(arguments: Arguments, machine: Machine) -> Value:
-    return StaticMethod(arguments.positional[0])
-
-
-@models("builtins.classmethod")
-def classmethod_(arguments: Arguments, machine: Machine) -> Value:
-    return ClassMethod(arguments.positional[0])
 
 
 @models("builtins.object.__new__")

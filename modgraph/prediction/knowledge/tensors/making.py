@@ -268,7 +268,21 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
 # ---- sequences of numbers --------------------------------------------------------------------------------------------
 
 
-@models("torch.arange", "torch.range")
+@models("torch.range")
+def inclusive_range(arguments: Arguments, machine: Machine) -> Value:
+    """With its end, and of the default dtype, whatever the bounds are."""
+    bounds = [_scalar(machine, arguments.get(i, name, NONE)) for i, name in enumerate(("start", "end"))]
+    step = _scalar(machine, arguments.get(2, "step", Constant(1)))
+    dtype = dtype_argument(arguments, default_float(machine))
+    size = None
+    if step == 0:
+        raise machine.raises("RuntimeError", "step must be nonzero")
+    if step is not None and bounds[1] is not None:
+        size = math.floor((bounds[1] - (bounds[0] or 0)) / step) + 1 if bounds[0] is not None else None
+    return made(machine, (size,), dtype, **options(machine, arguments))
+
+
+@models("torch.arange")
 def arange(arguments: Arguments, machine: Machine) -> Value:
     """Integers give int64, a float among the bounds the default dtype."""
     named = [arguments.keywords[name] for name in ("start", "end", "step") if name in arguments.keywords]
@@ -356,13 +370,21 @@ def from_data(arguments: Arguments, machine: Machine) -> Value:
     data = arguments.get(0, "data", NONE)
     dtype = arguments.keywords.get("dtype", arguments.positional[1] if len(arguments.positional) > 1 else NONE)
     given = dtype.name if isinstance(dtype, Dtype) else None
-    source = tensor_of(machine, data) if arguments.function == "torch.as_tensor" else None
-    if source is not None and source.cls != _ARRAY:
-        return machine.call(machine.get_attribute(data, "to"), (), {**arguments.keywords, "dtype": dtype})
+    is_itself = arguments.function == "torch.as_tensor" or (
+        arguments.function == "torch.asarray" and arguments.keywords.get("copy", NONE) in (FALSE, NONE)
+    )
+    source = tensor_of(machine, data) if is_itself else None
+    if source is not None and source.cls != _ARRAY and not arguments.keywords.keys() - {"dtype", "device", "copy"}:
+        return machine.call(machine.get_attribute(data, "to"), (), _converting(arguments, dtype))
     shape, inferred, elements = _from_data(machine, data, given)
     known = given or (inferred if dtype == NONE else None)
     elements = elements if known is not None else None
     return made(machine, shape, known, elements, **options(machine, arguments))
+
+
+def _converting(arguments: Arguments, dtype: Value) -> dict[str, Value]:
+    device = arguments.keywords.get("device", NONE)
+    return {"dtype": dtype} if device == NONE else {"dtype": dtype, "device": device}
 
 
 def _from_data(

@@ -15,8 +15,9 @@ from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, SliceValue, Value
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, source_of
+from modgraph.prediction.knowledge.tensors.tensor_tuples import places
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, size_of, tensor_of
-from modgraph.prediction.python.plain import plain
+from modgraph.prediction.python.plain import data_unknown, plain
 
 _WHOLE = SliceValue(NONE, NONE, NONE)
 Gathered = tuple[Shape | None, tuple[Number, ...] | None]
@@ -83,8 +84,11 @@ def nonzero(arguments: Arguments, machine: Machine) -> Value:
     """The indices of the elements that are not zero, one row each."""
     source = source_of(arguments, machine)
     rank = len(source.shape) if source.shape is not None else None
-    if machine.truth(arguments.keywords.get("as_tuple", Constant(False))) is not False:
-        return machine.unknown("nonzero() by dimension is not modelled")
+    by_dimension = machine.truth(arguments.keywords.get("as_tuple", Constant(False)))
+    if by_dimension is None:
+        return data_unknown(machine, arguments.function, "whether nonzero() gives a tuple is not known")
+    if by_dimension:
+        return places(machine, source, arguments.function)
     if source.elements is None or source.shape is None:
         return made(machine, None if rank is None else (None, rank), "int64")
     indices = itertools.product(*(range(size or 0) for size in source.shape))

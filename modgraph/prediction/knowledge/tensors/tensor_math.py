@@ -18,10 +18,12 @@ from modgraph.prediction.domain.registry import Model, alias, models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
+    TRUE,
     Address,
     Choice,
     Constant,
     Dtype,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
@@ -408,13 +410,20 @@ def where(arguments: Arguments, machine: Machine) -> Value:
     condition = arguments.get(0, "condition", NONE) if before else arguments.keywords["condition"]
     left, right = arguments.get(before, "input", NONE), arguments.get(before + 1, "other", NONE)
     if NONE in (left, right):
-        return data_unknown(machine, "torch.where", "what torch.where finds depends on the elements")
+        return machine.call(KnownFunction(f"{TENSOR}.nonzero"), (condition,), {"as_tuple": TRUE})
     branches = elementwise(machine, left, right, None, joined_dtype(left, right, machine))
     joined = tensor_of(machine, elementwise(machine, condition, branches, None, "bool"))
     made_of = tensor_of(machine, branches)
     assert joined is not None
     assert made_of is not None
     return made(machine, joined.shape, made_of.dtype)
+
+
+@models(f"{TENSOR}.where")
+def where_else(arguments: Arguments, machine: Machine) -> Value:
+    """`x.where(condition, other)`."""
+    own, condition, other = (arguments.get(i, n, NONE) for i, n in enumerate(("input", "condition", "other")))
+    return machine.call(KnownFunction("torch.where"), (condition, own, other))
 
 
 # ---- in place --------------------------------------------------------------------------------------------------------
@@ -571,7 +580,7 @@ def _reduction(name: str, function: Callable[..., Any] | None) -> Model:
             if function is not None and source.elements and given == NONE:
                 elements = kept([function(source.elements)], dtype)
             return made(machine, (), dtype, elements, requires_grad=source.requires_grad)
-        shape = _without(machine, source.shape, dims, keep)
+        shape = without(machine, source.shape, dims, keep)
         values = made(machine, shape, dtype, requires_grad=source.requires_grad)
         return TupleValue((values, made(machine, shape, "int64")), PAIR) if paired else values
 
@@ -616,7 +625,7 @@ def _dims(arguments: Arguments, machine: Machine, name: str) -> tuple[Value, boo
     return dims, keep
 
 
-def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | None) -> Shape | None:
+def without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | None) -> Shape | None:
     """The shape with these dimensions reduced to 1, or gone; all of them where none is given."""
     if shape is None or keep is None or isinstance(dims, (Unknown, Choice)):
         return None
@@ -635,14 +644,14 @@ def _without(machine: Machine, shape: Shape | None, dims: Value, keep: bool | No
     return tuple(size for i, size in enumerate(shape) if i not in places)
 
 
-@models("torch.std_mean", "torch.var_mean", "torch.aminmax", f"{TENSOR}.aminmax")
+@models("torch.std_mean", "torch.var_mean")
 def two_reductions(arguments: Arguments, machine: Machine) -> Value:
-    """Two at once: `std_mean(x, dim)`, `aminmax(x)`."""
+    """Two at once: `std_mean(x, dim)`."""
     source, name = tensor_of(machine, arguments.get(0, "input", NONE)), last_name(arguments.function)
-    if name == "aminmax" or source is None:
+    if source is None:
         return data_unknown(machine, f"torch.{name}", f"what {name}() gives is not modelled")
     dims, keep = _dims(arguments, machine, name)
-    shape = _without(machine, source.shape, dims, keep)
+    shape = without(machine, source.shape, dims, keep)
     dtypes = (None if source.dtype is None else REAL_PARTS.get(source.dtype, source.dtype)), source.dtype
     return TupleValue(tuple(made(machine, shape, each, requires_grad=source.requires_grad) for each in dtypes))
 

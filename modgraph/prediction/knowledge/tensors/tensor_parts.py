@@ -15,7 +15,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ONE_OF_SEVERAL, IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import parts_of, sliced, witness_of
+from modgraph.prediction.domain.sizes import parts_of, same_sizes, sliced, witness_of
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -83,6 +83,24 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
         shape = replaced(shapes[0], place, total)
     return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+@models("torch._C._nn.pad_sequence")
+def padded_together(arguments: Arguments, machine: Machine) -> Value:
+    """Sequences of any lengths in one tensor, as long as the longest."""
+    given = machine.iterate(arguments.get(0, "sequences", NONE))
+    tensors = [tensor_of(machine, value) for value in given] if isinstance(given, list) else []
+    first = machine.truth(arguments.get(1, "batch_first", FALSE))
+    known = [tensor.shape for tensor in tensors if tensor is not None and tensor.shape]
+    dtypes = {tensor.dtype for tensor in tensors if tensor is not None}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    if not known or len(known) < len(tensors) or first is None or any(len(each) != len(known[0]) for each in known):
+        return made(machine, None, dtype)
+    lengths = [shape[0] for shape in known]
+    longest = None if None in lengths else max(length for length in lengths if length is not None)
+    leading = (len(known), longest) if first else (longest, len(known))
+    needs = needs_any([tensor for tensor in tensors if tensor is not None])
+    return made(machine, (*leading, *known[0][1:]), dtype, requires_grad=needs)
 
 
 def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | None) -> None:
@@ -274,10 +292,14 @@ def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
     if arguments.function.endswith("shapes"):
         return shape_value(joined, machine)
     tensors = [tensor_of(machine, value) for value in arguments.positional]
-    found = tuple(made(machine, joined, tensor.dtype if tensor else None) for tensor in tensors)
-    for each, source in zip(found, arguments.positional, strict=True):
+    found: list[Value] = []
+    for tensor, source in zip(tensors, arguments.positional, strict=True):
+        is_same = tensor is not None and tensor.shape is not None and joined is not None and None not in joined
+        is_same = is_same and tensor is not None and same_sizes(tensor.shape, joined)
+        each = source if is_same else made(machine, joined, tensor.dtype if tensor else None)
         share(machine, each, source)
-    return TupleValue(found)
+        found.append(each)
+    return TupleValue(tuple(found))
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
@@ -472,17 +494,22 @@ def distinct_neighbours(arguments: Arguments, machine: Machine) -> Value:
 
 @models(*both("diff"))
 def differences(arguments: Arguments, machine: Machine) -> Value:
-    """Of neighbours along a dimension, one less than there are."""
+    """Of neighbours along a dimension, one less than there are, so many times; further ones may be put around it."""
     source = source_of(arguments, machine)
-    steps, dim = arguments.get(1, "n", Constant(1)), arguments.get(2, "dim", Constant(-1))
-    if steps == Constant(0):
+    steps, dim = size_of(arguments.get(1, "n", Constant(1))), arguments.get(2, "dim", Constant(-1))
+    around = [each for i, name in ((3, "prepend"), (4, "append")) if (each := arguments.get(i, name, NONE)) != NONE]
+    if steps == 0:
         return like(machine, source, source.shape)
     place = dimension(machine, dim, len(source.shape)) if source.shape else None
-    if source.shape is None or place is None or steps != Constant(1) or len(arguments.positional) > 3:
+    if source.shape is None or place is None or steps is None:
         return made(machine, None, source.dtype)
-    size = source.shape[place]
-    elements = None
-    if source.elements is not None and len(source.shape) == 1:
+    size, elements = source.shape[place], None
+    for tensor in (tensor_of(machine, value) for value in around):
+        more = tensor.shape if tensor is not None else None
+        longer = None if more is None else more[place] if more else 1
+        size = None if size is None or longer is None else size + longer
+    size = None if size is None else size - steps + 1
+    if source.elements is not None and len(source.shape) == 1 and steps == 1 and not around:
         pairs = itertools.pairwise(source.elements)
         elements = kept([after - before for before, after in pairs], source.dtype)
     return like(machine, source, replaced(source.shape, place, None if size is None else max(size - 1, 0)), elements)

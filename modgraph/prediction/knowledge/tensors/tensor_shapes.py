@@ -248,15 +248,6 @@ def copied(arguments: Arguments, machine: Machine) -> Value:
     return machine.copy_deep(arguments.positional[0])
 
 
-@models(f"{TENSOR}.resolve_conj", f"{TENSOR}.numpy")
-def itself(arguments: Arguments, machine: Machine) -> Value:
-    needs = source_of(arguments, machine).requires_grad
-    if needs and arguments.function.endswith("numpy") and machine.truth(arguments.get(1, "force", FALSE)) is False:
-        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-        raise machine.raises("RuntimeError", message)
-    return arguments.positional[0]
-
-
 _PRECISIONS = {
     "float": "float32",
     "double": "float64",
@@ -467,7 +458,7 @@ def flatten(arguments: Arguments, machine: Machine) -> Value:
         return like(machine, source, None)
     if source.shape == ():
         return like(machine, source, (1,), source.elements)
-    if first == last:
+    if first == last and arguments.function.endswith("flatten"):  # `ravel` makes a view
         return arguments.get(0, "input", NONE)
     joined = count(source.shape[first : last + 1])
     return like(machine, source, (*source.shape[:first], joined, *source.shape[last + 1 :]), source.elements)

@@ -35,7 +35,21 @@ PAIR = KnownClass("torch.return_types._Pair")
 """What max, sort, topk and kin give: values and indices."""
 _NAMED = (
     *(("Q", "R"), ("U", "S", "Vh"), ("U", "S", "V"), ("eigenvalues", "eigenvectors"), ("sign", "logabsdet")),
-    *(("inverse", "info"), ("L", "info")),
+    *(
+        ("inverse", "info"),
+        ("L", "info"),
+        ("min", "max"),
+        ("mantissa", "exponent"),
+        ("hist", "bin_edges"),
+        ("a", "tau"),
+    ),
+    *(
+        ("solution", "residuals", "rank", "singular_values"),
+        ("P", "L", "U"),
+        ("LU", "pivots"),
+        ("LU", "pivots", "info"),
+    ),
+    ("result", "info"),
 )
 """Names of what functions of torch give that give several tensors."""
 
@@ -83,6 +97,8 @@ def _common(machine: Machine, value: Choice) -> TensorObject | None:
     if None not in shapes and len({len(each or ()) for each in shapes}) == 1:
         columns = zip(*(each or () for each in shapes), strict=True)
         shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in columns)
+    if len(shapes) > 1:
+        machine.may_fail("RuntimeError")  # torch may refuse one of them
     dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
     needs = {tensor.requires_grad for tensor in tensors}
     return TensorObject(

@@ -174,7 +174,7 @@ def _pool(rank: int, dilated: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
-            return _result(machine, arguments, source, None)
+            return _with_indices(machine, arguments, source, None)
         kernel = _numbers(machine, module, "kernel_size", rank)
         stride = _numbers(machine, module, "stride", rank)
         padding = _numbers(machine, module, "padding", rank, 0)
@@ -182,10 +182,7 @@ def _pool(rank: int, dilated: bool) -> Model:
         upwards = machine.truth(_attribute(machine, module, "ceil_mode") or Constant(False))
         known, options = source.shape, (kernel, stride, padding, dilation)
         shape = fitted(machine, lambda: pooled(known, options, upwards))
-        result = _result(machine, arguments, source, shape)
-        if machine.truth(_attribute(machine, module, "return_indices") or Constant(False)) is True:
-            return TupleValue((result, _result(machine, arguments, source, shape, "int64")))
-        return result
+        return _with_indices(machine, arguments, source, shape)
 
     return forward
 
@@ -194,7 +191,7 @@ def _adaptive_pool(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         module, source = arguments.positional[0], _input(arguments, machine, rank + 1, _ONE_MORE)
         if source.shape is None:
-            return _result(machine, arguments, source, None)
+            return _with_indices(machine, arguments, source, None)
         value = _attribute(machine, module, "output_size")
         items = list(value.items) if isinstance(value, TupleValue) else [value] * rank
         if (
@@ -208,9 +205,19 @@ def _adaptive_pool(rank: int) -> Model:
         for item, size in zip(items, kept, strict=False):
             known = item.value if isinstance(item, Constant) else None
             sizes.append(size if isinstance(item, Constant) and known is None else known)
-        return _result(machine, arguments, source, (*source.shape[:-rank], *sizes))
+        shape = (*source.shape[:-rank], *sizes)
+        return _with_indices(machine, arguments, source, shape)
 
     return forward
+
+
+def _with_indices(machine: Machine, arguments: Arguments, source: TensorObject, shape: Shape | None) -> Value:
+    """What a pool gives, and the indices of it where it is made to give them."""
+    asked = machine.truth(_attribute(machine, arguments.positional[0], "return_indices") or FALSE)
+    if asked is None:
+        return machine.unknown("whether a pool gives indices is not known")
+    result = _result(machine, arguments, source, shape)
+    return TupleValue((result, _result(machine, arguments, source, shape, "int64"))) if asked else result
 
 
 for _rank in (1, 2, 3):

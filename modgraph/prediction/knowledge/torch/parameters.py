@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import STEPS, TensorObject
+from modgraph.prediction.domain.objects import MAY_BE, STEPS, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, ClassValue, Dtype, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, ClassValue, Dtype, KnownFunction, Value
 from modgraph.prediction.knowledge.tensors.devices import device_of
 from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
+from modgraph.prediction.paths import recording
 from modgraph.prediction.python.persistence import PERSISTENT
 
 TENSOR = "torch.Tensor"
@@ -50,7 +51,14 @@ def as_parameter(machine: Machine, data: Value, requires_grad: bool | None = Tru
     new.is_parameter, new.is_buffer, new.requires_grad, new.cls = True, False, requires_grad, cls
     made = machine.allocate(new)
     share(machine, made, data)
+    recording.alias(machine, made, _whose_memory(machine, data))
     return made
+
+
+def _whose_memory(machine: Machine, value: Value) -> Value:
+    while (held := machine.state.find(value, TensorObject)) is not None and MAY_BE in held.attributes:
+        value = held.attributes[MAY_BE]
+    return value
 
 
 @models(PARAMETER, f"{PARAMETER}.__new__")
@@ -73,7 +81,11 @@ def _without_class(arguments: Arguments) -> tuple[Value | None, Arguments]:
 @models(BUFFER, f"{BUFFER}.__new__")
 def buffer(arguments: Arguments, machine: Machine) -> Value:
     _, arguments = _without_class(arguments)
-    new = as_parameter(machine, arguments.get(0, "data", NONE), False)
+    data = arguments.get(0, "data", NONE)
+    if machine.is_recording and tensor_of(machine, data) is not None:
+        data = machine.call(KnownFunction(f"{TENSOR}.detach"), (data,))
+    new = as_parameter(machine, data, False)
+    recording.alias(machine, new, data)
     assert isinstance(new, Address)
     tensor = machine.state.change(new, TensorObject)
     tensor.is_parameter, tensor.is_buffer = False, True

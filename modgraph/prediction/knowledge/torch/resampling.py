@@ -12,11 +12,12 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
-from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import padded, pooled, unfolded
 from modgraph.prediction.knowledge.shapes.fitting import fitted, number, require_pooled
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
+from modgraph.prediction.python.plain import data_unknown
 
 _FUNCTIONAL, _LAYERS = "torch.nn.functional", "torch.nn.modules"
 Size = int | None
@@ -44,7 +45,7 @@ def _pool(rank: int, is_max: bool) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source = _source(arguments, machine)
         if source.shape is None:
-            return _result(machine, source, None)
+            return _with_indices(machine, source, None, arguments.get(6, "return_indices", FALSE) if is_max else FALSE)
         kernel_value = arguments.get(1, "kernel_size", NONE)
         stride_value = arguments.get(2, "stride", NONE)
         if stride_value == NONE or (isinstance(stride_value, TupleValue) and not stride_value.items):
@@ -54,9 +55,8 @@ def _pool(rank: int, is_max: bool) -> Model:
         dilation = _numbers(machine, arguments.get(4, "dilation", Constant(1)), rank) if is_max else [1] * rank
         upwards = machine.truth(arguments.get(5 if is_max else 4, "ceil_mode", FALSE))
         known, options = source.shape, (kernel, stride, padding, dilation)
-        result = _result(machine, source, fitted(machine, lambda: pooled(known, options, upwards)))
-        asked = machine.truth(arguments.get(6, "return_indices", FALSE)) if is_max else False
-        return result if asked is False else machine.unknown("the indices of a pool are not modelled")
+        shape = fitted(machine, lambda: pooled(known, options, upwards))
+        return _with_indices(machine, source, shape, arguments.get(6, "return_indices", FALSE) if is_max else FALSE)
 
     return forward
 
@@ -64,24 +64,68 @@ def _pool(rank: int, is_max: bool) -> Model:
 def _adaptive(rank: int) -> Model:
     def forward(arguments: Arguments, machine: Machine) -> Value:
         source, wanted = _source(arguments, machine), arguments.get(1, "output_size", NONE)
-        asked = machine.truth(arguments.get(2, "return_indices", FALSE))
+        asked = FALSE if "avg" in arguments.function else arguments.get(2, "return_indices", FALSE)
         items = list(wanted.items) if isinstance(wanted, TupleValue) else [wanted] * rank
         is_mean = rank > 1 and "avg" in arguments.function and all(each == Constant(1) for each in items)
         if source.shape is not None and not is_mean:
             require_pooled(machine, source.shape, rank)
-        if source.shape is None or asked is not False:
-            return _result(machine, source, None) if asked is False else machine.unknown("a pool is not modelled")
+        if source.shape is None:
+            return _with_indices(machine, source, None, asked)
         spatial = source.shape[-rank:]
         sizes = [size if item == NONE else size_of(item) for item, size in zip(items, spatial, strict=False)]
-        return _result(machine, source, (*source.shape[:-rank], *sizes))
+        return _with_indices(machine, source, (*source.shape[:-rank], *sizes), asked)
 
     return forward
 
 
+def _fractional(rank: int) -> Model:
+    """To an output of a size, or of so much of the input."""
+
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        source, shape = _source(arguments, machine), None
+        wanted, ratio = arguments.get(2, "output_size", NONE), arguments.get(3, "output_ratio", NONE)
+        if source.shape is not None and len(source.shape) > rank:
+            sizes = _numbers(machine, wanted, rank)
+            if wanted == NONE:
+                if isinstance(ratio, Constant) and ratio != NONE:
+                    raise machine.raises("TypeError", f"object of type '{type(ratio.value).__name__}' has no len()")
+                ratios = machine.iterate(ratio) if ratio != NONE else None
+                known = ratios if isinstance(ratios, list) and len(ratios) == rank else [NONE] * rank
+                sizes = [_times(size, by) for size, by in zip(source.shape[-rank:], known, strict=True)]
+            shape = (*source.shape[:-rank], *sizes)
+        return _with_indices(machine, source, shape, arguments.get(4, "return_indices", FALSE))
+
+    return forward
+
+
+def _always(model: Model, place: int) -> Model:
+    """With the indices, which are asked for at that place."""
+
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        keywords = {**arguments.keywords, "return_indices": TRUE}
+        return model(Arguments(arguments.function, arguments.positional[:place], keywords), machine)
+
+    return forward
+
+
+def _with_indices(machine: Machine, source: TensorObject, shape: Shape | None, asked: Value) -> Value:
+    """What a pool gives, and the indices of it where these are asked for."""
+    answer = machine.truth(asked)
+    if answer is None:
+        return data_unknown(machine, "torch.nn.functional.max_pool", "whether a pool gives indices is not known")
+    result = _result(machine, source, shape)
+    return TupleValue((result, made(machine, shape, "int64"))) if answer else result
+
+
 for _rank in (1, 2, 3):
     models(f"{_FUNCTIONAL}.max_pool{_rank}d")(_pool(_rank, True))
+    models(f"{_FUNCTIONAL}.max_pool{_rank}d_with_indices")(_always(_pool(_rank, True), 6))
+    models(f"{_FUNCTIONAL}.adaptive_max_pool{_rank}d_with_indices")(_always(_adaptive(_rank), 2))
     models(f"{_FUNCTIONAL}.avg_pool{_rank}d")(_pool(_rank, False))
     models(f"{_FUNCTIONAL}.adaptive_avg_pool{_rank}d", f"{_FUNCTIONAL}.adaptive_max_pool{_rank}d")(_adaptive(_rank))
+for _rank in (2, 3):
+    models(f"{_FUNCTIONAL}.fractional_max_pool{_rank}d")(_fractional(_rank))
+    models(f"{_FUNCTIONAL}.fractional_max_pool{_rank}d_with_indices")(_always(_fractional(_rank), 4))
 
 
 # ---- interpolation ---------------------------------------------------------------------------------------------------

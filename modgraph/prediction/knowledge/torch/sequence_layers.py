@@ -137,6 +137,14 @@ def cell(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((state, _tensor(machine, arguments, hidden, dtype))) if "LSTM" in arguments.function else state
 
 
+def _attended(machine: Machine, module: Value, length: Size) -> Size:
+    """Places that are attended to: those of the keys, and what is put at their end."""
+    zeros = _flag(machine, module, "add_zero_attn")
+    if length is None or zeros is None:
+        return None
+    return length + zeros + (machine.find_attribute(module, "bias_k") not in (None, NONE))
+
+
 @models(f"{_LAYERS}.activation.MultiheadAttention.forward")
 def attention(arguments: Arguments, machine: Machine) -> Value:
     """The output, of the shape of the query, and the weights, which are None where they are not asked for."""
@@ -165,7 +173,8 @@ def attention(arguments: Arguments, machine: Machine) -> Value:
         length = 1 if first and len(query.shape) == 3 else 0
         batch = query.shape[1 - length : 2 - length] if len(query.shape) == 3 else ()
         heads = () if averaged else (_size(machine, module, "num_heads"),)
-        weights = _tensor(machine, arguments, (*batch, *heads, query.shape[length], keys.shape[length]), query.dtype)
+        attended = _attended(machine, module, keys.shape[length])
+        weights = _tensor(machine, arguments, (*batch, *heads, query.shape[length], attended), query.dtype)
     return TupleValue((output, weights))
 
 

@@ -26,7 +26,7 @@ from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, tensor_of
 from modgraph.prediction.knowledge.torch.parameters import as_parameter
-from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.paths import partial_texts, recording
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.prediction.python.registration import assign, class_name, delete
 
@@ -56,6 +56,7 @@ _DTYPES = {
 for _name, _aliases in _DTYPES.items():
     for _each in (_name, *_aliases):
         constant(f"torch.{_each}", Dtype(_name))
+constant("torch.ops", Unknown("torch.ops is not interpreted", None, inert=True, library="torch.ops"))
 known_class("torch.dtype")
 known_class("torch.device")
 known_class("torch.Generator")
@@ -247,6 +248,8 @@ def initialiser(arguments: Arguments, machine: Machine) -> Value:
     for names, ranks, message in _RANKS:
         if name in names and tensor is not None and tensor.shape is not None and len(tensor.shape) not in ranks:
             raise machine.raises("ValueError", message)
+    if machine.is_recording and not machine.operating:
+        recording.lost(machine, machine.unknown(f"{arguments.function} is not followed"))
     overwrite(machine, value)
     return value
 
