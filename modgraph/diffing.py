@@ -247,7 +247,7 @@ class GraphFinder:
             watch=self.watch,
             cwd=cwd,
             together=self._together,
-            seek="none",  # two revisions are built alike
+            seek="found",  # of each side: another default is a change of the model
         )
         return Found(graph, methods_of(target, held_by_class(graph)))
 
