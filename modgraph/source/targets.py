@@ -457,9 +457,8 @@ def _named_around(parts: list[str], around: list[Path]) -> int:
 
 def _files_in(directory: Path, name: str) -> str:
     files = sorted(entry.name for entry in directory.glob("*.py") if os.path.isfile(entry))[:5]
-    if not files:
-        return f"name a file, or take all models below: modgraph analyze --all {shlex.quote(name)}"
-    return "name a file in it: " + ", ".join(f"{name.rstrip('/')}/{file}" for file in files)
+    named = "".join(f"{', ' if number else ' in it: '}{name.rstrip('/')}/{file}" for number, file in enumerate(files))
+    return f"name a file{named}, or take all models below: modgraph analyze --all {shlex.quote(name)}"
 
 
 def _near_files(missing: Path, name: str) -> str | None:
