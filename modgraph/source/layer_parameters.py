@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from functools import cache
-from pathlib import Path
 
-BUNDLED = Path(__file__).parents[1] / "prediction" / "knowledge" / "torch_stubs"
+from modgraph.doors.reading import read
+from modgraph.source.quiet import python_tree
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+BUNDLED_SOURCE = os.path.join(os.path.dirname(_HERE), "prediction", "knowledge", "torch_stubs")
 """Source of torch's modules that comes with modgraph: read where torch itself is not on the path, never imported."""
-_MODULES = BUNDLED / "torch" / "nn" / "modules"
+_MODULES = os.path.join(BUNDLED_SOURCE, "torch", "nn", "modules")
 
 
 @cache
@@ -27,7 +31,7 @@ def layer_parameters(kind: str) -> dict[str, bool]:
 
 @cache
 def _text(module: str) -> str:
-    return (_MODULES / f"{module}.py").read_text(encoding="utf-8")
+    return read(os.path.join(_MODULES, f"{module}.py")).decode("utf-8")
 
 
 def _of_class(kind: str, text: str) -> dict[str, bool]:
@@ -43,7 +47,7 @@ def _of_class(kind: str, text: str) -> dict[str, bool]:
     if first < 0:
         return _of_class(base, text)
     head = body[first : body.index("):\n", first)].strip()
-    function = ast.parse(f"{head}): ...").body[0]
+    function = python_tree(f"{head}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
     if arguments.vararg is not None:  # it hands on what it is given, behind a word of its own

@@ -27,7 +27,7 @@ from modgraph.source.index import Definition, ModuleIndex, Statement
 from modgraph.source.index_cache import indexed
 from modgraph.source.integers import parse
 from modgraph.source.kept_trees import KeptTrees, Measures, Piece
-from modgraph.source.layer_parameters import BUNDLED
+from modgraph.source.layer_parameters import BUNDLED_SOURCE
 from modgraph.source.literals import assigned_literal
 from modgraph.source.mangling import has_private
 from modgraph.source.nesting import MAX_ALL_READINGS, MAX_NESTING, MAX_READINGS, MAX_TRIED, depth_of, readings_of
@@ -641,4 +641,4 @@ def finder_for(
 ) -> ModuleFinder:
     """A finder below `search_path`, for a file in the folder `home`, with the bundled source of torch for where torch
     is not there."""
-    return ModuleFinder(search_path, (str(BUNDLED),), home)
+    return ModuleFinder(search_path, (BUNDLED_SOURCE,), home)

@@ -27,7 +27,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
-from modgraph.source.layer_parameters import BUNDLED
+from modgraph.source.layer_parameters import BUNDLED_SOURCE
 from modgraph.source.modules import CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import Reached
 
@@ -61,7 +61,7 @@ def lacks(machine: Machine, module: str, name: str) -> bool:
         return standard_names.module_lacks(module, name, source.text)
     if source is None:
         return _is_compiled(machine, module) and standard_names.module_lacks(module, name, None)
-    if source.path.is_relative_to(BUNDLED) or source.facts.has(_BINDERS):
+    if source.path.is_relative_to(BUNDLED_SOURCE) or source.facts.has(_BINDERS):
         return False
     found, is_whole = _kept_names(machine, module)
     return is_whole and len(found) <= MAX_NAMESPACE and name not in found and _submodule(machine, module, name) is None
@@ -122,7 +122,7 @@ def cannot_import(machine: Machine, module: str, name: str) -> bool:
     source = machine.finder.source(module)
     if source is None or standard_sources.is_of_standard_library(source) or source.index.star_imports:
         return lacks(machine, module, name)
-    if source.path.is_relative_to(BUNDLED) or source.index.statements.get("__getattr__"):
+    if source.path.is_relative_to(BUNDLED_SOURCE) or source.index.statements.get("__getattr__"):
         return False
     return not source.facts.has(_DIRECT_BINDERS)
 
@@ -131,7 +131,7 @@ def replaced(machine: Machine, module: str, name: str) -> Unknown | None:
     """Why a name of a module, as others see it, may be another than the statements of its file say: importing a
     submodule of that name binds it anew, and a module may put something else in its own place."""
     source = machine.finder.source(module)
-    if source is None or is_installed(source) or source.path.is_relative_to(BUNDLED):
+    if source is None or is_installed(source) or source.path.is_relative_to(BUNDLED_SOURCE):
         return None
     if source.facts.has(_REPLACES_ITSELF):
         return machine.unknown(f"{module} puts something else in its own place in sys.modules")
@@ -201,7 +201,7 @@ def is_bundled(machine: Machine, cls: ClassValue) -> bool:
     for base in machine.mro(cls):
         module = base.name.rpartition(".")[0] if isinstance(base, ClassValue) else ""
         source = machine.finder.source(module) if module.startswith("torch.") else None
-        if source is not None and source.path.is_relative_to(BUNDLED):
+        if source is not None and source.path.is_relative_to(BUNDLED_SOURCE):
             return True
     return False
 
@@ -209,7 +209,7 @@ def is_bundled(machine: Machine, cls: ClassValue) -> bool:
 def is_left_out(machine: Machine, module: str) -> bool:
     """The module is below torch, for which the bundled source stands in: it may be there where the model is run."""
     source = machine.finder.source("torch") if module.startswith("torch.") else None
-    return source is not None and source.path.is_relative_to(BUNDLED)
+    return source is not None and source.path.is_relative_to(BUNDLED_SOURCE)
 
 
 def class_dict(machine: Machine, cls: Value) -> Value:

@@ -31,7 +31,7 @@ from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject, H
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.python import standard_sources
 from modgraph.source.index import ImportedName, Statement
-from modgraph.source.layer_parameters import BUNDLED
+from modgraph.source.layer_parameters import BUNDLED_SOURCE
 from modgraph.source.modules import SourceError, SourceModule
 from modgraph.source.quiet import literal_value
 
@@ -115,7 +115,7 @@ def is_of_project(source: SourceModule) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _is_bundled(path: Path) -> bool:
-    return path.is_relative_to(BUNDLED)
+    return path.is_relative_to(BUNDLED_SOURCE)
 
 
 def _execute(machine: Machine, source: SourceModule) -> None:
