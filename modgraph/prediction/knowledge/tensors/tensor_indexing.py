@@ -10,6 +10,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import FALSE, NONE, Address, Constant, TupleValue, Value
+from modgraph.prediction.knowledge.tensors.demanding import require_spread
 from modgraph.prediction.knowledge.tensors.elements import (
     MAX_ELEMENTS,
     Number,
@@ -22,7 +23,7 @@ from modgraph.prediction.knowledge.tensors.elements import (
 )
 from modgraph.prediction.knowledge.tensors.tensor_math import elementwise
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, views
-from modgraph.prediction.knowledge.tensors.tensor_parts import indices_of
+from modgraph.prediction.knowledge.tensors.tensor_parts import indices_of, shape_at
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both
 from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, made, refuse_overflow, size_of, tensor_of
 from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
@@ -39,8 +40,22 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
     assert tensor is not None
     refuse_on_leaf(machine, address)
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
+    _require_fitting(machine, tensor, keys, new)
     overwrite(machine, address, _with_items(machine, tensor, keys, new))
     return NONE
+
+
+def _require_fitting(machine: Machine, tensor: TensorObject, keys: list[Value], new: Value) -> None:
+    """What is put at numbers and slices has the size of what is there, or spreads to it; ones in front do not count.
+
+    Raises:
+        Raised: RuntimeError.
+    """
+    source = tensor_of(machine, new)
+    if tensor.shape is None or source is None or source.shape is None or any(isinstance(k, Address) for k in keys):
+        return
+    ahead = next((place for place, size in enumerate(source.shape) if size != 1), len(source.shape))
+    require_spread(machine, "__setitem__", source.shape[ahead:], shape_at(machine, tensor.shape, keys))
 
 
 def _with_items(machine: Machine, tensor: TensorObject, keys: list[Value], new: Value) -> tuple[Number, ...] | None:

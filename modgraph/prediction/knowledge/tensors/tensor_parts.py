@@ -315,7 +315,7 @@ def get_item(arguments: Arguments, machine: Machine) -> Value:
         return found
     if any(isinstance(each, Address) for each in keys):
         return like(machine, source, *by_indices(machine, source, keys))
-    found = like(machine, source, _indexed(machine, source.shape, keys), _elements_at(source, keys))
+    found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
     share(machine, found, arguments.positional[0])
     return found
 
@@ -360,7 +360,7 @@ def _gathered(source: TensorObject, taken: Sequence[Sequence[int]]) -> tuple[Num
     )
 
 
-def _indexed(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
+def shape_at(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
     """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
     used = sum(1 for key in keys if key != NONE and key != Constant(...))
     if not all(isinstance(key, (Constant, SliceValue)) for key in keys):
