@@ -243,9 +243,14 @@ def _described(
     )
 
 
+def _told(size: int | None) -> int | str | None:
+    """A number that no tensor can have for a size is not known: a graph holds none."""
+    return None if size is None or (type(size) is int and size.bit_length() >= 64) else notation(size)
+
+
 def tensor_info(seen: Seen) -> TensorInfo:
     """A tensor as a graph shows it."""
-    shape = None if seen.shape is None else tuple(None if size is None else notation(size) for size in seen.shape)
+    shape = None if seen.shape is None else tuple(map(_told, seen.shape))
     return TensorInfo(name=seen.name, shape=shape, dtype=seen.dtype, device=seen.device)
 
 

@@ -10,6 +10,7 @@ import pytest
 from modgraph.errors import InputError
 from modgraph.export import render
 from modgraph.graph.model import Graph
+from modgraph.graph.serial import from_json, to_json
 from modgraph.prediction import predict_graph
 from modgraph.prediction.domain import budget
 from modgraph.prediction.together import Together
@@ -388,3 +389,9 @@ def test_constraints_stand_at_the_input_they_speak_of(inputs: list[str], tmp_pat
     assert isinstance(text, str)
     assert "x = r×s×3 float32, where r != s\n" in text
     assert "mask = p×q float32, where (p*q) % 4 == 0\n" in text
+
+
+def test_a_size_that_no_tensor_can_have_is_not_told(tmp_path: Path) -> None:
+    """What a first layer takes is what an input is found to have; the graph can be read back all the same."""
+    graph = predict(tmp_path, init("nn.Conv2d(4 * 10**60, 8, 3)") + "def forward(self, x):\n    return self.a(x)")
+    assert from_json(to_json(graph)) == graph
