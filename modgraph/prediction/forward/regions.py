@@ -15,6 +15,7 @@ from modgraph.prediction.domain.events import Operate
 from modgraph.prediction.domain.objects import MAY_BE, TensorObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Constant, SliceValue, TupleValue, Value
+from modgraph.prediction.knowledge.tensors.elements import count
 
 Places = tuple[range | None, ...]
 """Of each dimension, the places that a part has there; None for all."""
@@ -194,7 +195,8 @@ class Regions:
 
     def _is_as_large(self, index: int, root: int) -> bool:
         mine, theirs = (self._state.find(Address(each), TensorObject) for each in (index, root))
-        return mine is not None and theirs is not None and _same_count(mine.shape, theirs.shape)
+        sizes = [None if each is None else count(each.shape) for each in (mine, theirs)]
+        return type(sizes[0]) is int and type(sizes[1]) is int and sizes[0] == sizes[1]
 
     def _origin(self, index: int) -> int | None:
         item = self._state.find(Address(index), TensorObject)
@@ -204,18 +206,6 @@ class Regions:
 
 def _within(parent: Region, is_sure: bool = True) -> Region:
     return Region(parent.root, parent.frame, parent.places, is_exact=False, is_sure=is_sure and parent.is_sure)
-
-
-def _same_count(first: Sequence[int | None] | None, second: Sequence[int | None] | None) -> bool:
-    """Certainly of as many elements."""
-    if first is None or second is None or None in first or None in second:
-        return False
-    one = two = 1
-    for size in first:
-        one *= size or 0
-    for size in second:
-        two *= size or 0
-    return type(one) is int and type(two) is int and one == two
 
 
 def places_of(key: Value | None, shape: Sequence[int | None] | None) -> Places | None:

@@ -77,6 +77,7 @@ _IN_PLACE = frozenset({"__setitem__", "__set__", "__iand__", "__ior__", "__ixor_
 _ITEMS = frozenset({"__getitem__", "__setitem__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
 _INITIALISERS = "torch.nn.init."
+_CONTAINERS = ("torch.nn.modules.container.", "torch.nn.Sequential")
 _OF_ARRAYS = "numpy."
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
@@ -302,7 +303,9 @@ def module_call(
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
     before = _writes(machine, inputs) if is_layer else {}
-    name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if is_layer else ()
+    # A container computes nothing of its own: what is below it is read where that is called.
+    reads = held is not None and is_layer and not getattr(held.cls, "name", "").startswith(_CONTAINERS)
+    name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if reads else ()
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
