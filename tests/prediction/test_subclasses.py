@@ -126,6 +126,39 @@ FILES = {
             False,
         ),
         ("import one", {"one.py": "class Backend: pass\nclass C(Backend): pass\n"}, True),
+        (
+            "import one",
+            {
+                "one.py": "import two\nfrom pack.base import Backend\ndef f():\n    layer = Backend()\n    return layer\n",
+                "two.py": "import one\ndef g(layer):\n    return type(one if layer else two)\n",
+            },
+            True,
+        ),
+        (
+            "import two",
+            {
+                "one.py": "from pack.base import Backend\nclass Holder:\n    Kind = Backend\n",
+                "two.py": "from one import Holder\nclass C(Holder.Kind): pass\n",
+            },
+            False,
+        ),
+        (
+            "import three",
+            {
+                "one.py": "import pack.base as base\n(Kind) = base.Backend\n",
+                "two.py": "from one import *\n",
+                "three.py": "from two import *\nclass C(Kind): pass\n",
+            },
+            False,
+        ),
+        (
+            "import two",
+            {
+                "one.py": "def f():\n    global Kind\n    from pack.base import Backend as Kind\nf()\n",
+                "two.py": "import one\nclass C(one.Kind): pass\n",
+            },
+            False,
+        ),
     ],
 )
 def test_one_in_another_file(tmp_path: Path, then: str, more: dict[str, str], known: bool) -> None:

@@ -7,6 +7,7 @@ loaded (a wheel for another flavour of torch), declaring them is enough to build
 import importlib.abc
 import importlib.machinery
 import sys
+from pathlib import Path
 
 _OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -27,12 +28,27 @@ def declare() -> None:
     import torch
 
     warnings.filterwarnings("ignore", module="torchvision")
-    if _libraries or hasattr(torch.ops.torchvision, "nms"):
+    if _libraries or hasattr(torch.ops.torchvision, "nms") or _extension_fits():
         return
     library = torch.library.Library("torchvision", "DEF")
     for operator in _OPERATORS:
         library.define(operator)
     _libraries.append(library)
+
+
+def _extension_fits() -> bool:
+    """Whether torchvision's extension can be loaded, which declares the operators itself."""
+    import torch
+
+    spec = importlib.machinery.PathFinder.find_spec("torchvision")
+    for folder in (spec.submodule_search_locations if spec is not None else None) or ():
+        for library in Path(folder).glob("_C*.so"):
+            try:
+                torch.ops.load_library(library)
+            except OSError:
+                continue
+            return True
+    return False
 
 
 class _BeforeTorchvision(importlib.abc.MetaPathFinder):

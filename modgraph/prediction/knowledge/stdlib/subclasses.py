@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.calling import Arguments
@@ -22,6 +23,10 @@ from modgraph.source.modules import SourceError, SourceModule
 _MOST_FILES = 1_000
 """In which derived classes are looked for: where there are more, nothing is said."""
 _UNITS_OF_A_FILE = 20
+_MOST_NAMES = 100
+"""That a class may have in one file: where there are more, nothing is said."""
+_SEARCHED = 2_000
+"""Characters that are searched for a name at the cost of one unit."""
 _MADE_BY_CALL = re.compile(r"\b(?:type|new_class|make_dataclass)\s*\((?!\s*[\w.]+\s*\))")
 """A class that no class statement makes; `type(x)` makes none."""
 _UNKNOWN = "which classes are derived from a class is not known"
@@ -78,23 +83,51 @@ def _elsewhere(machine: Machine, home: SourceModule, name: str) -> bool:
         # What is installed does not import what uses it.
         if source.path != home.path and (is_installed(home) or not is_installed(source)):
             sources.append(source)
-    names, known = {name}, 0
-    while known < len(names):
-        known = len(names)
+    given: dict[Path, set[str]] = {home.path: {name}}
+    growing = True
+    while growing:
+        growing = False
         for source in sources:
             machine.spend(1)
             try:
-                here = _called_there(source, names)
-                made = here and _MADE_BY_CALL.search(source.text)
+                taken = [names for path, names in given.items() if path == source.path or _says_module(source, path)]
+                here = _called_there(machine, source, {name}.union(*taken))
+                if not here:
+                    continue
+                if len(here) > _MOST_NAMES:
+                    return True
+                made = _MADE_BY_CALL.search(source.text)
                 if made or any(_names(each, here) for each in source.index.definitions.values()):
                     return True
+                outside = _bound_outside(source, here)
             except SourceError:
                 continue  # it is not followed either, wherever it is imported
-            names |= here
+            known = given.get(source.path, set())
+            if not outside <= known:
+                given[source.path], growing = known | outside, True
     return False
 
 
-def _called_there(source: SourceModule, names: set[str]) -> set[str]:
+def _says_module(source: SourceModule, path: Path) -> bool:
+    """A file may take names from another: it has the word by which a module is imported, or lies in the package."""
+    if path.stem != "__init__":
+        return re.search(rf"\b{re.escape(path.stem)}\b", source.text) is not None
+    folder = path.parent
+    return folder in source.path.parents or re.search(rf"\b{re.escape(folder.name)}\b", source.text) is not None
+
+
+def _bound_outside(source: SourceModule, names: set[str]) -> set[str]:
+    """Those of the names that are bound outside of functions, which another file can take from this one."""
+    if re.search(r"\bimport\s*\(?\s*\*|^\s*global\s", source.text, re.MULTILINE):
+        return names
+    functions = [each for each in source.index.definitions.values() if each.kind == "function"]
+    inside = {line for each in functions for line in range(each.body_line, each.last_line + 1)}
+    outside = "\n".join(line for number, line in enumerate(source.text.splitlines(), 1) if number not in inside)
+    binding = r"\b{0}\b[^=\n]*=|\bas\s+{0}\b|\bimport\b[^\n(]*\b{0}\b|\bimport\s*\([^)]*\b{0}\b|\bfor\b[^\n]*\b{0}\b"
+    return {each for each in names if re.search(binding.format(re.escape(each)), outside)}
+
+
+def _called_there(machine: Machine, source: SourceModule, names: set[str]) -> set[str]:
     """What the classes of these names may be called in another file; a word of it that is no class of its own may be
     one of them, wherever it comes from."""
     text = source.text
@@ -104,10 +137,12 @@ def _called_there(source: SourceModule, names: set[str]) -> set[str]:
     own = {each.name for each in source.index.definitions.values() if each.kind == "class"}
     found = {each for each in said if re.search(rf"(?:\.\s*|\bimport\s.*){each}\b", text) or each not in own}
     pending = list(found)
-    while pending:
+    while pending and len(found) <= _MOST_NAMES:
+        machine.spend(len(text) // _SEARCHED)
         word = re.escape(pending.pop())
-        as_other = re.findall(rf"\b{word}\s+as\s+(\w+)", text)
-        for other in (*as_other, *re.findall(rf"^\s*(\w+)\s*(?::[^=\n]*)?=[^=\n]*\b{word}\b", text, re.MULTILINE)):
+        targets = re.findall(rf"^([\s\w.,*()\[\]]+?)(?::[^=\n]*)?=[^=\n]*\b{word}\b", text, re.MULTILINE)
+        others = re.findall(rf"\b{word}\s+as\s+(\w+)|\b(\w+)\s*:=[^\n]*\b{word}\b", text)
+        for other in re.findall(r"\w+", " ".join([*targets, *(" ".join(each) for each in others)])):
             if other not in found:
                 found.add(other)
                 pending.append(other)
