@@ -338,10 +338,32 @@ def end_turn(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Ou
 def _leave(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, orelse: nodes.Block, since: int) -> Outcome:
     """After the last turn: `else`, and the paths that broke out before."""
     if outcome == "normal":
-        outcome = machine.execute(frame, orelse)
+        leave_before_else(machine, loop, orelse)
+        try:
+            outcome = machine.execute(frame, orelse)
+        except Raised as raised:
+            outcome = only_broken(machine, loop, raised)
     elif outcome == "break":
         outcome = "normal"
     return join_breaks(machine, frame, outcome, loop, since)
+
+
+def leave_before_else(machine: Machine, loop: Loop, orelse: nodes.Block) -> None:
+    """A path on which a turn of unknown number ended the loop goes round its `else`."""
+    if loop.may_break and orelse:
+        loop.breaks.append(machine.state.fork())
+
+
+def only_broken(machine: Machine, loop: Loop, raised: Raised) -> Outcome:
+    """`else` raises: only the paths that broke out of the loop go on.
+
+    Raises:
+        Raised: there are none.
+    """
+    if not loop.breaks:
+        raise raised
+    machine.may_raise(raised)
+    return "dead"
 
 
 def join_breaks(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, since: int) -> Outcome:
@@ -353,6 +375,9 @@ def join_breaks(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, si
         left.append(machine.state)
     elif outcome == "return":
         frame.returns.append((frame.value, machine.state))
+    elif outcome in ("break", "continue"):  # of the loop around, by `else`
+        outer = frame.loops[-1]
+        (outer.breaks if outcome == "break" else outer.continues).append(machine.state)
     machine.state = join_states(left, "depends on which `break` is reached", machine.where, since)
     return "normal"
 
@@ -417,6 +442,7 @@ def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], r
         finally:
             machine.undecided -= 1
         after = [machine.state] if outcome in ("normal", "continue", "break") else []
+        loop.may_break |= outcome == "break" or bool(loop.breaks)
         after += loop.continues + loop.breaks
         loop.continues, loop.breaks = [], []
         if outcome == "return":

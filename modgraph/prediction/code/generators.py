@@ -234,7 +234,11 @@ def _after_loop(
     machine: Machine, frame: Frame, node: nodes.For | nodes.While, loop: Loop, outcome: Outcome, since: int
 ) -> Stepping:
     if outcome == "normal":
-        outcome = yield from _block(machine, frame, node.orelse)
+        control.leave_before_else(machine, loop, node.orelse)
+        try:
+            outcome = yield from _block(machine, frame, node.orelse)
+        except Raised as raised:
+            outcome = control.only_broken(machine, loop, raised)
     elif outcome == "break":
         outcome = "normal"
     return control.join_breaks(machine, frame, outcome, loop, since)

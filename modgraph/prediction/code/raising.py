@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import allowances, control, names
@@ -108,11 +109,100 @@ def execute_assert(machine: Machine, frame: Frame, node: nodes.Assert) -> Outcom
 
 
 def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
+    if not node.finalbody:
+        return _execute_handled(machine, frame, node)
+    last, frames, since = node.finalbody, len(machine.frames), machine.base.next_index
+    is_followed = bool(machine.guards) or _leaves(last)
+    leaving, guard = Leaving(frame), Guard(doubts=is_followed, expects=not node.handlers)
+    begun = machine.state.events
+    outcome: Outcome = "dead"
+    failure: Raised | None = None
+    machine.guards.append(guard)
+    try:
+        outcome = _execute_handled(machine, frame, node) if node.handlers else machine.execute(frame, node.body)
+    except Raised as raised:
+        failure = raised.kept()
+        del machine.frames[frames:]
+    finally:
+        machine.guards.pop()
+    recording.leave_calls(machine, guard, begun)
+    leaving.run(machine, lambda: machine.execute(frame, last))
+    value, ended = frame.value, machine.state
+
+    def go_on() -> Outcome:
+        final = _finally(machine, frame, last, failure)
+        if final != "normal":
+            return final
+        frame.value = value
+        if failure is not None:
+            raise failure
+        return outcome
+
+    paths: list[control.Path] = [(ended, go_on)] if outcome != "dead" or failure is not None else []
+    if is_followed:
+        paths += _swallowed(machine, frame, last, guard)
+    machine.state = ended
+    if not paths:
+        return "dead"
+    if paths == [(ended, go_on)]:
+        return go_on()
+    return control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since)
+
+
+def _finally(machine: Machine, frame: Frame, last: nodes.Block, failure: Raised | None) -> Outcome:
+    outer = frame.handling
+    frame.handling = failure or outer
+    try:
+        return machine.execute(frame, last)
+    finally:
+        frame.handling = outer
+
+
+def _swallowed(machine: Machine, frame: Frame, last: nodes.Block, guard: Guard) -> list[control.Path]:
+    """Runs `finally` on the paths that raised while others went on. Those that it ends otherwise go on; the others are
+    what leaves the statement."""
+    paths: list[control.Path] = []
+    for error, state in guard:
+        machine.state = state
+        try:
+            final = _finally(machine, frame, last, error)
+        except Raised as raised:
+            machine.may_raise(raised)
+            continue
+        if final == "normal":
+            machine.may_raise(error)
+        elif final != "dead":
+            paths.append((machine.state, _ending(frame, final, frame.value)))
+    return paths
+
+
+def _ending(frame: Frame, outcome: Outcome, value: Value) -> Callable[[], Outcome]:
+    def end() -> Outcome:
+        frame.value = value
+        return outcome
+
+    return end
+
+
+@lru_cache(maxsize=1024)
+def _leaves(block: nodes.Block) -> bool:
+    """The end of the block may not be reached: an exception that is under way ends with it."""
+    pending: list[nodes.Node] = [*block]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, (nodes.Return, nodes.Break, nodes.Continue)):
+            return True
+        if not isinstance(part, (nodes.Expression, nodes.FunctionDef, nodes.ClassDef)):
+            pending.extend(part.children)
+    return False
+
+
+def _execute_handled(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
+    """The statement without its `finally`."""
     since = machine.base.next_index
     if node.is_star and len(node.handlers) > 1:
         machine.problem("each handler of `except*` may run, which is not followed")
     machine.guards.append(Guard(doubts=bool(node.handlers)))
-    leaving = Leaving(frame)
     begun = machine.state.events
     outcome: Outcome
     certain: Raised | None = None
@@ -147,50 +237,24 @@ def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
         )
         if not certain_:
             unhandled.append((error, state))
-    return _finish(machine, frame, node, paths, unhandled, leaving, since)
+    return _handled(machine, frame, paths, unhandled, since)
 
 
-def _finish(
-    machine: Machine,
-    frame: Frame,
-    node: nodes.Try,
-    paths: list[control.Path],
-    unhandled: list[tuple[Raised, State]],
-    leaving: Leaving,
-    since: int,
+def _handled(
+    machine: Machine, frame: Frame, paths: list[control.Path], unhandled: list[tuple[Raised, State]], since: int
 ) -> Outcome:
-    failure: Raised | None = None
-    outcome: Outcome = "dead"
+    """Runs the paths; what none of the handlers takes leaves the statement."""
     if paths:
-        try:
-            outcome = control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since)
-        except Raised as raised:
-            failure = raised.kept()
         if unhandled and machine.guards:
             machine.guards[-1].extend(unhandled)
-    else:
-        failure, machine.state = unhandled[0]
-        if machine.guards:
-            machine.guards[-1].extend(unhandled[1:])
-    if node.finalbody:
-        last = node.finalbody
-        leaving.run(machine, lambda: machine.execute(frame, last))
-    if node.finalbody and (outcome != "dead" or failure is not None):
-        value, outer = frame.value, frame.handling
-        frame.handling = failure or outer
-        try:
-            final = machine.execute(frame, node.finalbody)
-        finally:
-            frame.handling = outer
-        if final != "normal":
-            return final
-        frame.value = value
-    if failure is not None:
-        try:
-            raise failure
-        finally:
-            del failure, paths, unhandled  # else they and this frame would keep each other
-    return outcome
+        return control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since)
+    failure, machine.state = unhandled[0]
+    if machine.guards:
+        machine.guards[-1].extend(unhandled[1:])
+    try:
+        raise failure
+    finally:
+        del failure, paths, unhandled  # else they and this frame would keep each other
 
 
 def handler_of(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> nodes.ExceptHandler | None:

@@ -36,6 +36,8 @@ class Loop:
 
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
+    may_break: bool = False
+    """One of an unknown number of turns may have ended it, in a state that is part of the present one."""
 
 
 @dataclass(slots=True)
