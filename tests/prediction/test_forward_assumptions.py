@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
@@ -152,6 +155,36 @@ def test_version_is_that_of_the_folder_beside_the_package(tmp_path: Path) -> Non
     """
     assert calls(tmp_path, body) == ["second"]
     assert calls(tmp_path, body.replace("Some.", "another")) == ["?", "second"]
+
+
+def test_packages_are_those_that_python_finds(tmp_path: Path) -> None:
+    for folder, name, files in (
+        (
+            "some_package-1.2.dist-info",
+            "Some.Package",
+            {"RECORD": "some/one.py,,\nalone.py,,\n_fast.so,,\na-1.pth,,\n"},
+        ),
+        ("other-2.0.dist-info", "other", {"top_level.txt": "another\n", "RECORD": "not_this/a.py,,\n"}),
+        ("many-1.dist-info", "many", {"RECORD": "shared/a.py,,\n"}),
+        ("more-1.dist-info", "more", {"RECORD": "shared/b.py,,\n"}),
+    ):
+        (tmp_path / folder).mkdir()
+        for file, text in {"METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n", **files}.items():
+            (tmp_path / folder / file).write_text(text, encoding="utf-8")
+    command = "import importlib.metadata, json; print(json.dumps(importlib.metadata.packages_distributions()))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True)
+    real = json.loads(run.stdout)
+    names = ["some", "alone", "_fast", "a-1", "another", "not_this", "absent"]
+    body = f"""
+    import importlib.metadata
+    found = importlib.metadata.packages_distributions()
+    if [found.get(each) for each in {names}] == {[real.get(each) for each in names]}:
+        x = self.first(x)
+    """
+    assert sorted(real["shared"]) == ["many", "more"]
+    assert calls(tmp_path, body) == ["first", "second"]
+    assert calls(tmp_path, body.replace("if [found", "if found['shared'][0] == 'many' and [found")) == ["?", "second"]
 
 
 def test_named_tuple_of_typing_extensions_is_one(tmp_path: Path) -> None:

@@ -1,21 +1,32 @@
-"""importlib.metadata: the version of a package is in the name of a folder beside it, `torch-2.13.0.dist-info`."""
+"""importlib.metadata: the version of a package is in the name of a folder beside it, `torch-2.13.0.dist-info`; its
+files are listed there."""
 
 from __future__ import annotations
 
+import csv
+import inspect
 import os
 import re
+import sys
+from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from modgraph.doors.reading import read
 from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import NONE, Constant, Value
 from modgraph.prediction.python.plain import number_unknown
 
 _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>\d[^-]*)\.dist-info\Z")
 _UNITS_OF_A_LISTING = 100
+_UNITS_OF_A_PACKAGE = 20
+_RECORD_BYTES = 4_000_000
+"""Of a list of files; a longer one is not read, and nothing is said then."""
 known_class("importlib.metadata.PackageNotFoundError", "builtins.ModuleNotFoundError")
 
 
@@ -33,6 +44,68 @@ def version(arguments: Arguments, machine: Machine) -> Value:
                 return Constant(found)
     machine.may_refuse("importlib.metadata.PackageNotFoundError")
     return number_unknown(machine, "which version of a package is installed is not known", name)
+
+
+@models("importlib.metadata.packages_distributions")
+def packages_distributions(arguments: Arguments, machine: Machine) -> Value:
+    """By the name that is imported, those of what was installed; known where the surroundings are assumed."""
+    finder: Any = getattr(machine, "finder", None)
+    if finder is None or machine.assumed is NOTHING:
+        return machine.unknown("which packages are installed is not known")
+    found: dict[str, list[str]] = {}
+    for root in dict.fromkeys(finder.roots):
+        machine.spend(_UNITS_OF_A_LISTING)
+        names = _imported_names(root, sys.version_info[:2])
+        if names is None:
+            return machine.unknown("which packages are installed is not known")
+        machine.spend(_UNITS_OF_A_PACKAGE * len(names))
+        for name, distribution in names:
+            found.setdefault(name, []).append(distribution)
+    why = machine.unknown("in which order packages are found is not known")
+    entries: dict[Value, Value] = {
+        Constant(name): machine.allocate(ListObject([Constant(each) for each in given])) if len(given) == 1 else why
+        for name, given in found.items()
+    }
+    return machine.allocate(DictObject(entries))
+
+
+@lru_cache(maxsize=64)
+def _imported_names(root: str, python: tuple[int, int]) -> tuple[tuple[str, str], ...] | None:
+    """What can be imported, and what was installed with it, of all in a folder; None where it cannot be read."""
+    try:
+        folders = [entry for entry in sorted(os.listdir(root)) if entry.endswith(".dist-info")]
+        return tuple(pair for folder in folders for pair in _names_of(Path(root) / folder, python))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError):  # one that cannot be decoded, too
+        return None
+
+
+def _names_of(folder: Path, python: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    """Follows `importlib.metadata.packages_distributions` of that Python: what `top_level.txt` says, else the files.
+
+    Raises:
+        OSError, ValueError: a list cannot be read.
+    """
+    metadata = read(folder / "METADATA", _RECORD_BYTES).decode()
+    named = re.search(r"^Name:\s*(\S+)", metadata, re.MULTILINE)
+    if named is None:
+        raise ValueError(folder.name)
+    declared = folder / "top_level.txt"
+    names = set(read(declared, _RECORD_BYTES).decode().split()) if declared.exists() else set()
+    if not names and python >= (3, 11) and (folder / "RECORD").exists():
+        names = set(_inferred(read(folder / "RECORD", _RECORD_BYTES).decode().splitlines(), python))
+    yield from ((name, named[1]) for name in sorted(names))
+
+
+def _inferred(record: list[str], python: tuple[int, int]) -> Iterator[str]:
+    for row in csv.reader(record):
+        path = PurePosixPath(row[0] if row else "")
+        if python < (3, 12) and path.suffix != ".py":
+            continue
+        name = path.parts[0] if len(path.parts) > 1 else inspect.getmodulename(path.name)
+        if name is not None and "." not in name:
+            yield name
 
 
 @lru_cache(maxsize=64)
