@@ -83,9 +83,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests whose marker names something that is not installed are skipped, and say so.
 
-    Those of the trace come first: each looks through all objects of the process, and other tests leave a million there.
+    The long ones come first, then those of the trace: many look through all objects of the process, and other tests leave
+    a million there.
     """
-    items.sort(key=lambda item: TRACING.isdisjoint((item.path, *item.path.parents)))
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("long") is None,
+            TRACING.isdisjoint((item.path, *item.path.parents)),
+        )
+    )
     drawable = importlib.util.find_spec("pygraphviz") or shutil.which(os.environ.get("MODGRAPH_DOT", "dot"))
     missing = {
         "needs_torch": None if importlib.util.find_spec("torch") else "PyTorch is not installed",

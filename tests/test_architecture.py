@@ -174,6 +174,7 @@ def loaded_after(code: str, *, block_torch: bool = True) -> list[str]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process for each module")
+@pytest.mark.long
 def test_every_module_imports_alone():
     """Each one first, in a process that has imported nothing of the package: no order of imports holds by luck."""
     names = [".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for f in python_files()]

@@ -262,8 +262,8 @@ def _name_inputs(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
             named.setdefault(id(tensor), (tensor, place))
     for tensor, place in named.values():
         recorder.dataflow.bind(tensor, (f"input:{place}",))
-        if recorder.recipes is not None:
-            recorder.recipes.source(f"input:{place}", tensor)
+    if recorder.recipes is not None:
+        recorder.recipes.sources([(f"input:{place}", tensor) for tensor, place in named.values()])
 
 
 def _named_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[tuple[str, Any]]:

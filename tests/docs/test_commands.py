@@ -227,6 +227,7 @@ def pip_problems(words: list[str]) -> list[str]:
     return missing + [f"there is no {file}" for file in files if not (ROOT / file).is_file()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in EXAMPLES_OF_THEIR_OWN])
 def test_what_a_page_shows_is_what_happens(name: str, warm: Warm, tmp_path: Path):
     page = Page(name, warm, tmp_path)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -224,11 +225,18 @@ def _tensor(spec: str) -> torch.Tensor:
     return torch.ones(tuple(map(int, shape.split("x"))), dtype=getattr(torch, dtype or "float32"))
 
 
-@cache
-def _make_initialising_cheap() -> None:
-    """What fills weights does nothing: no shape depends on it."""
-    for name in ("kaiming_uniform_", "kaiming_normal_", "uniform_", "normal_", "trunc_normal_", "xavier_uniform_"):
-        setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
+@contextlib.contextmanager
+def _initialising_cheap() -> Iterator[None]:
+    """What fills weights does nothing meanwhile: no shape depends on it."""
+    names = ("kaiming_uniform_", "kaiming_normal_", "uniform_", "normal_", "trunc_normal_", "xavier_uniform_")
+    before = {name: getattr(torch.nn.init, name) for name in names}
+    try:
+        for name in names:
+            setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(torch.nn.init, name, function)
 
 
 def executed(model: Model, text: str) -> Callable[[], Any]:
@@ -258,10 +266,9 @@ def executed(model: Model, text: str) -> Callable[[], Any]:
 
 def truth_of(model: Model, text: str) -> Outcome:
     """What torch makes of it."""
-    _make_initialising_cheap()
     stage = "build"
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with warnings.catch_warnings(), torch.no_grad(), _initialising_cheap():
             warnings.simplefilter("ignore")
             built = executed(model, text)().eval()
             stage = "run"

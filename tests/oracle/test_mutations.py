@@ -37,6 +37,7 @@ def test_changed_numbers_are_found_where_they_fail_and_nowhere_else(name: str, a
     assert [row for row in found.rows if row.of_check == "false alarm"] == []
     failing = [row for row in found.rows if row.truth.stage]
     assert failing
+    assert torch.nn.init.kaiming_uniform_.__module__ == "torch.nn.init", "the process is left without initialisation"
     assert all(row.of_check in ("right line", "silent") for row in failing)
 
 

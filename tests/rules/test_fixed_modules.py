@@ -130,7 +130,7 @@ def built(text: str) -> Any:
 
     namespace: dict[str, Any] = {}
     exec(compile(text, "net.py", "exec"), namespace)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     return namespace["Derived"]()
 
 

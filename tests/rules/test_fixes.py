@@ -56,7 +56,7 @@ def result(code: str) -> Any:
 
     namespace: dict[str, Any] = {"__name__": "net"}
     exec(compile(code, "net.py", "exec"), namespace)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     net = namespace.get("Last", namespace["Net"])()
     namespace["random"].seed(0)
     given = net(torch.ones(2))

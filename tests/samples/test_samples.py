@@ -47,12 +47,12 @@ def make(module: ModuleType, target: str) -> nn.Module:
         return value.eval()
     args = [ast.literal_eval(node) for node in tree.args] if isinstance(tree, ast.Call) else []
     kwargs = {k.arg: ast.literal_eval(k.value) for k in tree.keywords} if isinstance(tree, ast.Call) else {}
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     return value(*args, **kwargs).eval()
 
 
 def make_inputs(model: Any) -> dict[str, torch.Tensor]:
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     inputs = {}
     for item in model.inputs:
         dtype = getattr(torch, item.dtype)
@@ -309,7 +309,7 @@ def test_data_decides_which_experts_run(import_sample: Importer) -> None:
     net = make(import_sample("moe.py"), "MoE")
     chosen = set()
     for seed in range(5):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         with called_modules() as called, torch.no_grad():
             net(torch.randn(1, 3, 16))
         chosen.add(frozenset(i for i, expert in enumerate(net.moe.experts) if any(m is expert for m in called)))

@@ -201,5 +201,5 @@ def model_with(change: Any, ending: str = "") -> Any:
             os.kill(os.getpid(), signal.SIGINT)
         return made * 2
 
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     return type("Model", (Hostile,), {"forward": forward, "__module__": __name__})()

@@ -122,6 +122,7 @@ def test_what_forward_changes_before_ctrl_c_is_put_back(change):
     unchanged(model, run)
 
 
+@pytest.mark.long
 def test_ctrl_c_at_any_moment_leaves_everything_as_it_was():
     model = model_with(CHANGES["changes_containers"])
     moments = []

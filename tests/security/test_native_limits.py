@@ -104,6 +104,7 @@ def test_the_check_ends_too(tmp_path: Path) -> None:
     run(tmp_path, "check", "model.py")
 
 
+@pytest.mark.long
 def test_blocks_inside_each_other_count(tmp_path: Path) -> None:
     blocks = "".join(" " * (8 + k) + "if x:\n" for k in range(80))
     status, _ = analyzed(tmp_path, f"{BEFORE}{blocks}{(' ' * 88 + 'y = 1' + chr(10)) * 60_000}{LAYER}")

@@ -353,6 +353,7 @@ def test_a_change_in_every_format(run, folder: Path, form: str):
     assert_inert(err)
 
 
+@pytest.mark.long
 def test_what_python_warns_of_in_a_source_is_not_shown(folder: Path):
     source = 'from torch import nn\nX = 1if 1else 2  # \x1b[31m\nY = "\\d"\n\n\nclass Net(nn.Module):\n    pass\n'
     (folder / "w\x1b[31m.py").write_text(source)

@@ -6,13 +6,16 @@ import contextlib
 import functools
 import gc
 from collections.abc import Iterator
+from itertools import compress
 from typing import Any
 
 from torch._subclasses.fake_tensor import FakeTensor
 
-from modgraph.tracing.basics.alive import objects_of
+from modgraph.tracing.basics.alive import instances_of
 
-_Remembering = type(functools.lru_cache(lambda: None))
+_example = functools.lru_cache(lambda: None)
+_Remembering = type(_example)
+_HOLDING = frozenset(map(id, (_Remembering, tuple, list, dict)))
 _DEPTH = 4
 """Containers in containers that are looked into."""
 
@@ -23,14 +26,20 @@ def nothing_fake_remembered() -> Iterator[None]:
     try:
         yield
     finally:
-        for found in objects_of([_Remembering]):
-            if _holds_fake(found, _DEPTH):
-                found.cache_clear()
+        remembering = instances_of(_Remembering, _example)
+        if _hold_fake(remembering):
+            for each in remembering:
+                if _hold_fake([each]):
+                    each.cache_clear()
 
 
-def _holds_fake(value: Any, depth: int) -> bool:
-    if type(value) is FakeTensor:
-        return True
-    if depth == 0 or type(value) not in (_Remembering, tuple, list, dict):
-        return False
-    return any(_holds_fake(inside, depth - 1) for inside in gc.get_referents(value))
+def _hold_fake(caches: list[Any]) -> bool:
+    """Whether one of them does. They are looked at all together, as there are hundreds, and mostly none does."""
+    holding = caches
+    for _ in range(_DEPTH):
+        inside = gc.get_referents(*holding)
+        kinds = list(map(id, map(type, inside)))
+        if id(FakeTensor) in kinds:
+            return True
+        holding = list(compress(inside, map(_HOLDING.__contains__, kinds)))
+    return False

@@ -7,7 +7,6 @@ is a `Source`.
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from modgraph.errors import RAISED_BY_OTHERS
-from modgraph.tracing.basics.alive import objects_of, with_subclasses
+from modgraph.tracing.basics.alive import Newcomers
 from modgraph.tracing.basics.tensors import ATOMS, Named, inner_tensors, instance_state, tensors_in
 from modgraph.tracing.recording.dataflow import Dataflow
 from modgraph.tracing.restoring.fingerprints import Fingerprint, fingerprint
@@ -117,7 +116,7 @@ class Recipes:
         self._lies: list[tuple[Layout | None, int]] = []
         """Of each slot, how and in which memory its tensor lay when it was last seen."""
         self._random_before: dict[int, tuple[Any, ...]] = {}
-        self._before = _tensors_alive()
+        self._newcomers = Newcomers(torch.Tensor)
         self._lock = threading.RLock()
         """Of the slots, which the threads of a run share."""
 
@@ -213,21 +212,17 @@ class Recipes:
             slot = self._foreign(tensor, origin, held=False)
             made = self.slots[slot]
             is_constant = any(producer.startswith("const:") for producer in producers)
-            made.came_by_itself = made.base is None and (is_made or (is_constant and self._is_new(tensor)))
+            if made.base is None:
+                made.came_by_itself = is_made or (is_constant and self._newcomers.among([tensor])[0])
             return slot
 
-    def _is_new(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor was not there before the run; False where that cannot be told."""
-        if self._before is None:
-            return False
-        known = self._before.get(id(tensor))
-        return known is None or known() is not tensor
-
-    def source(self, origin: str, tensor: torch.Tensor) -> None:
-        """A tensor of the model, or an input, before anything is done with it: after the run it is as it was."""
+    def sources(self, named: list[tuple[str, torch.Tensor]]) -> None:
+        """Tensors of the model, or inputs, before anything is done with them: after the run they are as they were."""
         with self._lock:
-            if not is_lazy(tensor) and self._slot_if_known(tensor) is None:
-                self._foreign(tensor, origin, held=not self._is_new(tensor))
+            came = self._newcomers.among([tensor for _, tensor in named])
+            for (origin, tensor), is_new in zip(named, came, strict=True):
+                if not is_lazy(tensor) and self._slot_if_known(tensor) is None:
+                    self._foreign(tensor, origin, held=not is_new)
 
     def _foreign(self, tensor: torch.Tensor, origin: str | None, *, held: bool) -> int:
         """A slot of what no step gave. `held`: it is as it was after the run, and so need not be copied."""
@@ -375,13 +370,6 @@ def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
             return tensor.detach().clone()
     except RAISED_BY_OTHERS:  # a subclass of the user's may refuse with whatever it likes
         return None
-
-
-def _tensors_alive() -> dict[int, Any] | None:
-    """The tensors that there are now, by `id`; None where they cannot be told."""
-    if gc.get_freeze_count():  # what is frozen is not listed
-        return None
-    return {id(item): ref(item) for item in objects_of(with_subclasses(torch.Tensor))}
 
 
 def _generators_among(given: tuple[Any, ...]) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:

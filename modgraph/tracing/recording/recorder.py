@@ -369,8 +369,7 @@ class Recorder:
         tensors = list(self.tree.new_tensors())
         self.dataflow.register(tensors)
         if self.recipes is not None:
-            for path, tensor in tensors:
-                self.recipes.source(f"param:{path}", tensor)
+            self.recipes.sources([(f"param:{path}", tensor) for path, tensor in tensors])
 
     def quiet_forward(self, module: nn.Module) -> Callable[..., Any] | None:
         """The `forward` to be called with torch functions off, so that its operations are not recorded; or None.

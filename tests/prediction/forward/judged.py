@@ -136,7 +136,7 @@ def real_run(file: Path, inputs: Sequence[str], fill: Callable[[Any], None]) -> 
     """What torch does, and the paths that are registered before it."""
     import torch
 
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     run = Run()
     with _left_as_it_was(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

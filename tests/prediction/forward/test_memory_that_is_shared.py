@@ -68,7 +68,7 @@ def test_edges_are_those_of_a_trace(name: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "net_of_memory", module)
     linecache.clearcache()
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced = modgraph.trace(module.Net().eval(), (torch.rand(tuple(map(int, size.split("x")))),))

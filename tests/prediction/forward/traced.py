@@ -37,7 +37,7 @@ def both(folder: Path, text: str, *shapes: str) -> tuple[Graph, Graph]:
     file.write_text(PRELUDE + text, encoding="utf-8")
     module = types.ModuleType("net")
     exec(compile(PRELUDE + text, str(file), "exec"), vars(module))
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     given = [torch.rand(tuple(map(int, shape.split("x")))) for shape in shapes]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
