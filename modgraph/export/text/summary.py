@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from modgraph.doors.printing import block
 from modgraph.export.look.labels import shape_text
-from modgraph.export.text.arguments import arguments_rows, assumed_line
+from modgraph.export.text.arguments import arguments_rows, assumed_line, no_calls_line
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
 from modgraph.export.text.columns import check_columns as check_columns
@@ -78,6 +78,7 @@ def summary(
         table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
+        _entry("forward", no_calls_line(graph), width, pen),
         _inputs(graph, width, pen),
         _entry("assumed", assumed_line(graph), width, pen) if graph.model.assumed is not None else [],
         _untaken(whole, width, pen),
