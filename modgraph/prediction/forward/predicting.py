@@ -77,7 +77,7 @@ def _without_calls(prediction: Prediction, target: Target, followed: Followed | 
         beside = GraphBuilder.of(builder.build())
         add_forward(beside, followed, paths, tensors)
         problem = next((each for each in beside.problems if each.stage == "forward"), None)
-        if problem is not None:
+        if problem is not None and not any(each.message in problem.message for each in builder.problems):
             builder.model = replace(builder.model, no_calls=_place_of(problem, followed, builder.modules[0].source))
 
     return build_graph(prediction, target, extend)
@@ -95,10 +95,8 @@ def _place_of(problem: Problem, followed: Followed, model: SourceLocation | None
     if _NO_FORWARD in message:
         message = "the class has no forward"
     elif followed.is_refused and (tensors := [each.name for each in followed.inputs if each.tensors]):
-        kind = "a tensor" if len(tensors) == 1 else "tensors"
-        message += (
-            f"; {', '.join(tensors)} {'is' if len(tensors) == 1 else 'are'} taken for {kind}, as nobody gave inputs"
-        )
+        are = "is taken for a tensor" if len(tensors) == 1 else "are taken for tensors"
+        message += f"; {', '.join(tensors)} {are}, as nobody gave inputs"
     return OpenPlace(message=message, module=problem.module or None, file=file, line=line)
 
 
