@@ -408,9 +408,12 @@ class _Reader:
         where = event.where
         cause, place = root_of(event.reason)
         raises = event.reason.startswith((RAISES, FAILS, ENDLESS))
+        inside = f"what {event.inside} calls" if event.inside else "what is called here"
+        if event.inside:
+            place = where  # and not that in torch's code
         problem = Problem(
             stage="forward",
-            message=event.reason if raises else f"what is called here is not known: {event.reason}",
+            message=event.reason if raises else f"{inside} is not known: {event.reason}",
             module=module,
             file=None if where is None else where.file,
             line=None if where is None else where.line,

@@ -147,6 +147,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     if way.every_way:
         given = {name for name, _ in named}
         keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
+    seen_before = [(name, value, seen_in(machine, value, name)) for name, value in named]  # the run may change them
     results: list[Value] = []
 
     def run() -> Unknown | None:
@@ -159,14 +160,10 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(seen_in(machine, results[0], "output")) if results else ()
-    addresses = {
-        index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
-    }
+    addresses = {index: each.name for _, _, seen in seen_before for each in seen for index in each.indices}
     in_order_of_place = iter(name for name, _ in named)
     told = told_by_input(conditions, inputs, [spec.name or next(in_order_of_place) for spec in inputs])
-    described = tuple(
-        _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
-    )
+    described = tuple(_described(machine, name, value, seen, told.get(name, ())) for name, value, seen in seen_before)
     events = tuple(in_order(machine.state.events))
     has_run_out = machine.exhausted
     specs = tuple(inputs)
