@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -193,6 +193,8 @@ class _Work:
     """There is one model: what is wrong with it is wrong with the command."""
     together: Together | None = None
     n_written: int = 0
+    said_beside: set[tuple[str, ...]] = field(default_factory=set)
+    """Models beside those that are taken, which were named already."""
 
     def group(self, models: Sequence[tuple[Target, str]]) -> ExitStatus:
         """The models of one target, each with the stem of its files."""
@@ -239,7 +241,9 @@ class _Work:
         from modgraph.api import analyze_target, with_checkpoint
 
         arguments, console = self.arguments, self.console
-        _say_what_is_beside(target, console)
+        if target.beside not in self.said_beside:
+            self.said_beside.add(target.beside)
+            _say_what_is_beside(target, console)
         if target.doubtful and not arguments.static and not target.note:
             what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
             console.note(f"note: {target.name}: {what}")

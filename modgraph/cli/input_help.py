@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _NO_TENSOR = re.compile(r"\b(tuple|list)\b")
 _INDICES = re.compile(r"indices must be|scalar types: Long, Int|used as indices must be|expected .*(Long|int64)", re.I)
 """What torch says, and the prediction, where indices are no whole numbers."""
+_KEY = re.compile(r"(?:raises )?KeyError: '?([^\W\d]\w*)'?(?:;|\Z)")
+"""Of a `forward(**batch)`, to which nothing is given."""
 
 
 def help_with_inputs(graph: Graph, specs: Sequence[InputSpec]) -> Iterator[str]:
@@ -28,6 +30,12 @@ def help_with_inputs(graph: Graph, specs: Sequence[InputSpec]) -> Iterator[str]:
             yield f"--input {spec.text!r} is a {kind} of numbers; a tensor of that shape is --input {tensor}"
     if _INDICES.search(said):
         yield from _whole_numbers(graph)
+    why = graph.model.no_calls
+    lacking = [each.message for each in graph.problems if each.stage in ("trace", "forward") and not each.module]
+    lacking += [] if why is None or why.module else [why.message]
+    key = next((found[1] for each in lacking if (found := _KEY.match(each))), None)
+    if key is not None and not graph.model.inputs:
+        yield f"forward reads {key!r} of what it is given by name: --input {key}=..., with its sizes, as in 1x8"
 
 
 def _whole_numbers(graph: Graph) -> Iterator[str]:

@@ -125,3 +125,28 @@ def test_with_values_such_a_command_works(name: str, here: Path, capsys):
     main(["analyze", f"net.py:{name}", "--static", "--format", "json"])
     target = capsys.readouterr().err.partition("modgraph analyze '")[2].partition("'")[0]
     assert main(["analyze", target.replace("...", "7"), "--static", "--format", "json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [("--inputs", "; did you mean --input?"), ("--statics", "; did you mean --static?"), ("--zork", "")],
+)
+def test_an_option_that_is_not_there_is_told_with_the_one_that_is_meant(option: str, meant: str, here: Path, capsys):
+    (here / "net.py").write_text(NET)
+    assert main(["analyze", "net.py", option]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: modgraph analyze ")
+    assert said.splitlines()[-1] == f"modgraph analyze: error: unrecognized arguments: {option}{meant}"
+
+
+def test_a_model_beside_those_that_are_taken_is_named_once(here: Path, capsys):
+    (here / "net.py").write_text(
+        "import torch\nfrom torch import nn\n\nclass A(nn.Module):\n    def __init__(self, zork):\n        super().__init__()\n"
+        "        self.a = nn.Linear(zork, 4)\n    def forward(self, x):\n        return self.a(x)\n\n"
+        "class B(nn.Module):\n    def __init__(self, zork):\n        super().__init__()\n        self.b = nn.GRU(zork, 4)\n"
+        "    def forward(self, x):\n        return self.b(x)\n\n"
+        "class C(nn.Module):\n    def __init__(self, a, b):\n        super().__init__()\n        self.a, self.b = a, b\n"
+        "    def forward(self, x):\n        return self.b(self.a(x))\n"
+    )
+    main(["analyze", "net.py", "--static", "--format", "json"])
+    assert capsys.readouterr().err.count("also in net.py: C") == 1

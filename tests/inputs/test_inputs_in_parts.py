@@ -174,6 +174,16 @@ def test_a_dtype_that_is_left_open_is_that_of_the_layer(static: bool, file: Path
     assert list(help_with_inputs(graph, parse_inputs(["2x7"]))) == []
 
 
+@pytest.mark.parametrize("static", [True, False])
+def test_what_is_read_of_keywords_that_nobody_gives(static: bool, file: Path) -> None:
+    model = "class Named(Conv):\n    def forward(self, **batch):\n        return self.a(batch['image'])\n"
+    file.write_text(f"{MODELS}\n\n{model}", encoding="utf-8")
+    graph = modgraph.predict(f"{file}:Named") if static else modgraph.analyze(f"{file}:Named")
+    said = "forward reads 'image' of what it is given by name: --input image=..., with its sizes, as in 1x8"
+    assert list(help_with_inputs(graph, ())) == [said]
+    assert not _graph(f"{file}:Named", "image=1x3x8x8", static).problems
+
+
 def _graph(target: str, text: str, static: bool) -> Graph:
     return modgraph.predict(target, inputs=[text]) if static else modgraph.analyze(target, inputs=[text])
 

@@ -88,16 +88,19 @@ _SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tenso
 
 def add(machine: Machine, event: Event) -> None:
     machine.base.work += UNITS_OF_AN_EVENT
-    if isinstance(event, Lost):
+    if isinstance(event, (Enter, Operate, Lost)):
         event = _at_line_of_users(machine, event)
     machine.state.events = events.Cell(machine.state.events, event)
 
 
-def _at_line_of_users(machine: Machine, event: Lost) -> Lost:
-    """What runs in torch's own code is told at the line that calls this, with what is called there."""
+def _at_line_of_users(machine: Machine, event: Enter | Operate | Lost) -> Event:
+    """What runs in torch's own code is told at the line that calls this, as a run is; what is not known, with what is
+    called there."""
     outside = frame_outside_torch(machine.frames)
     if outside is None:
         return event
+    if not isinstance(event, Lost):
+        return replace(event, where=outside.raising)
     inner = next(frame for before, frame in zip(machine.frames, machine.frames[1:], strict=False) if before is outside)
     return replace(event, where=outside.raising, inside=_name_of(machine, inner))
 
@@ -474,10 +477,13 @@ def _is_known(value: Value) -> bool:
 
 
 def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
-    """The tensors in a value, with where each stands."""
+    """The tensors in a value, each once, with where it stands first."""
     found: list[Seen] = []
     _look(machine, value, name, found, 0)
-    return found
+    once: dict[object, Seen] = {}
+    for each in found:
+        once.setdefault(each.indices or each.name, each)
+    return list(once.values())
 
 
 def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:
