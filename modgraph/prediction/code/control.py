@@ -226,7 +226,7 @@ def _loop_over_some(
 def _loop(machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int, *, counts: bool = False) -> Outcome:
     """`counts`: it goes over numbers, one of which says no more than another."""
     with _loop_in(machine, frame, since) as loop:
-        ends = Ends(machine, frame, loop) if counts else None
+        ends = Ends(machine, frame, loop, can_go_back=counts)
         outcome, why = _known_turns(machine, frame, node, found, since, ends)
         if why is not None:
 
@@ -254,21 +254,25 @@ def _loop_in(machine: Machine, frame: Frame, since: int) -> Iterator[Loop]:
 
 
 def _known_turns(
-    machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int, ends: Ends | None
+    machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int, ends: Ends
 ) -> tuple[Outcome, Unknown | None]:
     """The turns for items that are known, and why there may be others after them."""
     left: Unknown | None = None
     while True:
         machine.step()
+        before = machine.state.events
         try:
             item = next(found)
         except StopIteration as stop:
             return "normal", stop.value
-        if ends is not None:
-            ends.begins_turn()
-            if ends.is_open_and_alike:
-                ends.go_back()
-                return "normal", Unknown(HOW_FAR, machine.where, inert=True)
+        ends.begins_turn()
+        if ends.is_open_and_alike:
+            ends.go_back()
+            return "normal", Unknown(HOW_FAR, machine.where, inert=True)
+        if machine.state.events is not before and ends.is_told and ends.is_open:  # a generator that calls modules
+            unknown = Unknown("how many items are taken from a generator is not known", machine.where)
+            recording.lost(machine, unknown)
+            return "normal", unknown
         why = may_items.doubt(item) or left
 
         def turn(item: Value = item) -> Outcome:

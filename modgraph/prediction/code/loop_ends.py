@@ -42,7 +42,9 @@ class _Point:
 class Ends:
     """When a loop may have ended so far."""
 
-    def __init__(self, machine: Machine, frame: Frame, loop: Loop) -> None:
+    def __init__(self, machine: Machine, frame: Frame, loop: Loop, *, can_go_back: bool = True) -> None:
+        """`can_go_back`: nothing but the state says how far it has come; not where a generator does."""
+        self._can_go_back = can_go_back
         self._machine, self._frame, self._loop = machine, frame, loop
         self._guard = machine.guards[-1] if machine.guards else []
         self._before = len(frame.returns) + len(self._guard)
@@ -61,7 +63,7 @@ class Ends:
         if n_left > self._n_left:
             self._n_left = n_left
             self._may_have_ended += 1
-        if not self._is_told:
+        if not self.is_told or not self._can_go_back:
             return
         if self._turns == 1:
             self._second = self._point()
@@ -70,7 +72,7 @@ class Ends:
         self._turns += 1
 
     @property
-    def _is_told(self) -> bool:
+    def is_told(self) -> bool:
         """A run is followed on all its paths."""
         return self._machine.is_recording and self._machine.leading is None
 
@@ -80,13 +82,13 @@ class Ends:
     @property
     def is_open(self) -> bool:
         """It may have ended in so many turns that how far it comes is as good as not known."""
-        n_ends = self._may_have_ended if self._is_told else len(self._loop.breaks)
+        n_ends = self._may_have_ended if self.is_told else len(self._loop.breaks)
         return n_ends > MAX_UNDECIDED_ENDS
 
     @property
     def is_open_and_alike(self) -> bool:
         """It is open, and one turn of it calls what the others call: in a run that is told."""
-        if not self._is_told or not self.is_open or self._first_end is None:
+        if not self.is_told or not self.is_open or self._first_end is None:
             return False
         happened = events.since(self._machine.state.events, self._first_end.state.events)
         called = Counter(each.module for each in events.every_event(happened) if isinstance(each, events.Enter))
@@ -119,7 +121,7 @@ class Ends:
         Raises:
             EndlessError: nothing can end it.
         """
-        if not self._is_told or self._turns != TURNS_BEFORE_DOUBT or self._may_have_ended:
+        if not self.is_told or self._turns != TURNS_BEFORE_DOUBT or self._may_have_ended:
             return
         if self._may_end(any_turns):
             return

@@ -185,6 +185,29 @@ def test_a_loop_that_nothing_ends_is_said_to_never_end(loop: str, tmp_path: Path
     assert (without.model.no_calls.message, without.model.no_calls.line) == ("this loop never ends", line)
 
 
+STEPS = """
+    def steps(self, x):
+        while True:
+            x = self.a(x)
+            yield x
+"""
+
+
+def test_a_generator_that_goes_on_is_followed_for_some_turns(tmp_path: Path) -> None:
+    body = """
+        for y in self.steps(x):
+            if y.sum() < 1000:
+                break
+        return self.c(y)
+    """
+    text = net(body) + STEPS
+    graph = predicted(tmp_path, text, ["2x3"])
+    assert len(called(graph, "a")) < 50
+    said = "how many items are taken from a generator is not known"
+    assert [each.message.removeprefix("what is called here is not known: ") for each in graph.problems] == [said]
+    assert wrong(tmp_path, text) == []
+
+
 def test_a_loop_whose_end_is_not_seen_at_once_is_not_said_to_never_end(tmp_path: Path) -> None:
     body = """
         n = 1
