@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import os
 import sys
@@ -79,6 +78,8 @@ def _names_kept(argv: Sequence[str]) -> list[str]:
 
 def _said_of(unknown: Sequence[str], command: _Parser) -> str:
     """What is wrong with arguments that the command does not have."""
+    import difflib
+
     option = next((word.partition("=")[0] for word in unknown if word.startswith("--")), None)
     near = [] if option is None else difflib.get_close_matches(option, command.options, n=1, cutoff=0.75)
     meant = f"; did you mean {near[0]}?" if near else ""

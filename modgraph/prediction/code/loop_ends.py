@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.frames import Frame, Loop
 from modgraph.prediction.domain.limits import (
+    MAX_RECORDED_ENDS,
     MAX_RECORDED_TURNS,
     MAX_UNDECIDED_ENDS,
     TURNS_BEFORE_DOUBT,
@@ -82,8 +83,9 @@ class Ends:
     @property
     def is_open(self) -> bool:
         """It may have ended in so many turns that how far it comes is as good as not known."""
-        n_ends = self._may_have_ended if self.is_told else len(self._loop.breaks)
-        return n_ends > MAX_UNDECIDED_ENDS
+        if self.is_told:
+            return self._may_have_ended > MAX_RECORDED_ENDS
+        return len(self._loop.breaks) > MAX_UNDECIDED_ENDS
 
     @property
     def is_open_and_alike(self) -> bool:
@@ -92,7 +94,7 @@ class Ends:
             return False
         happened = events.since(self._machine.state.events, self._first_end.state.events)
         called = Counter(each.module for each in events.every_event(happened) if isinstance(each, events.Enter))
-        return all(number > MAX_UNDECIDED_ENDS // 2 for number in called.values())
+        return all(number > MAX_RECORDED_ENDS // 2 for number in called.values())
 
     @property
     def has_many(self) -> bool:

@@ -216,6 +216,9 @@ MAX_LOOP_ITERATIONS = 20_000
 MAX_UNDECIDED_ENDS = 32
 """Turns of a `while` in each of which it may have been left: it is taken to have any number of them then."""
 
+MAX_RECORDED_ENDS = 8
+"""The same of a loop of a run that is followed, each turn of which is told."""
+
 TURNS_BEFORE_DOUBT = 48
 """Turns of a `while` of a run that is followed, after which it is asked whether anything can end it."""
 
