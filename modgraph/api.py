@@ -162,9 +162,9 @@ def predict(
     from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
-    from modgraph.source.inputs import parse_input
+    from modgraph.source.input_groups import parse_inputs
 
-    specs = tuple(parse_input(given) for given in inputs or ()) if forward else None
+    specs = parse_inputs(inputs or ()) if forward else None
     target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
     found = _the_target(target, path, bare=not (args or kwargs))
@@ -583,9 +583,9 @@ def analyze_text(
             "a target is run in a process of its own, which tensors of this one do not reach",
             hint='give the inputs as text, inputs=["1x3x224x224"], or analyze a live model',
         )
-    from modgraph.source.inputs import parse_input
+    from modgraph.source.input_groups import parse_inputs
 
-    specs = tuple(parse_input(given) for given in inputs or ())
+    specs = parse_inputs(inputs or ())
     target = _the_target(text, path)
     seek: Seek = "assumed" if assume else "found"
     return analyze_target(target, specs=specs, options=options, static=static, exporting=exporting, seek=seek)

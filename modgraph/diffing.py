@@ -57,9 +57,9 @@ def diff(
         GraphError: a file holds no graph, or nothing is known of one of the models.
         InputError: an input cannot be read.
     """
-    from modgraph.source.inputs import parse_input
+    from modgraph.source.input_groups import parse_inputs
 
-    finder = GraphFinder(run=run, specs=tuple(parse_input(given) for given in inputs or ()), path=path)
+    finder = GraphFinder(run=run, specs=parse_inputs(inputs or ()), path=path)
     return compared(*finder.pair(old, new))
 
 

@@ -6,6 +6,7 @@ none; the structure of the graph is written in its place then, and the graph say
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -81,12 +82,24 @@ class Exporting:
 
     def _shortcomings(self) -> list[str]:
         if self.report is None:
-            why = self.error or "the model did not run"
+            why = _UNKNOWN_TYPE.sub(_in_our_words, self.error or "the model did not run")
             return [f"the ONNX file shows the structure alone and cannot be run: {why}"]
         found = [str(note) for note in self.report.get("notes") or ()]
         if self.report.get("reason"):
             found.append(f"the ONNX file is flat, with the module on every node: {self.report['reason']}")
         return found
+
+
+_UNKNOWN_TYPE = re.compile(r"(?:\w+: )?\w+: Found <class '([^']+)'> in (\w+), which is not a known type\..*", re.DOTALL)
+"""What torch says of an object that may hold tensors."""
+
+
+def _in_our_words(found: re.Match[str]) -> str:
+    does = "is given" if found[2] == "input" else "returns"
+    return (
+        f"forward {does} a {found[1]}, which torch.export does not take apart: put its tensors into a tuple or dict, or"
+        " register the class (torch.utils._pytree.register_pytree_node)"
+    )
 
 
 def _is_report(report: Any) -> bool:

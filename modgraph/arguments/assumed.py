@@ -98,6 +98,19 @@ def example_call(target: Target) -> str | None:
     return written(target.name, (), found.items(), called=True) if found else None
 
 
+def open_call(target: Target) -> str | None:
+    """The same with "..." for what neither name nor annotation says: "Net(zork=..., width=64)"; None where it needs
+    nothing."""
+    constructor = constructor_of(target)
+    given = []
+    for parameter in constructor.required if constructor is not None else ():
+        value = suggested(parameter)
+        if value is None and parameter.annotation is not None:
+            value = _SAMPLES.get(ast.unparse(parameter.annotation))
+        given.append(f"{parameter.arg}={'...' if value is None else repr(value)}")
+    return f"{target.name}({', '.join(given)})" if given else None
+
+
 def ends_of(name: str) -> list[str]:
     """The name and what it ends with, word by word, the longest first: "n_text_layer", "text_layer", "layer"."""
     words = name.lower().split("_")

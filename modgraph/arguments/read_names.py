@@ -14,12 +14,13 @@ from typing import Any
 
 from modgraph.arguments.assumed import ends_of, suggested
 from modgraph.arguments.config_files import namespace
-from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.prediction.code.whole_modules import is_of_project
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule
 from modgraph.source.syntax import FunctionNode, classes_in
+from modgraph.source.targets import Target
 
 MAX_FUNCTIONS = 200
 """Functions and methods that are looked at."""
@@ -65,6 +66,19 @@ def assumed_object(constructor: Constructor, parameter: str) -> tuple[Any, tuple
     if not names:
         return None
     return namespace(held) if found.by_attribute == {True} else held, tuple(names)
+
+
+def wants_object(target: Target) -> bool:
+    """Attributes are read from one of the parameters that have to be given: no literal has these."""
+    constructor = constructor_of(target)
+    for parameter in constructor.required if constructor is not None else ():
+        assert constructor is not None
+        reader = _Reader(constructor.finder)
+        names: dict[str, Path] = {parameter.arg: ()}
+        reader.follow(_Given(constructor.file.module, constructor.node, names, _Owner.of(constructor)))
+        if True in reader.found.by_attribute:
+            return True
+    return False
 
 
 def _value_of(name: str, *, is_flag: bool) -> Any:

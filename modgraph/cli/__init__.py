@@ -39,15 +39,17 @@ def main(argv: Sequence[str]) -> int:
     from modgraph.cli.console import Console
 
     try:
-        arguments = _parser(argv).parse_args(_names_kept(argv))
+        parser, command = _parsers(argv)
+        arguments, unknown = parser.parse_known_args(_names_kept(argv))
+        if unknown:
+            command.error(_said_of(unknown, command))
     except SystemExit as stop:  # argparse leaves this way, after --help (0) and on bad usage (2)
         return int(stop.code or 0)
     console = Console(color=arguments.color, quiet=arguments.quiet, verbose=arguments.verbose, debug=arguments.debug)
     status: ExitStatus = ExitStatus.OK
     try:
         _require_place()
-        command = importlib.import_module(f"modgraph.cli.{arguments.command}")
-        status = command.run(arguments, console)
+        status = importlib.import_module(f"modgraph.cli.{arguments.command}").run(arguments, console)
         console.flush()
     except ModgraphError as error:
         console.error(error)
@@ -74,8 +76,19 @@ def _names_kept(argv: Sequence[str]) -> list[str]:
     return words[:names] + [f"./{word}" if word in ("-", "--") else word for word in words[names:]]
 
 
-def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser, with the arguments of the one command that `argv` asks for: the others need not be imported."""
+def _said_of(unknown: Sequence[str], command: _Parser) -> str:
+    """What is wrong with arguments that the command does not have."""
+    import difflib
+
+    option = next((word.partition("=")[0] for word in unknown if word.startswith("--")), None)
+    near = [] if option is None else difflib.get_close_matches(option, command.options, n=1, cutoff=0.75)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return f"unrecognized arguments: {' '.join(unknown)}{meant}"
+
+
+def _parsers(argv: Sequence[str]) -> tuple[_Parser, _Parser]:
+    """The parser, with the arguments of the one command that `argv` asks for, as the others need not be imported; and
+    that of the command."""
     shared = _Parser(add_help=False)
     group = shared.add_argument_group("output")
     group.add_argument("-h", "--help", action="help", help="print this")
@@ -102,6 +115,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         help=f"{'|'.join(_MEASURES)}; {'|'.join(_WHEN)}" if draws else argparse.SUPPRESS,
     )
     shared.set_defaults(color_by="kind")
+    of_command = parser
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name,
@@ -114,11 +128,17 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         )
         if name == asked:
             importlib.import_module(f"modgraph.cli.{name}").add_arguments(command)
-    return parser
+            of_command = command
+    return parser, of_command
 
 
 class _Parser(argparse.ArgumentParser):
     """What it says of arguments repeats them: a script may have taken them from others."""
+
+    @property
+    def options(self) -> list[str]:
+        """As they are written: "--input"."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))

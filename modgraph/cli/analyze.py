@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -16,6 +16,7 @@ from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
 from modgraph.cli.analyze_tree import run as run_tree
 from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
+from modgraph.cli.input_help import help_with_inputs
 from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
 from modgraph.cli.output import (
     Destination,
@@ -78,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="1x3x224x224, ids=1x128:int64, flag=True (repeatable)",
+        help="1x3x224x224, ids=1x128:int64, batch.x=1x8, flag=True (repeatable)",
     )
     run.add_argument("--static", action="store_true", help="predict only: nothing runs, torch is not imported")
     run.add_argument(
@@ -192,6 +193,8 @@ class _Work:
     """There is one model: what is wrong with it is wrong with the command."""
     together: Together | None = None
     n_written: int = 0
+    said_beside: set[tuple[str, ...]] = field(default_factory=set)
+    """Models beside those that are taken, which were named already."""
 
     def group(self, models: Sequence[tuple[Target, str]]) -> ExitStatus:
         """The models of one target, each with the stem of its files."""
@@ -238,7 +241,9 @@ class _Work:
         from modgraph.api import analyze_target, with_checkpoint
 
         arguments, console = self.arguments, self.console
-        _say_what_is_beside(target, console)
+        if target.beside not in self.said_beside:
+            self.said_beside.add(target.beside)
+            _say_what_is_beside(target, console)
         if target.doubtful and not arguments.static and not target.note:
             what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
             console.note(f"note: {target.name}: {what}")
@@ -263,6 +268,8 @@ class _Work:
             pass
         elif not arguments.static and graph.predicted and not graph.traced:
             console.note("help: the model was not built; --static tells what is predicted, and imports nothing")
+        for line in help_with_inputs(graph, self.specs):
+            console.note(f"help: {line}")
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")
@@ -314,7 +321,8 @@ def _say_what_was_taken(target: Target, graph: Graph, console: Console, *, stati
 
 def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *, static: bool) -> bool:
     """The help, once, where the constructor's arguments are what is lacking or assumed; whether they are."""
-    from modgraph.arguments.assumed import example_call
+    from modgraph.arguments.assumed import example_call, open_call
+    from modgraph.arguments.read_names import wants_object
     from modgraph.source.targets import NONE_KNOWN, NOT_GIVEN
 
     name = target.name
@@ -326,9 +334,12 @@ def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *
     alone = " --static" if static else ""
     built = (graph.model.target or "").partition(":")[2]
     example = built if is_assumed and built.endswith(")") else example_call(target)
-    giving = "" if example is None else f"give the arguments, modgraph analyze {target.typed(example)}{alone}, or "
+    giving = "give the arguments"
+    if example is None and not wants_object(target):
+        example, giving = open_call(target), "give the arguments, with a value for each ..."
+    first = "" if example is None else f"{giving}, modgraph analyze {target.typed(example)}{alone}, or "
     console.note(
-        f"help: {giving}write a function without arguments that returns it, def build(): return {name}(...), and name"
+        f"help: {first}write a function without arguments that returns it, def build(): return {name}(...), and name"
         f" that: modgraph analyze {target.typed('build')}{alone}"
     )
     return True
@@ -368,9 +379,9 @@ def _tell_left_out(left_out: Sequence[tuple[Target, TargetError]], console: Cons
 
 
 def _specs(arguments: argparse.Namespace) -> tuple[InputSpec, ...]:
-    from modgraph.source.inputs import parse_input
+    from modgraph.source.input_groups import parse_inputs
 
-    return tuple(parse_input(text) for text in arguments.input)
+    return parse_inputs(arguments.input)
 
 
 def _options(arguments: argparse.Namespace) -> TraceOptions:

@@ -69,11 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Compare, write, and say by the status whether there is a difference."""
     from modgraph.diffing import GraphFinder, compared
-    from modgraph.source.inputs import parse_input
+    from modgraph.source.input_groups import parse_inputs
 
     finder = GraphFinder(
         run=arguments.run,
-        specs=tuple(parse_input(text) for text in arguments.input),
+        specs=parse_inputs(arguments.input),
         options=_options(arguments),
         watch=console.stage,
     )

@@ -214,6 +214,9 @@ def write_graph(
         console.error(error)
     for path in paths:
         console.note(f"wrote {path}")
+    if "onnx" in where.formats and not onnx and not any(each.stage == "export" for each in graph.problems):
+        runs = "" if graph.traced else "; without --static the model is exported, and runs"
+        console.note(f"note: the ONNX file shows the structure alone, and is not for running{runs}")
     return ExitStatus.PARTIAL if failures else ExitStatus.OK
 
 

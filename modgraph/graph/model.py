@@ -496,6 +496,9 @@ class ModelInfo:
     assumed: Surroundings | None = None
     """Under what modules, calls, operations and edges hold of which that is the condition; None where nothing had to be
     taken for granted."""
+    no_calls: OpenPlace | None = None
+    """Why the graph has no calls, where `forward` was to be predicted and could not be; None where it has some, and
+    where nobody asked for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

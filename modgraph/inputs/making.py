@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +29,8 @@ from modgraph.inputs.specs import (
     spec_text,
 )
 from modgraph.options import TraceOptions
+from modgraph.source.input_groups import Given, InputGroup, grouped
 from modgraph.source.inputs import InputSpec, parse_input, require_sizes
-from modgraph.tracing.basics.failures import describe
 from modgraph.tracing.basics.forward_signature import ForwardSignature, has_forward
 from modgraph.tracing.basics.interruptions import kept_for_later
 from modgraph.tracing.basics.patches import one_at_a_time
@@ -103,16 +103,17 @@ def describe_arguments(
     return tuple(model_input(name, value, origin, ()) for name, value in values)
 
 
-def bind_specs(specs: Sequence[InputSpec], signature: ForwardSignature) -> dict[str, InputSpec]:
+def bind_specs(given: Sequence[InputSpec], signature: ForwardSignature) -> dict[str, Given]:
     """Each spec under the parameter that it is for.
 
     Raises:
         InputError: `forward` has no such parameter, has it twice, or takes fewer.
     """
-    bound: dict[str, InputSpec] = {}
-    named = {spec.name for spec in specs if spec.name is not None}
+    bound: dict[str, Given] = {}
+    texts = {spec.name: spec.text for spec in reversed(given)}
+    named = {each.name: each for each in grouped(given) if each.name is not None}
     free = [name for name in signature.positional if name not in named]
-    for position, spec in enumerate(spec for spec in specs if spec.name is None):
+    for position, spec in enumerate(spec for spec in given if spec.name is None):
         if position < len(free):
             bound[free[position]] = spec
         elif signature.takes_more_positional:
@@ -121,21 +122,19 @@ def bind_specs(specs: Sequence[InputSpec], signature: ForwardSignature) -> dict[
             raise InputError(
                 f"--input {spec.text} is one too many: the model takes {signature.text()}", hint=_accepted(signature)
             )
-    for spec in specs:
-        if spec.name is None:
-            continue
-        if spec.name in bound:
-            raise InputError(f"--input {spec.text}: {spec.name} is given twice", hint=_accepted(signature))
-        if spec.name not in signature.parameters and not signature.takes_any_keyword:
-            near = difflib.get_close_matches(spec.name, signature.parameters, n=1)
+    for name, each in named.items():
+        if name in bound:
+            raise InputError(f"--input {texts[name]}: {name} is given twice", hint=_accepted(signature))
+        if name not in signature.parameters and not signature.takes_any_keyword:
+            near = difflib.get_close_matches(name, signature.parameters, n=1)
             told = f"; did you mean {near[0]}?" if near else ""
             raise InputError(
-                f"--input {spec.text}: the model has no input {spec.name!r}{told} It takes {signature.text()}"
+                f"--input {texts[name]}: the model has no input {name!r}{told} It takes {signature.text()}"
                 if near
-                else f"--input {spec.text}: the model has no input {spec.name!r}, it takes {signature.text()}",
+                else f"--input {texts[name]}: the model has no input {name!r}, it takes {signature.text()}",
                 hint=_accepted(signature),
             )
-        bound[spec.name] = spec
+        bound[name] = each
     return bound
 
 
@@ -147,7 +146,7 @@ def _accepted(signature: ForwardSignature) -> str | None:
 def _infer(
     model: nn.Module,
     signature: ForwardSignature,
-    given: dict[str, InputSpec],
+    given: dict[str, Given],
     options: TraceOptions,
     mode: Any,
     probe: bool,
@@ -155,7 +154,7 @@ def _infer(
     # Of the process as a whole: what is patched and put back meanwhile, and the generators.
     with kept_for_later(), one_at_a_time, kept(model), nothing_fake_remembered():
         prober = Prober(model, training=options.mode == "train", mode=mode)
-        leading = {spec.sizes[0] for spec in given.values() if spec.sizes}
+        leading = {spec.sizes[0] for each in given.values() for spec in _parts(each) if spec.sizes}
         if len(leading) == 1:
             (prober.batch,) = leading
         guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
@@ -169,7 +168,7 @@ def _infer(
         elif all_given:
             found = _only_look(prober, first, given)
         else:
-            open_dtypes = {name for name, spec in given.items() if spec.dtype is None}
+            open_dtypes = {name for name, spec in given.items() if isinstance(spec, InputSpec) and spec.dtype is None}
             found = _Fixed(prober, guesser, fixed, open_dtypes).find(first)
     return _made(found, signature, set(given), prober, mode)
 
@@ -197,15 +196,32 @@ class _Fixed(Search):
         return Candidate(tuple(entries), candidate.rules)
 
 
-def _of_given(spec: InputSpec, dtype: str) -> Spec:
+def _parts(given: Given) -> Iterator[InputSpec]:
+    """What is given of one parameter: itself, or what stands in it."""
+    if isinstance(given, InputSpec):
+        yield given
+    else:
+        for each in given.items.values():
+            yield from _parts(each)
+
+
+def _of_given(spec: Given, dtype: str) -> Spec:
+    if isinstance(spec, InputGroup):
+        items = tuple((key, _of_given(each, dtype)) for key, each in spec.items.items())
+        return GroupSpec("list" if spec.is_list else "record", items)
     if spec.shape is None:
         return LiteralSpec(spec.literal)
     return TensorSpec(spec.sizes, spec.dtype or dtype)
 
 
-def _leaves_open(spec: InputSpec) -> bool:
+def _leaves_open(given: Given) -> bool:
     """The dtype, or which indices are valid, is still to be found out."""
-    return spec.shape is not None and (spec.dtype is None or "int" in spec.dtype)
+    return any(spec.shape is not None and (spec.dtype is None or "int" in spec.dtype) for spec in _parts(given))
+
+
+def _dtype_is_open(given: Given, place: Place) -> bool:
+    spec = given.at(place[1:]) if isinstance(given, InputGroup) else given
+    return isinstance(spec, InputSpec) and spec.dtype is None
 
 
 def _with_given(first: Candidate, fixed: dict[str, Spec], signature: ForwardSignature) -> Candidate:
@@ -214,13 +230,13 @@ def _with_given(first: Candidate, fixed: dict[str, Spec], signature: ForwardSign
     return Candidate(tuple(sorted(kept, key=lambda entry: order.get(entry[0], len(order)))), first.rules)
 
 
-def _only_look(prober: Prober, candidate: Candidate, given: dict[str, InputSpec]) -> Found:
+def _only_look(prober: Prober, candidate: Candidate, given: dict[str, Given]) -> Found:
     """One run, to learn which indices are valid and whether a dtype that was left open must be integer."""
     outcome = prober.run(candidate)
     changes: dict[Place, Spec] = {}
     for place, spec in candidate.tensors().items():
         use = outcome.uses.get(place)
-        if use and use.wish.integral and given[str(place[0])].dtype is None:
+        if use and use.wish.integral and _dtype_is_open(given[str(place[0])], place):
             changes[place] = TensorSpec(spec.shape, "int64", high=use.wish.bound)
     if changes:
         candidate = candidate.replaced(changes, "its layer takes indices")
@@ -266,19 +282,14 @@ def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str 
         return None
     advice = _advice(found.candidate, given, signature)
     return (
-        f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries; the nearest was"
-        f" {found.candidate.text()}, which ended with {describe(error).splitlines()[0]}; {advice}"
+        f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries, of which this run is the"
+        f" nearest: {found.candidate.text()}; {advice}"
     )
 
 
 def _advice(candidate: Candidate, given: set[str], signature: ForwardSignature) -> str:
     """How to give the inputs that were inferred in vain, with the nearest candidate as the pattern."""
     open_entries = [(name, spec) for name, spec in candidate.entries if name not in given]
-    if any(isinstance(spec, GroupSpec) for _, spec in open_entries):
-        return (
-            "a list, tuple, dict or object is given by a function example_inputs() beside the model, which returns"
-            " the arguments of forward"
-        )
     pattern = _as_typed(open_entries, given, signature)
     if pattern is None:
         return "give them by a function example_inputs() beside the model, which returns the arguments of forward"
@@ -296,15 +307,26 @@ def _as_typed(entries: Sequence[tuple[str, Spec]], given: set[str], signature: F
     known = {*given, *(name for name, _ in entries)}
     written = []
     for name, spec in entries:
-        if "[" in name and not known.issuperset(signature.positional):
+        if "[" in name and (isinstance(spec, GroupSpec) or not known.issuperset(signature.positional)):
             return None
-        text = spec_text(spec) if "[" in name else f"{name}={spec_text(spec)}"
-        try:
-            parse_input(text)
-        except InputError:  # a value that is no literal
-            return None
-        written.append(f"--input {shlex.quote(text)}")
-    return " ".join(written)
+        parts = [("", spec)] if "[" in name else list(_typed_parts(name, spec))
+        for place, part in parts:
+            text = f"{place}={spec_text(part)}" if place else spec_text(part)
+            try:
+                parse_input(text)
+            except InputError:  # a value that is no literal
+                return None
+            written.append(f"--input {shlex.quote(text)}")
+    return " ".join(written) or None
+
+
+def _typed_parts(place: str, spec: Spec) -> Iterator[tuple[str, Spec]]:
+    """Each value in it, with its place as it is typed; one that cannot be, as it is."""
+    if not isinstance(spec, GroupSpec) or not spec.items or spec.kind == "tuple":
+        yield place, spec
+        return
+    for key, item in spec.items:
+        yield from _typed_parts(f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}", item)
 
 
 def _moved(leaf: Any, device: torch.device) -> Any:

@@ -53,7 +53,7 @@ class GroupSpec:
     """Several values in a tuple, list, dict or object with attributes."""
 
     kind: str
-    """tuple, list, dict or object."""
+    """tuple, list, dict, object, or record: a dict whose entries are its attributes too."""
     items: tuple[tuple[str | int, Spec], ...] = ()
 
 
@@ -130,6 +130,16 @@ class ProbedDict(dict[str, Any]):
         return self[key]
 
 
+class Record(dict[str, Any]):
+    """A mapping whose entries are its attributes too, for what reads `batch["x"]` and what reads `batch.x`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
 class Bag:
     """An object whose attributes are the tensors, for `forward(batch)` that reads `batch.x`."""
 
@@ -172,6 +182,8 @@ def make_value(
     if spec.kind in ("tuple", "list"):
         return tuple(items.values()) if spec.kind == "tuple" else list(items.values())
     named = {str(key): value for key, value in items.items()}
+    if spec.kind == "record":
+        return Record(named)
     if missing is None:
         return named if spec.kind == "dict" else Bag(named)
     make = missing

@@ -6,7 +6,7 @@ import difflib
 import keyword
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.errors import InputError
@@ -31,6 +31,8 @@ class InputSpec:
     """As the user wrote it."""
     name: str | None = None
     """Parameter of `forward`; None for the next positional one."""
+    place: tuple[str | int, ...] = ()
+    """Of what stands in a dict or list that is given in parts: its keys and indices, ("boxes", 0)."""
     shape: tuple[int | str, ...] | None = None
     """Sizes, by name those that are left open. None for a literal; () for a tensor without dimensions."""
     dtype: str | None = None
@@ -43,7 +45,8 @@ class InputSpec:
         return tuple(size for size in self.shape or () if isinstance(size, int))
 
 
-_SPEC = re.compile(r"(?:(?P<name>[^\W\d]\w*)=)?(?P<value>.*)\Z", re.DOTALL)
+_PART = r"""\.[^\W\d]\w*|\[\d+\]|\['[^']+'\]|\["[^"]+"\]|\[[^\W\d]\w*\]"""
+_SPEC = re.compile(rf"(?:(?P<name>[^\W\d]\w*)(?P<place>(?:{_PART})*)=)?(?P<value>.*)\Z", re.DOTALL)
 _TENSOR = re.compile(r"(?P<shape>\d+(?:[xX×]\d+)*|scalar)(?::(?:torch\.)?(?P<dtype>\w+))?\Z")
 _OPEN = re.compile(
     r"(?P<shape>(?:\d+|[^\W\d]\w*)(?:(?:\s+[xX]\s+|\s*×\s*|(?<=\d)[xX](?=\d))(?:\d+|[^\W\d]\w*))*)"
@@ -76,7 +79,8 @@ _BETWEEN = re.compile(r"\s+[xX]\s+|\s*×\s*|(?<=\d)[xX](?=\d)")
 _HELP = (
     "write a tensor as 1x3x224x224, x=1x3x224x224 or ids=1x128:int64 (a number alone is a tensor when it has a dtype:"
     " n=5:float32; no dimension at all is scalar:float32), sizes that are left open by name, x=batch x 3 x h x w"
-    " or x=Bx3xHxW, and any other value as a Python literal: flag=True"
+    " or x=Bx3xHxW, what stands in a dict or list by its place, batch.image=2x3x32x32 or images[0]=3x32x32, and any"
+    " other value as a Python literal: flag=True"
 )
 _SPACES = "a name of a size may have an x in it: write spaces around the x between two sizes, as in x={}"
 
@@ -105,7 +109,12 @@ MAX_DIMENSIONS = 64
 def _parsed(text: str) -> InputSpec:
     match = _SPEC.match(text.strip())
     assert match is not None  # every text matches: the name is optional and the value is anything
-    name, value = match["name"], match["value"].strip()
+    spec = _of_value(text, match["name"], match["value"].strip())
+    parts = [part.strip(".[]").strip("'\"") for part in re.findall(_PART, match["place"] or "")]
+    return replace(spec, place=tuple(int(part) if part.isdecimal() else part for part in parts))
+
+
+def _of_value(text: str, name: str | None, value: str) -> InputSpec:
     tensor = _TENSOR.match(value)
     if tensor and (tensor["dtype"] or not value.isdecimal()):
         sizes = () if tensor["shape"] == "scalar" else tuple(int(size) for size in re.split("[xX×]", tensor["shape"]))
@@ -122,9 +131,30 @@ def _parsed(text: str) -> InputSpec:
         literal = literal_value(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         is_close = re.fullmatch(r"[^\W_]+(?:[xX][^\W_]+)+", value) and re.search(r"\d|[A-Z]", value)
-        hint = _SPACES.format(_with_spaces(value)) if is_close else _HELP
+        numbers = re.findall(r"\d+", value)
+        if is_close:
+            hint = _SPACES.format(_with_spaces(value))
+        elif len(numbers) > 1 and re.fullmatch(r"[\s\dxX×*,;()\[\]]+", value):
+            hint = f"a tensor is written with an x between its sizes: {_named(name, numbers)}"
+        else:
+            hint = _HELP
         raise InputError(f"{text!r} is no input", hint=hint) from None
     return InputSpec(text=text, name=name, literal=literal)
+
+
+def as_tensor(spec: InputSpec) -> str | None:
+    """How the tensor is written whose sizes a literal may be meant for, "x=1x3x32x32" for "x=(1, 3, 32, 32)"; None
+    where it may not."""
+    sizes = spec.literal
+    if spec.shape is not None or not isinstance(sizes, (tuple, list)) or len(sizes) < 2:
+        return None
+    if not all(type(size) is int and size >= 0 for size in sizes):
+        return None
+    return _named(spec.name, [str(size) for size in sizes])
+
+
+def _named(name: str | None, sizes: Iterable[str]) -> str:
+    return (f"{name}=" if name else "") + "x".join(sizes)
 
 
 def _close_sizes(shape: str) -> tuple[int | str, ...]:

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from modgraph.cli import COMMANDS, _parser, main
+from modgraph.cli import COMMANDS, _parsers, main
 
 MAX_LINES = 60
 
@@ -36,7 +36,7 @@ def test_its_examples_are_commands_that_it_takes(command: str, capsys: pytest.Ca
     assert examples
     for line in examples:
         words = shlex.split(line, comments=True)
-        _parser(words).parse_args(words)
+        _parsers(words)[0].parse_args(words)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -48,7 +48,7 @@ def test_it_says_what_each_exit_status_means(command: str, capsys: pytest.Captur
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture):
     text = help_of(command, capsys)
-    for action in _parser([command])._subparsers._group_actions[0].choices[command]._actions:  # type: ignore[union-attr]
+    for action in _parsers([command])[0]._subparsers._group_actions[0].choices[command]._actions:  # type: ignore[union-attr]
         names = [name for name in action.option_strings if name.startswith("--")]
         assert all(name in text for name in names) or action.help == "==SUPPRESS=="
         assert action.help

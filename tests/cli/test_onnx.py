@@ -86,8 +86,16 @@ def test_what_cannot_be_exported_is_written_as_structure_with_status_1(folder, c
     assert [problem.stage for problem in modgraph.load("out/Decides.json").problems] == ["export"]
 
 
-def test_a_prediction_is_written_as_structure_with_status_0(folder):
+NOT_FOR_RUNNING = "note: the ONNX file shows the structure alone, and is not for running"
+
+
+def test_a_prediction_is_written_as_structure_with_status_0_which_is_said(folder, capsys):
     assert main(["analyze", "model.py:Net", "--static", "--format", "onnx", "-o", "net.onnx"]) == ExitStatus.OK
+    assert f"{NOT_FOR_RUNNING}; without --static the model is exported, and runs" in capsys.readouterr().err
+    assert main(["analyze", "model.py:Net", "--static", "--format", "json", "-o", "net.json"]) == ExitStatus.OK
+    assert "ONNX" not in capsys.readouterr().err
+    assert main(["render", "net.json", "-o", "again.onnx"]) == ExitStatus.OK
+    assert NOT_FOR_RUNNING in capsys.readouterr().err
     assert facts(folder / "net.onnx")["modgraph.kind"] == "structural"
     onnx.checker.check_model("net.onnx", full_check=True)
 

@@ -65,3 +65,88 @@ def test_where_a_model_cannot_be_built_it_is_said_what_works_without(here: Path,
     assert "--static tells what is predicted" in capsys.readouterr().err
     assert main(["analyze", "train.py", "--static"]) == 0
     assert "--static tells" not in capsys.readouterr().err
+
+
+WANTING = """\
+from torch import nn
+
+class Plain(nn.Module):
+    def __init__(self, vocab, dim):
+        super().__init__()
+        self.a = nn.Embedding(vocab, dim)
+
+class Odd(nn.Module):
+    def __init__(self, zork, dim, *, fizz):
+        super().__init__()
+        self.a = nn.Linear(zork, dim)
+        self.b = nn.Linear(dim, fizz)
+
+class Entries(nn.Module):
+    def __init__(self, params):
+        super().__init__()
+        self.a = nn.Linear(params["a_b"], params["zork"])
+
+class Object(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.a = nn.Linear(cfg.zork, cfg.fizz)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        (
+            "Plain",
+            "give the arguments, modgraph analyze 'net.py:Plain(vocab=1000, dim=64)' --static, or write a function",
+        ),
+        (
+            "Odd",
+            "give the arguments, with a value for each ..., modgraph analyze 'net.py:Odd(zork=..., dim=64, fizz=...)'"
+            " --static, or write a function",
+        ),
+        (
+            "Entries",
+            "give the arguments, with a value for each ..., modgraph analyze 'net.py:Entries(params=...)' --static, or"
+            " write a function",
+        ),
+        ("Object", "write a function"),  # what has attributes is no literal
+    ],
+)
+def test_help_for_a_class_that_wants_arguments_begins_with_these(name: str, typed: str, here: Path, capsys):
+    (here / "net.py").write_text(WANTING)
+    assert main(["analyze", f"net.py:{name}", "--static", "--format", "json"]) == 1
+    assert f"help: {typed}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Plain", "Odd"])
+def test_with_values_such_a_command_works(name: str, here: Path, capsys):
+    (here / "net.py").write_text(WANTING)
+    main(["analyze", f"net.py:{name}", "--static", "--format", "json"])
+    target = capsys.readouterr().err.partition("modgraph analyze '")[2].partition("'")[0]
+    assert main(["analyze", target.replace("...", "7"), "--static", "--format", "json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [("--inputs", "; did you mean --input?"), ("--statics", "; did you mean --static?"), ("--zork", "")],
+)
+def test_an_option_that_is_not_there_is_told_with_the_one_that_is_meant(option: str, meant: str, here: Path, capsys):
+    (here / "net.py").write_text(NET)
+    assert main(["analyze", "net.py", option]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: modgraph analyze ")
+    assert said.splitlines()[-1] == f"modgraph analyze: error: unrecognized arguments: {option}{meant}"
+
+
+def test_a_model_beside_those_that_are_taken_is_named_once(here: Path, capsys):
+    (here / "net.py").write_text(
+        "import torch\nfrom torch import nn\n\nclass A(nn.Module):\n    def __init__(self, zork):\n        super().__init__()\n"
+        "        self.a = nn.Linear(zork, 4)\n    def forward(self, x):\n        return self.a(x)\n\n"
+        "class B(nn.Module):\n    def __init__(self, zork):\n        super().__init__()\n        self.b = nn.GRU(zork, 4)\n"
+        "    def forward(self, x):\n        return self.b(x)\n\n"
+        "class C(nn.Module):\n    def __init__(self, a, b):\n        super().__init__()\n        self.a, self.b = a, b\n"
+        "    def forward(self, x):\n        return self.b(self.a(x))\n"
+    )
+    main(["analyze", "net.py", "--static", "--format", "json"])
+    assert capsys.readouterr().err.count("also in net.py: C") == 1

@@ -244,13 +244,13 @@ def test_what_a_page_shows_is_what_happens(name: str, warm: Warm, tmp_path: Path
 
 @pytest.mark.parametrize("name", PAGES)
 def test_commands_in_the_running_text_are_ones_there_are(name: str, capsys: pytest.CaptureFixture):
-    from modgraph.cli import _parser
+    from modgraph.cli import _parsers
 
     for command in pages["inline"](ROOT / name):
         for words in pages["steps"](command.text):
             if words[0] == "modgraph" and not {"--help", "..."} & set(words):
                 try:
-                    _parser(words[1:]).parse_args(words[1:])
+                    _parsers(words[1:])[0].parse_args(words[1:])
                 except SystemExit:
                     pytest.fail(f"{name}:{command.line}: {command.text}: {capsys.readouterr().err}")
 

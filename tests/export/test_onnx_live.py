@@ -298,9 +298,27 @@ def test_nothing_of_this_machine_is_in_the_file(exported):
 def test_buffers_that_a_run_writes_into_are_told(exported):
     _, _, graph, file = exported(Counts)
     assert [problem.stage for problem in graph.problems] == ["export"]
-    assert "reads and writes 1 buffers" in graph.problems[0].message
+    assert "each run begins with the buffer count as saved: ONNX keeps no state" in graph.problems[0].message
     assert json.loads(facts(file)["modgraph.mutated_buffers"]) == ["count"]
     assert facts(file)["modgraph.tier"] == "A"
+
+
+class Own:
+    def __init__(self, held):
+        self.held = held
+
+
+class Gives(nn.Module):
+    def forward(self, x):
+        return x * 2, Own(x)
+
+
+def test_an_object_that_cannot_be_taken_apart_is_named_with_what_to_do(exported):
+    _, _, graph, _ = exported(Gives)
+    (problem,) = graph.problems
+    assert "forward returns a" in problem.message
+    assert ".Own, which torch.export does not take apart: put its tensors into a tuple or dict" in problem.message
+    assert "functorch" not in problem.message
 
 
 @pytest.mark.parametrize(("kind", "why"), [(Decides, "data-dependent"), (Foreign, "twice")])

@@ -597,6 +597,18 @@ class _ImpossibleList(nn.Module):
         return torch.relu(x[0]) @ torch.zeros(91, 17, 3, 4) @ torch.zeros(5, 6)
 
 
+class _ImpossibleBatch(nn.Module):
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return torch.relu(batch["image"]) @ torch.zeros(91, 17, 3, 4) @ torch.zeros(5, 6) + batch["label"]
+
+
+def test_the_advice_for_what_is_in_a_list_or_dict_says_its_places() -> None:
+    for model, place in ((_ImpossibleList(), "x[0]="), (_ImpossibleBatch(), "batch.image=")):
+        warning = inferred(model).warning
+        assert warning is not None
+        assert place in warning
+
+
 def test_the_advice_takes_the_nearest_candidate_as_its_pattern() -> None:
     warning = inferred(_Impossible()).warning
     assert warning is not None
@@ -620,7 +632,9 @@ class _ImpossibleWords(nn.Module):
         return torch.linalg.cholesky(x[:, :, None, None] @ torch.zeros(91, 17))
 
 
-@pytest.mark.parametrize("model", [_Impossible, _ImpossibleRest, _ImpossibleBehind, _ImpossibleWords])
+@pytest.mark.parametrize(
+    "model", [_Impossible, _ImpossibleRest, _ImpossibleBehind, _ImpossibleWords, _ImpossibleList, _ImpossibleBatch]
+)
 def test_the_advice_is_taken_when_it_is_typed(model: type[nn.Module]) -> None:
     warning = inferred(model()).warning
     assert warning is not None
@@ -680,8 +694,13 @@ def test_a_class_without_forward_is_told_so_and_nothing_of_inputs() -> None:
     assert (inner.module, inner.file) == ("items", problem.file)
 
 
-def test_the_advice_for_a_list_is_a_function() -> None:
-    warning = inferred(_ImpossibleList()).warning
+class _ImpossibleTuple(nn.Module):
+    def forward(self, x: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        return torch.relu(x[0]) @ torch.zeros(91, 17, 3, 4) @ torch.zeros(5, 6)
+
+
+def test_the_advice_for_a_tuple_is_a_function() -> None:
+    warning = inferred(_ImpossibleTuple()).warning
     assert warning is not None
     assert "example_inputs()" in warning
     assert "--input" not in warning

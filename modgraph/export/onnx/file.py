@@ -89,7 +89,11 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
     state = _state(flat.graph, captured.mutated)
     if state:
         some = ", ".join(state[:MAX_NAMED]) + (", ..." if len(state) > MAX_NAMED else "")
-        report.notes.append(f"the run reads and writes {len(state)} buffers, and no output says what it writes: {some}")
+        buffers, them = (f"buffer {some}", "it") if len(state) == 1 else (f"{len(state)} buffers ({some})", "them")
+        report.notes.append(
+            f"the file runs, and each run begins with the {buffers} as saved: ONNX keeps no state, so what a run writes"
+            f" into {them} is lost; to keep it, take {them} as an input of forward and return {them}"
+        )
     with _nothing_left(path):
         try:
             model = _grouped(flat, captured, options, report)

@@ -17,7 +17,7 @@ from modgraph.export.look.style import KINDS, RAMP, STATES
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
 from modgraph.export.picture.heading import subtitle_of
-from modgraph.export.text.arguments import assumed_line
+from modgraph.export.text.arguments import assumed_line, no_calls_line
 from modgraph.graph.focus import module_at
 from modgraph.graph.model import Graph, OpenPlace, Problem
 
@@ -87,6 +87,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "class": model.class_name,
         "target": model.target,
         "assumed": assumed_line(graph) or None,
+        "forward": no_calls_line(graph) or None,
         "parameters": model.parameters,
         "trainable": model.trainable_parameters,
         "buffers": model.buffers,

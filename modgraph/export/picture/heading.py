@@ -7,7 +7,7 @@ from modgraph.export.look.labels import class_title, cut, cut_end, number_text, 
 from modgraph.export.look.parts import Card, Frame, Item, Kind, Legend, State
 from modgraph.export.look.style import KINDS, STATES
 from modgraph.export.picture.rows import parameters_text
-from modgraph.export.text.arguments import arguments_line, assumed_line
+from modgraph.export.text.arguments import arguments_line, assumed_line, no_calls_line
 from modgraph.export.text.checkpoint import checkpoint_headline
 from modgraph.export.text.stored import stored_title
 from modgraph.graph.focus import Focus
@@ -88,6 +88,8 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         notes.append(cut_end(arguments, 120))
     if assumed := assumed_line(graph):
         notes.append(cut_end(f"assumed: {assumed}", 120))
+    if unpredicted := no_calls_line(graph):
+        notes.append(cut_end(f"forward {unpredicted}", 120))
     shown = []
     if cut_at.depth < levels:
         shown.append(f"drawn to depth {cut_at.depth} of {levels}")

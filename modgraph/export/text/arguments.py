@@ -47,5 +47,14 @@ def assumed_line(graph: Graph) -> str:
     return "" if assumed is None else f"{assumed.text}; otherwise other modules may be there, or be called"
 
 
+def no_calls_line(graph: Graph) -> str:
+    """ "not predicted, model.py:12: raises ..."; "" where there are calls, or nobody asked for them."""
+    why = graph.model.no_calls
+    if why is None or graph.calls:
+        return ""
+    at = f", {why.file}" + (f":{why.line}" if why.line is not None else "") if why.file is not None else ""
+    return f"not predicted{at}{f', in {why.module}' if why.module else ''}: {why.message}"
+
+
 def _place(found: ArgumentsFrom) -> str:
     return f"{found.file}:{found.line}" if found.line is not None else str(found.file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from modgraph.doors.printing import in_cell, markdown, markdown_code
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.text.arguments import assumed_line
+from modgraph.export.text.arguments import assumed_line, no_calls_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
@@ -28,6 +28,8 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
     said += [*([cut] if cut else []), *([] if graph.complete else ["partial"])]
     if graph.model.assumed is not None:
         said.append(f"assumed: {markdown(assumed_line(graph))}")
+    if (unpredicted := no_calls_line(graph)) != "":
+        said.append(f"forward {markdown(unpredicted)}")
     lines = [
         " · ".join(said),
         "",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from modgraph.doors.printing import block
 from modgraph.export.look.labels import shape_text
-from modgraph.export.text.arguments import arguments_rows, assumed_line
+from modgraph.export.text.arguments import arguments_rows, assumed_line, no_calls_line
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
 from modgraph.export.text.columns import check_columns as check_columns
@@ -78,6 +78,7 @@ def summary(
         table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
+        _entry("forward", no_calls_line(graph), width, pen),
         _inputs(graph, width, pen),
         _entry("assumed", assumed_line(graph), width, pen) if graph.model.assumed is not None else [],
         _untaken(whole, width, pen),
@@ -115,12 +116,17 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
 
 
 def _untaken(graph: Graph, width: int, pen: Pen) -> list[str]:
-    """Calls that `forward` may make, and did not in this run, each with what it depends on."""
-    found: dict[str, str] = {}
+    """Calls that `forward` may make, and did not in this run, each with what it depends on; of a module that was called
+    in this run, that it is another call."""
+    found: dict[str, None] = {}
+    first = {node.path: node.alias_of or node.path for node in graph.modules}
+    ran = {first.get(call.module, call.module) for call in graph.calls if call.observed is not False}
     for call in graph.calls:
         if call.observed is False and (call.parent is None or graph.calls[call.parent].observed is not False):
             text = "" if call.condition is None else call.condition.text.removeprefix("depends on ")
-            found.setdefault(f"{call.module} ({text})" if text else call.module, "")
+            has_run = first.get(call.module, call.module) in ran
+            name = f"another call of {call.module}" if has_run else call.module
+            found.setdefault(f"{name} ({text})" if text else name)
     if not found:
         return []
     shown = [*list(found)[:MOST_UNTAKEN], *(["..."] if len(found) > MOST_UNTAKEN else [])]

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.code import idle_turns, targets
+from modgraph.prediction.code.loop_ends import HOW_FAR, Ends
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_UNDECIDED_ENDS, MAX_WIDENINGS
 from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
-from modgraph.prediction.domain.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.paths import failed, given_up, recording
+from modgraph.prediction.paths.guards import forget
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
@@ -170,7 +172,8 @@ def _loop_over(machine: Machine, frame: Frame, node: nodes.For, iterable: Value,
             return "normal"
     ways = unordered.orders(elements) if elements is not None else None
     if ways is None:
-        outcome = _loop(machine, frame, node, producing.walk(machine, iterable, whole=True), since)
+        counts = isinstance(iterable, Constant) and isinstance(iterable.value, range)
+        outcome = _loop(machine, frame, node, producing.walk(machine, iterable, whole=True), since, counts=counts)
         if isinstance(node.iter, nodes.Call) and isinstance(iterable, Address):  # nothing else holds it
             producing.close(machine, iterable)
         return outcome
@@ -220,9 +223,11 @@ def _loop_over_some(
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def _loop(machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int) -> Outcome:
+def _loop(machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int, *, counts: bool = False) -> Outcome:
+    """`counts`: it goes over numbers, one of which says no more than another."""
     with _loop_in(machine, frame, since) as loop:
-        outcome, why = _known_turns(machine, frame, node, found, since)
+        ends = Ends(machine, frame, loop, can_go_back=counts)
+        outcome, why = _known_turns(machine, frame, node, found, since, ends)
         if why is not None:
 
             def turn() -> Outcome:
@@ -249,16 +254,25 @@ def _loop_in(machine: Machine, frame: Frame, since: int) -> Iterator[Loop]:
 
 
 def _known_turns(
-    machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int
+    machine: Machine, frame: Frame, node: nodes.For, found: Walk, since: int, ends: Ends
 ) -> tuple[Outcome, Unknown | None]:
     """The turns for items that are known, and why there may be others after them."""
     left: Unknown | None = None
     while True:
         machine.step()
+        before = machine.state.events
         try:
             item = next(found)
         except StopIteration as stop:
             return "normal", stop.value
+        ends.begins_turn()
+        if ends.is_open_and_alike:
+            ends.go_back()
+            return "normal", Unknown(HOW_FAR, machine.where, inert=True)
+        if machine.state.events is not before and ends.is_told and ends.is_open:  # a generator that calls modules
+            unknown = Unknown("how many items are taken from a generator is not known", machine.where)
+            recording.lost(machine, unknown)
+            return "normal", unknown
         why = may_items.doubt(item) or left
 
         def turn(item: Value = item) -> Outcome:
@@ -386,14 +400,19 @@ def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
     since = machine.base.next_index
     outcome: Outcome = "normal"
     with _loop_in(machine, frame, since) as loop:
+        ends = Ends(machine, frame, loop)
         for _ in range(MAX_LOOP_ITERATIONS):
             machine.step()
+            ends.begins_turn()
+            ends.require_end(lambda: _any_turns(machine, frame, node, HOW_FAR, since)[1])
             value = machine.test(frame, node.test)
             truth = machine.truth(value)
-            if truth is None or (truth and (machine.steps > machine.widened_from or may_have_ended(loop))):
-                reason = (
-                    "how far it comes is not known" if truth else node_text.reason_of_test(machine, node.test, value)
-                )
+            if truth and (machine.steps > machine.widened_from or ends.is_open or ends.has_many):
+                ends.go_back()
+                outcome = unknown_while(machine, frame, node, HOW_FAR, since)
+                break
+            if truth is None:
+                reason = node_text.reason_of_test(machine, node.test, value)
                 outcome = unknown_while(machine, frame, node, reason, since)
                 break
             if truth is False:
@@ -415,20 +434,51 @@ def may_have_ended(loop: Loop) -> bool:
 
 
 def unknown_while(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> Outcome:
-    def turn() -> Outcome:
-        machine.evaluate(frame, node.test)
-        return machine.execute(frame, node.body)
+    """Any number of turns. Where a `return` or an exception alone ends them, what stands behind them is not reached."""
+    may_end = bool(frame.loops[-1].breaks)
+    outcome, is_left = _any_turns(machine, frame, node, reason, since)
+    goes_elsewhere = bool(frame.returns) or (bool(machine.guards) and bool(machine.guards[-1]))
+    return "dead" if machine.is_recording and goes_elsewhere and not (may_end or is_left) else outcome
 
-    return unknown_turns(machine, frame, turn, reason, since)
+
+def _any_turns(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> tuple[Outcome, bool]:
+    """How they end, and whether the test or a `break` may end them."""
+    told, may_end = machine.told, False
+
+    def turn() -> Outcome:
+        nonlocal may_end
+        may_end = machine.truth(machine.evaluate(frame, node.test)) is not True or may_end
+        outcome = machine.execute(frame, node.body)
+        may_end = may_end or outcome == "break" or bool(frame.loops[-1].breaks)
+        return outcome
+
+    outcome = unknown_turns(machine, frame, turn, reason, since)
+    return outcome, may_end or machine.told != told
 
 
 def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
     """Any number of turns: the body is run until another turn changes nothing any more that is not already open."""
+    loop = frame.loops[-1]
+    if not machine.is_recording:
+        return _widened(machine, frame, turn, reason, since)
+    before, loop.breaks = loop.breaks, []  # those that have left it earlier are none of these turns
+    try:
+        return _widened(machine, frame, turn, reason, machine.base.next_index)
+    finally:
+        loop.breaks += before
+
+
+def _widened(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason: str, since: int) -> Outcome:
     where = machine.where
     loop = frame.loops[-1]
+    guard = machine.guards[-1] if machine.guards else []
+    n_returns, n_raised = len(frame.returns), len(guard)
     for number in range(MAX_WIDENINGS):
-        before = machine.state
-        since_turn = machine.base.next_index if number else None
+        if machine.is_recording:  # what this turn begins with holds what the one before it began with
+            del frame.returns[n_returns:]
+            forget(guard, n_raised)
+        before, begun = machine.state, machine.base.next_index
+        since_turn = begun if number else None
         machine.state = before.fork()
         machine.undecided += 1
         try:
@@ -447,6 +497,8 @@ def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], r
         loop.continues, loop.breaks = [], []
         if outcome == "return":
             frame.returns.append((frame.value, machine.state))
+        if machine.is_recording and len(after) > 1:  # what happens in a turn is told once, however it ends
+            after = [join_states(after, "depends on how a turn ends", where, begun)]
         machine.state = before
         changed = False
         for state in after:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from modgraph.errors import ModgraphError
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.calling import Raised
-from modgraph.prediction.domain.limits import NO_MEMORY, TOO_NESTED, LimitError
+from modgraph.prediction.domain.limits import ENDLESS, NO_MEMORY, TOO_NESTED, EndlessError, LimitError
 from modgraph.prediction.domain.values import Unknown
 from modgraph.source.reached import Reached
 
@@ -66,7 +66,7 @@ def unknown(error: Exception, where: SourceLocation | None = None) -> Unknown:
         if error.asked is not None and error.where is not None:
             reason = f"{reason} (in {error.where.file})"
         return Unknown(reason, error.asked or error.where or where)
-    return Unknown(reason_of(error), where)
+    return Unknown(reason_of(error), error.where if isinstance(error, EndlessError) else where)
 
 
 def reason_of(error: Exception) -> str:
@@ -75,6 +75,8 @@ def reason_of(error: Exception) -> str:
         return Reached(TOO_NESTED)
     if isinstance(error, MemoryError):
         return Reached(NO_MEMORY)
+    if isinstance(error, EndlessError):
+        return ENDLESS
     if isinstance(error, LimitError):
         return Reached(error)
     return f"internal error of the interpreter: {type(error).__name__}: {error}"

@@ -136,6 +136,9 @@ class Lost:
 
     reason: str
     where: SourceLocation | None
+    """The line of the user's, where it ran in torch's code."""
+    inside: str = ""
+    """What of torch's is called in that line then: "LSTM", "pack_padded_sequence"."""
 
 
 @dataclass(frozen=True, slots=True)

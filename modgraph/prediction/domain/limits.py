@@ -1,14 +1,30 @@
 """What the interpreter will not exceed. Reaching one is an `Unknown` whose reason names it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from modgraph.graph.model import SourceLocation
+
 
 class LimitError(Exception):
     """The steps, the work or the memory of a prediction are used up."""
+
+
+class EndlessError(LimitError):
+    """A loop goes on for ever, so nothing after it is reached."""
+
+    def __init__(self, where: SourceLocation) -> None:
+        super().__init__(ENDLESS)
+        self.where = where
 
 
 class TooDeepError(LimitError):
     """There are too many calls inside each other. Python may raise RecursionError there, or go on and do anything."""
 
 
+ENDLESS = "this loop never ends"
 TOO_NESTED = "it is nested too deeply to be followed"
 NO_MEMORY = "there is not enough memory to follow it"
 
@@ -199,6 +215,15 @@ MAX_LOOP_ITERATIONS = 20_000
 
 MAX_UNDECIDED_ENDS = 32
 """Turns of a `while` in each of which it may have been left: it is taken to have any number of them then."""
+
+MAX_RECORDED_ENDS = 8
+"""The same of a loop of a run that is followed, each turn of which is told."""
+
+TURNS_BEFORE_DOUBT = 48
+"""Turns of a `while` of a run that is followed, after which it is asked whether anything can end it."""
+
+MAX_RECORDED_TURNS = 5_000
+"""Turns of a `while` that are told one by one, of a run that is followed; of more, one turn that may repeat."""
 
 MAX_TENSOR_SIZE = 2**63 - 1
 """Of one dimension: torch takes no greater one, and Python writes no integer of more than 4,300 digits."""

@@ -27,7 +27,7 @@ from modgraph.prediction.domain.events import (
     every_event,
     negated,
 )
-from modgraph.prediction.domain.limits import MAX_EDGES, MAX_SHARING
+from modgraph.prediction.domain.limits import ENDLESS, MAX_EDGES, MAX_SHARING
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import Address, Value
 from modgraph.prediction.forward.made import Made, Makers
@@ -384,7 +384,8 @@ class _Reader:
         """From here on, on one of two paths, a test has come out so."""
         if not self.tests or event.condition in self.tests[-1]:
             return
-        self.tests[-1].append(event.condition)
+        earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
+        self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
         where = event.where or self.conditions[-1]
         self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
 
@@ -406,10 +407,13 @@ class _Reader:
         module = self.builder.calls[self.open[-1].index].module if self.open else ""
         where = event.where
         cause, place = root_of(event.reason)
-        raises = event.reason.startswith((RAISES, FAILS))
+        raises = event.reason.startswith((RAISES, FAILS, ENDLESS))
+        inside = f"what {event.inside} calls" if event.inside else "what is called here"
+        if event.inside:
+            place = where  # and not that in torch's code
         problem = Problem(
             stage="forward",
-            message=event.reason if raises else f"what is called here is not known: {event.reason}",
+            message=event.reason if raises else f"{inside} is not known: {event.reason}",
             module=module,
             file=None if where is None else where.file,
             line=None if where is None else where.line,

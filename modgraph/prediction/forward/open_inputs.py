@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
@@ -77,11 +77,31 @@ def follow_open(
     the parameters of `forward` that have no default."""
     tries = _Tries(prediction, training, every_way)
     if inputs:
-        return _accepted(tries, inputs, {})
+        found = _accepted(tries, inputs, {})
+        typed = None if found is None else _with_indices(prediction, inputs, found)
+        return found if typed is None else _accepted(tries, typed, {})
     wanted = _wanted(prediction)
     if wanted is None:
         return None
     return _found(tries, wanted)
+
+
+def _with_indices(prediction: Prediction, inputs: Sequence[Given], found: Followed) -> list[Given] | None:
+    """The same, of whole numbers where the first layer takes these and no dtype was said, as a run is given them; None
+    where the run was not refused, or none is."""
+    if not found.is_refused or found.has_run_out:
+        return None
+    wishes = first_wishes(prediction.machine, found)
+    in_order_of_place = iter([each.name for each in found.inputs])
+    typed: list[Given] = []
+    for each in inputs:
+        name = each.name or next(in_order_of_place, "")
+        place = "".join(f"[{part!r}]" for part in each.place) if isinstance(each, InputSpec) else ""
+        wish = wishes.get(name + place)
+        if isinstance(each, InputSpec) and each.shape is not None and each.dtype is None and wish and wish.dtype:
+            each = replace(each, dtype=wish.dtype)
+        typed.append(each)
+    return typed if typed != list(inputs) else None
 
 
 # ---- other witnesses -------------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ where these decide which model it is, the usual one is told, and that it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, OpenPlace, Problem, SourceLocation
 from modgraph.graph.untaken import add_other_ways
 from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.domain.assumed import Assumed
@@ -50,12 +50,12 @@ def graph_with_forward(
     followed = _followed(prediction, wanted)
     if followed is None and prediction.failure is not None:
         return build_graph(prediction, target)
-    if followed is not None and (followed.is_whole or followed.is_refused):
-        is_told = followed.is_whole or wanted.inputs
-        return _graph(prediction, target, wanted, followed) if is_told else build_graph(prediction, target)
-    told = build_graph(prediction, target)
-    if followed is not None and wanted.inputs:
+    if followed is not None and (followed.is_whole or wanted.inputs):
         told = _graph(prediction, target, wanted, followed)
+    else:
+        told = _without_calls(prediction, target, followed)
+    if followed is not None and (followed.is_whole or followed.is_refused):
+        return told
     if (followed is not None and followed.has_run_out) or prediction.machine.work > MAX_WORK // 2:
         return told
     second = again(assumed_in(USUAL), prediction.machine.forward_left)
@@ -66,6 +66,38 @@ def graph_with_forward(
         return told
     surroundings = with_words(USUAL, second.machine.asked)
     return under_assumption(told, _graph(second, target, wanted, usual), surroundings)
+
+
+def _without_calls(prediction: Prediction, target: Target, followed: Followed | None) -> Graph:
+    """The tree alone, and why `forward` was not followed to its end."""
+
+    def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
+        if followed is None:
+            return
+        beside = GraphBuilder.of(builder.build())
+        add_forward(beside, followed, paths, tensors)
+        problem = next((each for each in beside.problems if each.stage == "forward"), None)
+        if problem is not None and not any(each.message in problem.message for each in builder.problems):
+            builder.model = replace(builder.model, no_calls=_place_of(problem, followed, builder.modules[0].source))
+
+    return build_graph(prediction, target, extend)
+
+
+_NO_FORWARD = 'is missing the required "forward" function'
+"""What `nn.Module` says where its own `forward` is called."""
+
+
+def _place_of(problem: Problem, followed: Followed, model: SourceLocation | None) -> OpenPlace:
+    """Why `forward` was not followed; where it is refused, that is said of inputs that nobody gave."""
+    message, file, line = problem.message, problem.file, problem.line
+    if file is None and model is not None:
+        file, line = model.file, model.line
+    if _NO_FORWARD in message:
+        message = "the class has no forward"
+    elif followed.is_refused and (tensors := [each.name for each in followed.inputs if each.tensors]):
+        are = "is taken for a tensor" if len(tensors) == 1 else "are taken for tensors"
+        message += f"; {', '.join(tensors)} {are}, as nobody gave inputs"
+    return OpenPlace(message=message, module=problem.module or None, file=file, line=line)
 
 
 def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:

@@ -13,7 +13,7 @@ from modgraph.prediction.domain.constraints import constraints
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, every_event, in_order
-from modgraph.prediction.domain.objects import ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
@@ -22,6 +22,7 @@ from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.paths.recording import seen_in
 from modgraph.source import nodes
+from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
 DEFAULT_DTYPE = "float32"
@@ -146,6 +147,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     if way.every_way:
         given = {name for name, _ in named}
         keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
+    seen_before = [(name, value, seen_in(machine, value, name)) for name, value in named]  # the run may change them
     results: list[Value] = []
 
     def run() -> Unknown | None:
@@ -158,14 +160,10 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(seen_in(machine, results[0], "output")) if results else ()
-    addresses = {
-        index: each.name for name, value in named for each in seen_in(machine, value, name) for index in each.indices
-    }
+    addresses = {index: each.name for _, _, seen in seen_before for each in seen for index in each.indices}
     in_order_of_place = iter(name for name, _ in named)
     told = told_by_input(conditions, inputs, [spec.name or next(in_order_of_place) for spec in inputs])
-    described = tuple(
-        _described(machine, name, value, seen_in(machine, value, name), told.get(name, ())) for name, value in named
-    )
+    described = tuple(_described(machine, name, value, seen, told.get(name, ())) for name, value, seen in seen_before)
     events = tuple(in_order(machine.state.events))
     has_run_out = machine.exhausted
     specs = tuple(inputs)
@@ -259,7 +257,7 @@ def _arguments(
 ) -> tuple[tuple[Value, ...], dict[str, Value]]:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
-    for spec in inputs:
+    for spec in grouped(inputs):
         value = _value(machine, spec, sizes)
         if spec.name is None:
             positional.append(value)
@@ -268,7 +266,13 @@ def _arguments(
     return tuple(positional), keywords
 
 
-def _value(machine: Interpreter, spec: Given, sizes: Mapping[str, int]) -> Value:
+def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, int]) -> Value:
+    if isinstance(spec, InputGroup):
+        items = {key: _value(machine, each, sizes) for key, each in spec.items.items()}
+        if spec.is_list:
+            return machine.allocate(ListObject(list(items.values())))
+        attributes = {str(key): value for key, value in items.items()}
+        return machine.allocate(DictObject({Constant(key): each for key, each in items.items()}, attributes=attributes))
     if isinstance(spec, AnyValue):
         return machine.unknown("an input of forward that is not said")
     if isinstance(spec, AnyTensor):

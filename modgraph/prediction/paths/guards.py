@@ -46,6 +46,16 @@ class Guard(list[tuple[Raised, State]]):
         """By what may be raised."""
 
 
+def forget(raised: list[tuple[Raised, State]], number: int) -> None:
+    """Of paths that raised, all but so many first ones: what they come after is followed in another way."""
+    states = [state for _, state in raised[number:]]
+    del raised[number:]
+    if isinstance(raised, Guard):
+        gone = [name for name, doubt in raised.doubtful.items() if any(doubt.state is each for each in states)]
+        for name in gone:
+            del raised.doubtful[name]
+
+
 def may_fail(machine: Machine, name: str = OPERATION) -> None:
     """What is done here may raise: the `try` around it has to go both ways.
 

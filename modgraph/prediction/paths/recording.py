@@ -11,6 +11,7 @@ from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (
     DictObject,
@@ -87,7 +88,30 @@ _SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tenso
 
 def add(machine: Machine, event: Event) -> None:
     machine.base.work += UNITS_OF_AN_EVENT
+    if isinstance(event, (Enter, Operate, Lost)):
+        event = _at_line_of_users(machine, event)
     machine.state.events = events.Cell(machine.state.events, event)
+
+
+def _at_line_of_users(machine: Machine, event: Enter | Operate | Lost) -> Event:
+    """What runs in torch's own code is told at the line that calls this, as a run is; what is not known, with what is
+    called there."""
+    outside = frame_outside_torch(machine.frames)
+    if outside is None:
+        return event
+    if not isinstance(event, Lost):
+        return replace(event, where=outside.raising)
+    inner = next(frame for before, frame in zip(machine.frames, machine.frames[1:], strict=False) if before is outside)
+    return replace(event, where=outside.raising, inside=_name_of(machine, inner))
+
+
+def _name_of(machine: Machine, frame: Frame) -> str:
+    """ "LSTM" of its `forward`, "pack_padded_sequence"."""
+    held = machine.state.find(frame.receiver, ModuleObject) if frame.receiver is not None else None
+    name = getattr(held.cls, "name", "") if held is not None else ""
+    if not name and frame.function is not None:
+        name = frame.function.definition.qualname.removesuffix(".forward")
+    return last_name(name)
 
 
 def operation_of(name: str) -> str | None:
@@ -453,10 +477,13 @@ def _is_known(value: Value) -> bool:
 
 
 def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
-    """The tensors in a value, with where each stands."""
+    """The tensors in a value, each once, with where it stands first."""
     found: list[Seen] = []
     _look(machine, value, name, found, 0)
-    return found
+    once: dict[object, Seen] = {}
+    for each in found:
+        once.setdefault(each.indices or each.name, each)
+    return list(once.values())
 
 
 def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:

@@ -212,3 +212,22 @@ def test_what_a_run_did_not_take_stands_beside_it(tmp_path: Path):
     number = next(call.index for call in graph.calls if call.observed is False)
     assert (f"call:{number}", "output:1") in ways
     assert "not taken   in this run: aux (self.training)" in summary(graph)
+
+
+def test_another_call_of_what_has_run_is_no_module_that_was_not_taken(tmp_path: Path):
+    text = """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head, self.aux, self.body = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+                self.same = self.body
+
+            def forward(self, x, twice=False):
+                x = self.head(self.body(x))
+                if x.norm() > 1e6:
+                    x = self.aux(self.head(x))
+                return self.same(x) if twice else x
+    """
+    _, graph = both(tmp_path, text, ["2x3"])
+    expected = "another call of head (x.norm() > 1e6), aux (x.norm() > 1e6), another call of body (twice)"
+    assert f"in this run: {expected}" in " ".join(summary(graph).split())

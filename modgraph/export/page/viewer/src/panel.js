@@ -52,6 +52,7 @@ function modelDetails() {
     factTable([
       ["target", model.target],
       ["assumed", model.assumed],
+      ["forward", model.forward],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],
       ["trainable", trained ? number(model.trainable) : undefined],
       ["buffers", model.buffers ? `${number(model.buffers)} elements` : undefined],
