@@ -89,12 +89,14 @@ def parse_input(text: object) -> InputSpec:
     """The input that `text` describes.
 
     Raises:
-        InputError: it is no text, neither a shape nor a literal, has more dimensions than torch's tensors, or its dtype
+        InputError: it is no text, neither a shape nor a literal, has too many dimensions or levels, or its dtype
             is not one of torch's.
     """
     if not isinstance(text, str):
         raise InputError(f"an input is a text such as '1x3x224x224', and a {type(text).__name__} is none", hint=_HELP)
     spec = _parsed(text)
+    if len(spec.place) > MAX_DEPTH:
+        raise InputError(f"an input in parts has {MAX_DEPTH} levels at most, and {text[:40]!r}... {len(spec.place)}")
     if spec.shape is not None and len(spec.shape) > MAX_DIMENSIONS:
         raise InputError(
             f"a tensor has {MAX_DIMENSIONS} dimensions at most, and {text[:40]!r}... has {len(spec.shape)}"
@@ -102,6 +104,8 @@ def parse_input(text: object) -> InputSpec:
     return spec
 
 
+MAX_DEPTH = 20
+"""Of dicts and lists in each other that are given in parts."""
 MAX_DIMENSIONS = 64
 """Of torch's tensors."""
 

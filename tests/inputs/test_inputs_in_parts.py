@@ -202,3 +202,9 @@ def test_what_failed_is_told_once_where_inputs_were_inferred(tmp_path: Path) -> 
     assert failed.message.startswith("RuntimeError: mat1 and mat2")
     assert inferred.message.startswith("inputs were inferred")
     assert "Error" not in inferred.message
+
+
+@pytest.mark.parametrize("place", ["[0]" * 5000, ".a" * 1200])
+def test_a_place_has_a_bounded_depth(place: str) -> None:
+    with pytest.raises(InputError, match="levels at most"):
+        parse_inputs([f"x{place}=1x2"])
