@@ -27,7 +27,7 @@ from modgraph.prediction.paths.guards import Guard, forget
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-HOW_FAR = "how far it comes is not known"
+HOW_FAR = "depends on how many turns the loop takes"
 
 
 @dataclass(slots=True)
