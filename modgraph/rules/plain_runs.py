@@ -32,6 +32,7 @@ from modgraph.rules.plain_sizes import (
     settled,
     small,
     tensor,
+    unproved,
 )
 from modgraph.rules.plain_values import (
     BUILTINS,
@@ -368,12 +369,12 @@ class _Runner:
     def evaluate(self, node: ast.expr, frame: Frame) -> Any:
         """Of no value that is large: what is done with it costs about the same."""
         does = getattr(self, f"_of_{type(node).__name__.lower()}", None)
-        value = small(does(node, frame)) if does is not None else _unproved()
+        value = small(does(node, frame)) if does is not None else unproved()
         self.spend(1 + (len(value) // _ITEMS_OF_A_STEP if isinstance(value, (str, list, tuple, dict)) else 0))
         return value
 
     def _of_constant(self, node: ast.Constant, _: Frame) -> Any:
-        return _unproved() if isinstance(node.value, (bytes, complex)) else node.value
+        return unproved() if isinstance(node.value, (bytes, complex)) else node.value
 
     def _of_name(self, node: ast.Name, frame: Frame) -> Any:
         if node.id in frame.names:
@@ -388,7 +389,7 @@ class _Runner:
         if stores:
             only = stores[0] if len(stores) == 1 and name not in summary.imports else None
             is_plain_store = isinstance(only, ast.Assign) and isinstance(only.targets[0], ast.Name)
-            return self.evaluate(only.value, Frame(home)) if is_plain_store else _unproved()  # type: ignore[union-attr]
+            return self.evaluate(only.value, Frame(home)) if is_plain_store else unproved()  # type: ignore[union-attr]
         path = self.project.absolute(summary, name) if name not in summary.classes else None
         if path is not None and path.partition(".")[0] in (*_LIBRARIES, "types"):
             return Path(path)
@@ -398,11 +399,11 @@ class _Runner:
             if not where:
                 if name not in summary.imports:
                     continue  # a star import of which no file is found
-                return Open(is_free=True) if found.partition(".")[0] not in _KNOWN_TO_PYTHON else _unproved()
+                return Open(is_free=True) if found.partition(".")[0] not in _KNOWN_TO_PYTHON else unproved()
             made = self.project.class_node(where, found) or self.project.function(where, found)
             if isinstance(made, ast.ClassDef):
                 return Class(made, where)
-            return Function(made, where, None) if isinstance(made, ast.FunctionDef) else _unproved()
+            return Function(made, where, None) if isinstance(made, ast.FunctionDef) else unproved()
         raise Unproved
 
     def _of_attribute(self, node: ast.Attribute, frame: Frame) -> Any:
@@ -423,7 +424,7 @@ class _Runner:
             return _made_with(of, name)
         if isinstance(of, (list, dict, Chain, Layer, str)):
             return Bound(of, name)
-        return self._own(of, name) if isinstance(of, (Own, Class)) else _unproved()
+        return self._own(of, name) if isinstance(of, (Own, Class)) else unproved()
 
     def _own(self, of: Own | Class, name: str) -> Any:
         if isinstance(of, Own) and name in of.held:
@@ -441,7 +442,7 @@ class _Runner:
             node = self.members(each).get(name) if isinstance(each, Class) else None
             if isinstance(each, Class) and isinstance(node, ast.Assign):
                 is_whole = all(isinstance(target, ast.Name) for target in node.targets)
-                return self.evaluate(node.value, Frame(each.home)) if is_whole else _unproved()
+                return self.evaluate(node.value, Frame(each.home)) if is_whole else unproved()
             if node is not None:
                 raise Unproved
         return Open(is_free=True) if name in _ABOUT else Bound(of, name)
@@ -488,7 +489,7 @@ class _Runner:
     def _spread(self, node: ast.expr, frame: Frame) -> list[Any]:
         """`*node`."""
         value = seen(self.evaluate(node, frame))
-        return _unproved() if isinstance(value, Open) else listed(value)
+        return unproved() if isinstance(value, Open) else listed(value)
 
     def _of_tuple(self, node: ast.Tuple, frame: Frame) -> Any:
         return tuple(self._of_list(node, frame))
@@ -500,7 +501,7 @@ class _Runner:
         found = {}
         for key, value in pairs:
             name = seen(self.evaluate(key, frame)) if key is not None else None
-            found[name if isinstance(name, (str, int, float)) else _unproved()] = self.evaluate(value, frame)
+            found[name if isinstance(name, (str, int, float)) else unproved()] = self.evaluate(value, frame)
         return found
 
     def _of_joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Any:
@@ -630,11 +631,11 @@ class _Runner:
         if package == "builtins":
             return self._builtin(name, places, words)
         if package in ("math", "numpy") and name in OF_NUMBERS:
-            return of_numbers(name, places) if not words else _unproved()
+            return of_numbers(name, places) if not words else unproved()
         if path == "collections.OrderedDict":
             return called_with(BUILTINS["dict"], places, words)
         if not places:
-            return plain_tensors.call(name, places, words, is_method=False) if package == "torch" else _unproved()
+            return plain_tensors.call(name, places, words, is_method=False) if package == "torch" else unproved()
         if package == "numpy":
             return self._of_numpy(name, places)
         if path in ("torch.nn.Parameter", "torch.from_numpy", "torch.autograd.Variable"):
@@ -650,7 +651,7 @@ class _Runner:
     def _of_numpy(self, name: str, places: list[Any]) -> Any:
         if name == "array":
             return plain_tensors.of_numbers(places[0])
-        return Tensor([places[0], places[0]]) if name == "eye" and len(places) == 1 else _unproved()
+        return Tensor([places[0], places[0]]) if name == "eye" and len(places) == 1 else unproved()
 
     def _builtin(self, name: str, places: list[Any], words: dict[str, Any]) -> Any:
         if name in BUILTINS:
@@ -690,7 +691,7 @@ class _Runner:
             return Open(is_free=True)
         if name in ("__setattr__", "add_module", "register_module", "register_buffer", "register_parameter"):
             return self._builtin("setattr", [of, *places[:2]], {})
-        return of if name in GIVING_ITSELF else _unproved()
+        return of if name in GIVING_ITSELF else unproved()
 
 
 def _sets_weights(node: ast.For) -> bool:
@@ -740,14 +741,10 @@ def _of_open(called: Open, places: list[Any], words: dict[str, Any]) -> Any:
     whence, name = called.whence or (None, None)
     if whence is not None and name in plain_tensors.NAMES and not (whence.is_free and whence.value is None):
         return plain_tensors.call(name, [whence, *places], words, is_method=True)
-    return Open(is_free=True) if called.is_free else _unproved()
+    return Open(is_free=True) if called.is_free else unproved()
 
 
 def _items(places: list[Any]) -> list[Any]:
     """Of `nn.Sequential(...)`."""
     first = seen(places[0]) if len(places) == 1 else None
     return list(first.values()) if isinstance(first, dict) else list(places)
-
-
-def _unproved() -> Any:
-    raise Unproved

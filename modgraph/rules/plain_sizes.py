@@ -21,6 +21,15 @@ class Unproved(Exception):  # noqa: N818 - not a mistake of anybody's
     """Something does not fit, or is not understood here: the interpreter is asked."""
 
 
+def unproved() -> Any:
+    """To be said in an expression.
+
+    Raises:
+        Unproved: always.
+    """
+    raise Unproved
+
+
 class Open:
     """A value that can still be chosen: a size, a tensor, a flag, whatever it is used for. `value` is what it was
     chosen to be."""
@@ -333,19 +342,15 @@ _ALLOWED: dict[str, Callable[[Any], bool]] = {
 
 def _window(size: Any, kernel: Any, stride: Any, padding: Any, dilation: Any = 1) -> Any:
     if padding == "same":
-        return size if stride == 1 and not _is_below(kernel, 1) else _unproved()
+        return size if stride == 1 and not _is_below(kernel, 1) else unproved()
     padding = 0 if padding == "valid" else padding
     if any(_is_below(each, 1) for each in (kernel, stride, dilation)) or _is_below(padding, 0):
         raise Unproved
     numbers = (size, kernel, stride, padding, dilation)
     if not all(type(each) is int for each in numbers):
-        return Open() if all(isinstance(each, Open) or type(each) is int for each in numbers) else _unproved()
+        return Open() if all(isinstance(each, Open) or type(each) is int for each in numbers) else unproved()
     reach = size + 2 * padding - dilation * (kernel - 1) - 1
-    return reach // stride + 1 if reach >= 0 and stride > 0 else _unproved()
-
-
-def _unproved() -> Any:
-    raise Unproved
+    return reach // stride + 1 if reach >= 0 and stride > 0 else unproved()
 
 
 def _keeps(_: int, given: Given, x: Tensor) -> Tensor:
@@ -493,7 +498,7 @@ def scaled(size: Any, factor: Any) -> Any:
     size, factor = seen(size), seen(factor)
     if type(size) is int and isinstance(factor, (int, float)):
         return attempted(lambda: math.floor(size * factor))
-    return Open() if isinstance(size, Open) or isinstance(factor, Open) else _unproved()
+    return Open() if isinstance(size, Open) or isinstance(factor, Open) else unproved()
 
 
 def _pixel_shuffle(_: int, given: Given, x: Tensor) -> Tensor:
@@ -523,7 +528,7 @@ def _prelu(_: int, given: Given, x: Tensor) -> Tensor:
 def _model(_: int, given: Given, x: Tensor) -> Tensor:
     fit(_at(x, -1), given.need("d_model"))
     _divide(given.need("d_model"), given.need("nhead"))
-    return x if len(x.shape) in (2, 3) else _unproved()
+    return x if len(x.shape) in (2, 3) else unproved()
 
 
 def _padded(rank: int, given: Given, x: Tensor) -> Tensor:
@@ -538,7 +543,7 @@ def padded(sizes: Sequence[Any], around: Sequence[Any]) -> list[Any]:
         raise Unproved
     for number, more in enumerate(around):
         place = len(found) - 1 - number // 2
-        whole = seen(sizes[place]) if place >= 0 else _unproved()
+        whole = seen(sizes[place]) if place >= 0 else unproved()
         if type(whole) is int and type(more) is int and more >= whole:
             raise Unproved  # where it is reflected; else it may be
         found[place] = found[place] + more if type(found[place]) is int and type(more) is int else Open()
@@ -594,7 +599,7 @@ def given_beside(kind: str, places: Sequence[Any], words: Mapping[str, Any]) -> 
     """The arguments of the function that does what a layer does, behind its tensor."""
     known = layer_parameters(kind)
     made = Given(places, words, list(known)[:4])
-    return made if made.known.keys() <= known.keys() | _OF_FUNCTIONS else _unproved()
+    return made if made.known.keys() <= known.keys() | _OF_FUNCTIONS else unproved()
 
 
 FUNCTIONS = {

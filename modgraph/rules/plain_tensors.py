@@ -25,6 +25,7 @@ from modgraph.rules.plain_sizes import (
     product,
     seen,
     tensor,
+    unproved,
 )
 
 _KEEPING = frozenset(
@@ -106,7 +107,7 @@ def joined(tensors: Any, dim: Any = 0) -> Any:
         return Open()
     each, rank = _together(tensors)
     if rank is None:
-        return Open() if all(isinstance(one, Open) for one in each) else _unproved()
+        return Open() if all(isinstance(one, Open) for one in each) else unproved()
     shapes = [tensor(one, rank).shape for one in each]
     place = tensor(each[0]).place(dim)
     if any(len(shape) != rank for shape in shapes):
@@ -125,10 +126,6 @@ def _together(tensors: Any) -> tuple[list[Any], int | None]:
         raise Unproved
     each = [seen(one) for one in tensors]
     return each, next((len(one.shape) for one in each if isinstance(one, Tensor)), None)
-
-
-def _unproved() -> Any:
-    raise Unproved
 
 
 def changed(name: str, before: Any, after: Any) -> Any:
@@ -302,7 +299,7 @@ def of_numbers(value: Any) -> Tensor:
     while isinstance(value, (list, tuple)) and value:
         shape.append(len(value))
         value = seen(value[0])
-    return Tensor(shape) if isinstance(value, (int, float)) else _unproved()
+    return Tensor(shape) if isinstance(value, (int, float)) else unproved()
 
 
 def _size(value: Any, dim: Any = None) -> Any:
@@ -362,7 +359,7 @@ def attribute(x: Tensor, name: str) -> Any:
     if name == "ndim":
         return len(x.shape)
     if name in ("data", "T"):
-        return x if name == "data" else _transpose(x, 0, 1) if len(x.shape) == 2 else _unproved()
+        return x if name == "data" else _transpose(x, 0, 1) if len(x.shape) == 2 else unproved()
     return Open() if name in _ABOUT else None
 
 
@@ -380,10 +377,10 @@ def indexed(x: Tensor, at: Any) -> Tensor:
             shape.append(1)
         elif each is ...:
             gone = len(x.shape) - taken
-            shape += left[:gone] if gone >= 0 else _unproved()
+            shape += left[:gone] if gone >= 0 else unproved()
             left = left[gone:]
         else:
-            shape += _part(left.pop(0) if left else _unproved(), each)
+            shape += _part(left.pop(0) if left else unproved(), each)
     return Tensor(shape)
 
 
@@ -419,10 +416,10 @@ def call(name: str, given: Sequence[Any], words: dict[str, Any], *, is_method: b
             return of_layer(kind, given_beside(kind, rest, words), value)
         has_tensors = any(isinstance(each, Tensor) for each in (*rest, *words.values()))
         if name in _KEEPING or name.rstrip("_") in _KEEPING:
-            return value if not has_tensors or name in ("to", "type_as") else _unproved()
+            return value if not has_tensors or name in ("to", "type_as") else unproved()
         if name in _MIXING:
             is_whole = len(rest) == 1 and words.keys() <= {"alpha"}
-            return changed(name, value, mixed(value, rest[0])) if is_whole else _unproved()
+            return changed(name, value, mixed(value, rest[0])) if is_whole else unproved()
         if name in _REDUCING:
             return called_with(reduced, [value, *rest], words)
         if name in _PAIRS:

@@ -23,6 +23,7 @@ from modgraph.rules.plain_sizes import (
     seen,
     settled,
     small,
+    unproved,
 )
 
 
@@ -198,7 +199,7 @@ class Tests:
             raise Unproved
         one, other = settled(one), list(other) if isinstance(other, dict) else settled(other)
         if kind is ast.Is or (kind is ast.Eq and (one is None or other is None)):
-            return one is other if one is None or other is None else _unproved()  # what is open is not None
+            return one is other if one is None or other is None else unproved()  # what is open is not None
         if is_plain(one) and is_plain(other):
             return attempted(_TESTS[kind], one, other)
         return self._kept((kind, _key(one), _key(other)), Test(_TESTS[kind], one, other))
@@ -220,13 +221,13 @@ class Tests:
             raise Unproved
         if not isinstance(value, Open):
             return isinstance(value, types)
-        return _unproved() if {int, float} & set(types) else False  # an input is chosen to be no list
+        return unproved() if {int, float} & set(types) else False  # an input is chosen to be no list
 
 
 def _key(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(map(_key, value))
-    return (type(value), value) if is_plain(value) else id(value) if isinstance(value, Open) else _unproved()
+    return (type(value), value) if is_plain(value) else id(value) if isinstance(value, Open) else unproved()
 
 
 def _of_tensors(kind: type[ast.cmpop], one: Any, other: Any) -> Any:
@@ -235,7 +236,7 @@ def _of_tensors(kind: type[ast.cmpop], one: Any, other: Any) -> Any:
     if kind in (ast.In, ast.NotIn):
         raise Unproved
     if one is None or other is None:
-        return kind is ast.NotEq if kind in (ast.Eq, ast.NotEq) else _unproved()
+        return kind is ast.NotEq if kind in (ast.Eq, ast.NotEq) else unproved()
     return plain_tensors.mixed(one, other)
 
 
@@ -260,9 +261,9 @@ def computed(sign: ast.operator, one: Any, other: Any) -> Any:
             if isinstance(times, Open):
                 times = times.choose(1)
             is_few = type(times) is int and len(items) * times <= MAX_ITEMS
-            return items * times if is_few else _unproved()
+            return items * times if is_few else unproved()
     if isinstance(one, Open) or isinstance(other, Open):
-        return Open() if all(isinstance(each, (Open, int, float, str)) for each in (one, other)) else _unproved()
+        return Open() if all(isinstance(each, (Open, int, float, str)) for each in (one, other)) else unproved()
     if isinstance(one, str) and isinstance(sign, ast.Mod):
         if not _FORMATTED.fullmatch(one) or not is_plain(other):
             raise Unproved
@@ -271,11 +272,7 @@ def computed(sign: ast.operator, one: Any, other: Any) -> Any:
         raise Unproved
     if isinstance(sign, ast.Pow) and abs(other) > _MOST_OF_A_POWER:
         raise Unproved
-    return attempted(_NUMBERS[type(sign)], one, other) if type(sign) in _NUMBERS else _unproved()
-
-
-def _unproved() -> Any:
-    raise Unproved
+    return attempted(_NUMBERS[type(sign)], one, other) if type(sign) in _NUMBERS else unproved()
 
 
 def listed(value: Any) -> list[Any]:
@@ -287,7 +284,7 @@ def listed(value: Any) -> list[Any]:
         return list(value.items)
     if isinstance(value, Own) and value.chain is not None:
         return list(value.chain)
-    return list(small(value)) if isinstance(value, (list, tuple, dict, range, str)) else _unproved()
+    return list(small(value)) if isinstance(value, (list, tuple, dict, range, str)) else unproved()
 
 
 def unpacked(value: Any, count: int) -> list[Any]:
@@ -298,7 +295,7 @@ def unpacked(value: Any, count: int) -> list[Any]:
     if isinstance(value, Tensor):
         return [plain_tensors.indexed(value, place) for place in range(count)]
     found = listed(value)
-    return found if len(found) == count else _unproved()
+    return found if len(found) == count else unproved()
 
 
 def element(value: Any, at: Any) -> Any:
@@ -314,7 +311,7 @@ def element(value: Any, at: Any) -> Any:
         return Chain(found, isinstance(value, Own) or value.is_called) if isinstance(at, slice) else found
     if isinstance(at, Open) and isinstance(value, (dict, list, tuple)) and value:
         at = at.choose(next(iter(value)) if isinstance(value, dict) else 0)
-    return attempted(operator.getitem, value, at) if isinstance(value, (list, tuple, dict, str)) else _unproved()
+    return attempted(operator.getitem, value, at) if isinstance(value, (list, tuple, dict, str)) else unproved()
 
 
 # ---- builtins and methods of containers ------------------------------------------------------------------------------
@@ -323,7 +320,7 @@ def element(value: Any, at: Any) -> Any:
 def _number(make: Callable[[Any], Any]) -> Callable[..., Any]:
     def made(value: Any) -> Any:
         value = seen(value)
-        return Open() if isinstance(value, Open) else attempted(make, value) if is_plain(value) else _unproved()
+        return Open() if isinstance(value, Open) else attempted(make, value) if is_plain(value) else unproved()
 
     return made
 
@@ -335,7 +332,7 @@ def _each(make: Callable[..., Any]) -> Callable[..., Any]:
         numbers = [seen(each) for each in (listed(given[0]) if len(given) == 1 else given)]
         if any(isinstance(each, Open) for each in numbers):
             return Open()
-        return attempted(make, numbers) if is_plain(numbers) else _unproved()
+        return attempted(make, numbers) if is_plain(numbers) else unproved()
 
     return made
 
@@ -348,10 +345,10 @@ def of_numbers(name: str, places: Sequence[Any]) -> Any:
     """One of these."""
     numbers = [seen(each) for each in places]
     if name == "prod":
-        return _each(math.prod)(*numbers) if len(numbers) == 1 else _unproved()
+        return _each(math.prod)(*numbers) if len(numbers) == 1 else unproved()
     if any(isinstance(each, Open) for each in numbers):
         return Open()
-    return attempted(getattr(math, name), *numbers) if is_plain(numbers) else _unproved()
+    return attempted(getattr(math, name), *numbers) if is_plain(numbers) else unproved()
 
 
 def _range(*given: Any) -> Any:
@@ -362,7 +359,7 @@ def _range(*given: Any) -> Any:
 def _len(value: Any) -> Any:
     value = seen(value)
     if isinstance(value, Tensor):
-        return value.shape[0] if value.shape else _unproved()
+        return value.shape[0] if value.shape else unproved()
     return Open() if isinstance(value, Open) else len(listed(value))
 
 
@@ -371,7 +368,7 @@ def _dict(value: Any = (), **words: Any) -> Any:
 
 
 def _sorted(value: Any) -> Any:
-    return attempted(sorted, settled(listed(value))) if is_plain(listed(value)) else _unproved()
+    return attempted(sorted, settled(listed(value))) if is_plain(listed(value)) else unproved()
 
 
 BUILTINS: dict[str, Callable[..., Any]] = {
@@ -397,7 +394,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
 
 
 def _whole(value: Any) -> int:
-    return value if type(value) is int else _unproved()
+    return value if type(value) is int else unproved()
 
 
 _BRACES = re.compile(r"(?:[^{}]|\{\d?\})*")
