@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import EnoughError, Frame
 from modgraph.prediction.domain.limits import MAX_YIELDED
 from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
-from modgraph.prediction.domain.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import FALSE, NONE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.paths import recording
 from modgraph.prediction.python import (
     attributes,
@@ -273,17 +273,25 @@ def _boolean(
 
 
 def _comparison(machine: Machine, frame: Frame, node: nodes.Comparison) -> Value:
-    left = evaluate(machine, frame, node.left)
-    result: Value = TRUE
-    for target in node.comparisons:
-        right = evaluate(machine, frame, target.comparator)
-        result = machine.compare(target.operator, left, right)
-        if len(node.comparisons) > 1 and machine.truth(result) is False:
-            return result
-        if isinstance(result, (Unknown, Choice)):
-            return result
-        left = right
-    return result
+    return _compared(machine, frame, evaluate(machine, frame, node.left), node.comparisons)
+
+
+def _compared(machine: Machine, frame: Frame, left: Value, targets: Sequence[nodes.ComparisonTarget]) -> Value:
+    """What a chain of comparisons gives: the first that is not true, after which no other is made, or the last."""
+    right = evaluate(machine, frame, targets[0].comparator)
+    result = machine.compare(targets[0].operator, left, right)
+    others = targets[1:]
+    if not others:
+        return result
+    truth = machine.truth(result)
+    if truth is not None:
+        return _compared(machine, frame, right, others) if truth else result
+    reason = result.reason if isinstance(result, (Unknown, Choice)) else "depends on what a comparison gives"
+    found = machine.fork([lambda: FALSE, lambda: _compared(machine, frame, right, others)], reason)
+    if not isinstance(result, Choice):
+        return points_to.either_of(machine.unknown(reason, result), (found,))
+    kept = (each for each in result.alternatives if machine.truth(each) is not True)
+    return machine.choice([*kept, *(found.alternatives if isinstance(found, Choice) else (found,))], reason)
 
 
 def _unary(machine: Machine, frame: Frame, node: nodes.UnaryOperation) -> Value:

@@ -69,6 +69,7 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
             return _loaded_module(machine, key)
         if value.is_doubtful:
             machine.may_fail()
+        machine.may_be_called([key], value, _OF_A_KEY)
         return partial_texts.plainly(value)
     if isinstance(key, Unknown):
         machine.may_fail()
@@ -94,6 +95,10 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
     if isinstance(item, (ListObject, DictObject)):
         return own_item(machine, value, key)
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
+
+
+_OF_A_KEY = ("__index__", "__hash__", "__eq__")
+"""What is asked of a key, by a sequence or by a dict."""
 
 
 def own_item(machine: Machine, value: Value, key: Value) -> Value:
@@ -138,6 +143,8 @@ def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
             continue
         index = index_of(machine, part)
         if index is None:
+            if part is key.step:
+                machine.may_refuse("ValueError")
             return machine.unknown("a bound of the slice is not known", part)
         parts.append(index)
     return slice(*parts)
@@ -407,6 +414,7 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
             absent = replace(partial_texts.named(key, NONE), optional=True)
             item.entries.update({each: absent for each in item.entries if partial_texts.may_be_key(key, each)})
         elif isinstance(key, Unknown):
+            machine.may_refuse("KeyError")
             item.open, item.entries = points_to.either_of(item.open or key, item.entries.values()), {}
         elif item.open is None:
             raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
@@ -416,6 +424,7 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
     bounds: slice | int | Unknown | None
     bounds = slice_of(machine, key) if isinstance(key, SliceValue) else index_of(machine, key)
     if bounds is None or isinstance(bounds, Unknown):
+        machine.may_refuse("ValueError" if isinstance(key, SliceValue) else "IndexError")
         why = item.open or machine.unknown("an index is not known", key)
         item.open, item.items = points_to.either_of(why, item.items), []
         return

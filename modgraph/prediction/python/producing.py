@@ -151,7 +151,7 @@ def _may_be_closed(machine: Machine, address: Address) -> None:
         _finish(machine, address, why)
 
 
-def _driven(machine: Machine, iterator: Address, begun: list[Address]) -> Value | None:
+def take_held(machine: Machine, iterator: Address, begun: list[Address]) -> Value | None:
     """The next item, for a loop that holds the iterators which that begins."""
     machine.driving.append(begun)
     try:
@@ -345,7 +345,7 @@ def drain(machine: Machine, address: Address) -> tuple[list[Value], Unknown | No
     source = item.source
     begun: list[Address] = []
     while source is not None:
-        given = _driven(machine, address, begun)
+        given = take_held(machine, address, begun)
         if given is None:
             break
         found.append(given)
@@ -437,7 +437,7 @@ def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> 
     whole = whole and item is not None and item.open is None
     begun: list[Address] = []
     try:
-        while (found := take(machine, iterator) if by_demand else _driven(machine, iterator, begun)) is not None:
+        while (found := take(machine, iterator) if by_demand else take_held(machine, iterator, begun)) is not None:
             yield found
             count += 1
             if isinstance(source, (Suspended, _ByNext)) and count > source.most:

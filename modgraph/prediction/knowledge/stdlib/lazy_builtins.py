@@ -182,14 +182,26 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(given) if items is None else items
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
-    truths: list[bool | None] = []
-    for item in items:
-        truths.append(machine.truth(item))
-        if truths[-1] is decisive:
-            return Constant(decisive)
-    if None in truths:
-        return number_unknown(machine, f"{name} of something not known", *items)
-    return Constant(not decisive)
+    found = _quantified_of(machine, items, decisive)
+    return number_unknown(machine, f"{name} of something not known", *items) if found is None else Constant(found)
+
+
+def _quantified_of(machine: Machine, items: Sequence[Value], decisive: bool) -> bool | None:
+    """Items after the first that decides it are not asked."""
+    is_sure = True
+    for place, item in enumerate(items):
+        truth = machine.truth(item)
+        if truth is decisive:
+            return decisive
+        others = items[place + 1 :]
+        if truth is None and any(isinstance(each, Address) for each in others):
+            found = machine.fork(
+                [lambda: Constant(decisive), lambda: Constant(_quantified_of(machine, others, decisive))],  # noqa: B023
+                "depends on whether an item is true",
+            )
+            return decisive if found == Constant(decisive) else None
+        is_sure = is_sure and truth is not None
+    return not decisive if is_sure else None
 
 
 def _ends(truth: bool | None, decisive: bool) -> bool | None:

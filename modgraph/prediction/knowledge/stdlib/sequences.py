@@ -187,13 +187,18 @@ def remove(arguments: Arguments, machine: Machine) -> Value:
     for position, item in enumerate(list(target.items)):
         same = _is_same(machine, item, arguments.positional[1])
         if same is None:
+            others = [*target.items[position + 1 :], arguments.positional[1]]
+            machine.may_be_called(others, machine.unknown("which item is removed is not known", item), ("__eq__",))
             _opened(machine, address, position, "which item is removed is not known", item)
+            machine.may_refuse("ValueError")
             return NONE
         if same:
             del machine.state.change(address, ListObject).items[position]
             return NONE
     if target.open is None:
         raise machine.raises("ValueError", "list.remove(x): x not in list")
+    machine.may_be_called(arguments.positional[1:], target.open, ("__eq__",))
+    machine.may_refuse("ValueError")
     return NONE
 
 
