@@ -16,7 +16,7 @@ from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, SliceValue, TupleValue, Unknown, Value
-from modgraph.prediction.paths import failed, given_up, recording
+from modgraph.prediction.paths import failed, given_up, havoc, recording
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
@@ -452,7 +452,8 @@ def unknown_turns(machine: Machine, frame: Frame, turn: Callable[[], Outcome], r
         for state in after:
             parted = before.changed_since(state) if number == MAX_WIDENINGS - 1 else []
             changed = widen(before, state, reason, where, since, keeps_names=number == 0, turn=since_turn) or changed
-            machine.expose([Address(index) for index in parted], Unknown(reason, where))
+            there = [Address(index) for index in parted if havoc.is_there(machine, index)]
+            machine.expose(there, Unknown(reason, where))
         if not changed:
             return "normal"
     limit = "a loop runs a number of times that is not known, and not all that it changes is known"
