@@ -16,6 +16,8 @@ HEADER = '''
 class Odd:
     """Tells in a list how often it is asked."""
 
+    made = 1
+
     def __init__(self, log, value):
         self.log = log
         self.value = value
@@ -46,6 +48,34 @@ class Odd:
 class Quiet(Odd):
     def __bool__(self):
         return True
+
+    @property
+    def wide(self):
+        self.log.append(4)
+        return 1
+
+
+class Telling(Odd):
+    def __getattr__(self, name):
+        if name == "log":
+            raise RuntimeError
+        self.log.append(3)
+        if name == "absent":
+            raise AttributeError(name)
+        return 4
+
+
+class Swallowing:
+    def __init__(self, swallows, log):
+        self.swallows = swallows
+        self.log = log
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.log.append(2)
+        return self.swallows
 
 
 class Failing:
@@ -112,6 +142,10 @@ REFUSED = (
     "float('x' if flag else '1')",
     "int(str(flag))",
     "'abc'.split('' if flag else 'b')",
+    "{1, 2}.remove(number)",
+    "set(items).pop()",
+    "(['a'] if flag else []).pop()",
+    "({'k': 1} if flag else {}).popitem()",
 )
 """What raises in some runs."""
 
@@ -169,6 +203,192 @@ CASES = {
                 if flag:
                     raise ValueError
                 break
+        """,
+    "all ways raise, each something else": """
+        try:
+            if flag:
+                raise ValueError
+            else:
+                raise KeyError
+        except ValueError:
+            x = 3
+        except KeyError:
+            x = 4
+        """,
+    "all ways raise the same, and have done something else before": """
+        try:
+            if flag:
+                acc.append(1)
+                raise ValueError
+            else:
+                raise ValueError
+        except ValueError:
+            x = 3
+        """,
+    "an expression that raises on either way": """
+        try:
+            x = [1][3] if flag else {}["k"]
+        except IndexError:
+            x = 3
+        except KeyError:
+            x = 4
+        """,
+    "what an assertion says does something": """
+        try:
+            assert flag, acc.append(1)
+        except AssertionError:
+            y = 7
+        """,
+    "a generator that may raise inside its own try": """
+        def made():
+            nonlocal y
+            try:
+                if flag:
+                    raise ValueError
+                yield 1
+                y = 4
+            except ValueError:
+                y = 7
+            yield 2
+        x = sum(made())
+        """,
+    "a generator that may raise behind a yield": """
+        def made():
+            nonlocal y
+            try:
+                yield 1
+                if flag:
+                    raise ValueError
+                yield 3
+            except ValueError:
+                y = 7
+            finally:
+                acc.append(1)
+        x = sum(made())
+        """,
+    "a generator that one of two handlers may go on": """
+        def made():
+            nonlocal y
+            try:
+                raise (ValueError if flag else KeyError)
+            except ValueError:
+                y = 7
+                yield 1
+            except KeyError:
+                y = 8
+                yield 1
+        x = sum(made())
+        """,
+    "a generator whose manager may swallow": """
+        def made():
+            with Swallowing(flag, acc):
+                yield 1
+                raise ValueError
+            yield 2
+        try:
+            x = sum(made())
+        except ValueError:
+            y = 7
+        """,
+    "a generator that may raise inside a manager that swallows": """
+        def made():
+            with Swallowing(True, acc):
+                if flag:
+                    raise ValueError
+                yield 1
+            yield 2
+        x = len(list(made()))
+        """,
+    "an attribute that is there on some ways, and __getattr__": """
+        told = Telling(acc, 1)
+        if flag:
+            del told.value
+        x = told.value
+        """,
+    "an attribute that is there on some ways, and a __getattr__ that raises": """
+        told = Telling(acc, 1)
+        if flag:
+            told.absent = 2
+        try:
+            x = told.absent
+        except AttributeError:
+            y = 7
+        """,
+    "a class attribute that is there on some ways, asked for with a default": """
+        told = Telling(acc, 1)
+        if flag:
+            Telling.absent = 2
+        x = getattr(told, "absent", 6)
+        y = hasattr(told, "absent") + 1
+        """,
+    "another class on some ways": """
+        if flag:
+            odd.__class__ = Quiet
+        x = getattr(odd, "wide", 5)
+        """,
+    "what reduces what is not known": """
+        x = functools.reduce(lambda a, b: acc.append(b) or a + b, items, 0)
+        """,
+    "a key deleted on some ways and put back": """
+        d["b"] = 1
+        if flag:
+            del d["b"]
+        d["a"] = 2
+        d["b"] = 3
+        x = next(iter(d.values()))
+        y = list(d.values())[-1]
+        """,
+    "an entry taken that is there on some ways": """
+        if flag:
+            d["k"] = 1
+        try:
+            d.popitem()
+        except KeyError:
+            y = 7
+        """,
+    "an item taken that is there on some ways": """
+        acc.clear()
+        if flag:
+            acc.append(1)
+        try:
+            acc.pop()
+        except IndexError:
+            y = 7
+        """,
+    "a pattern of a key that is there on some ways": """
+        if flag:
+            d["k"] = 1
+        match d:
+            case {"k": v}:
+                x = v + 5
+            case _:
+                y = 5
+        """,
+    "an iterator beside one that is not known": """
+        a, b = iter([1, 2]), iter(items)
+        x = len(list(zip(a, b)))
+        y = next(a, 5)
+        """,
+    "an iterator behind one that is not known": """
+        a, b = iter(items), iter([1, 2])
+        x = len(list(zip(a, b)))
+        y = next(b, 5)
+        """,
+    "a loop of unknown length whose turns leave objects behind": """
+        class Point:
+            def __init__(self, right):
+                self.right = right
+        p = Point(number)
+        for v in items:
+            try:
+                match number:
+                    case 0 | 1:
+                        continue
+                del p.right
+            finally:
+                x += len(acc)
+                if flag:
+                    pass
         """,
 }
 

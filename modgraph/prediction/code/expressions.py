@@ -11,8 +11,25 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import EnoughError, Frame
 from modgraph.prediction.domain.limits import MAX_YIELDED
-from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
-from modgraph.prediction.domain.values import FALSE, NONE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    Address,
+    Choice,
+    Constant,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.paths import recording
 from modgraph.prediction.python import (
     attributes,
@@ -23,6 +40,7 @@ from modgraph.prediction.python import (
     operators,
     text,
 )
+from modgraph.prediction.python.plain import number_unknown
 from modgraph.source import nodes
 from modgraph.source.quiet import literal_value
 
@@ -251,17 +269,29 @@ def _boolean(
         return left if truth is stops else part(machine, frame, node.right)
     reason = f"depends on `{node_text.source_of(node.left)}`"
     if isinstance(left, Choice):
-        kept = [value for value in left.alternatives if machine.truth(value) in (None, stops)]
+        kept = [
+            each for each in left.alternatives if _says_itself(machine, each) or machine.truth(each) in (None, stops)
+        ]
     else:
         kept = [left]
     truths: list[bool | None] = []
+    text = node_text.source_of(node.left) if machine.is_recording else ""
+
+    def stop() -> Value:
+        recording.assume(machine, machine.state, text, stops)
+        return NONE
 
     def evaluate_right() -> Value:
+        recording.assume(machine, machine.state, text, not stops)
         value = part(machine, frame, node.right)
+        if evaluate_part is None:  # nobody asks here whether it is true
+            return value
         truths.append(machine.truth(value))
-        return value
+        if truths[-1] is None and _says_itself(machine, value):  # it is asked once
+            return number_unknown(machine, "it is not known whether this is true", value)
+        return value if truths[-1] is None else Constant(truths[-1])
 
-    right = machine.fork([lambda: NONE, evaluate_right], reason)
+    right = machine.fork([stop, evaluate_right], reason)
     if evaluate_part is not None and truths == [stops]:
         return Constant(stops)
     alternatives = right.alternatives if isinstance(right, Choice) else (right,)
@@ -270,6 +300,13 @@ def _boolean(
     if isinstance(left, Unknown):
         return left
     return machine.choice([*kept, *alternatives], reason)
+
+
+def _says_itself(machine: Machine, value: Value) -> bool:
+    """It may do something, or raise, when it is asked whether it is true."""
+    return isinstance(value, Address) and isinstance(
+        machine.state.read(value), (InstanceObject, ModuleObject, TensorObject)
+    )
 
 
 def _comparison(machine: Machine, frame: Frame, node: nodes.Comparison) -> Value:

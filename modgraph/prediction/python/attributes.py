@@ -368,7 +368,17 @@ def _of_object(machine: Machine, value: Address, name: str) -> Value | None:
         if found is None:
             raise
         return found
+    if isinstance(found, Unknown) and found.optional and isinstance(cls, ClassValue):
+        return _or_by_fallback(machine, value, cls, name, found)
     return found if found is not None else _by_fallback(machine, value, cls, name)
+
+
+def _or_by_fallback(machine: Machine, value: Address, cls: ClassValue, name: str, found: Unknown) -> Value:
+    """An attribute that is there on some paths only: on the others `__getattr__` is asked."""
+    if not isinstance(classes.class_attribute(machine, cls, "__getattr__"), FunctionValue):
+        return found
+    there = replace(found, optional=False)
+    return machine.fork([lambda: there, lambda: _by_fallback(machine, value, cls, name) or there], found.reason)
 
 
 def _after_failure(machine: Machine, value: Address, cls: Value, name: str) -> Value | None:
@@ -410,6 +420,8 @@ def raw(machine: Machine, value: Address, name: str) -> Value | None:
     cls = classes.class_of_object(item)
     if name == "__class__":
         return cls
+    if isinstance(cls, Unknown) and type(item) is InstanceObject:
+        machine.expose([value], cls)  # what its class runs for that is not known
     if name == "__module__" and isinstance(cls, (ClassValue, KnownClass)):
         return _class_special(machine, cls, name)
     if name == "__dict__" and isinstance(item, WITH_ATTRIBUTES):

@@ -251,16 +251,17 @@ def _equal_items(machine: Machine, left: list[Value], right: list[Value]) -> boo
 
 def _all_same(machine: Machine, pairs: Sequence[tuple[Value, Value]]) -> bool | None:
     """Those after the first two that differ are not compared."""
-    is_sure = True
+    unsure: int | None = None
     for place, (left, right) in enumerate(pairs):
         answer = same_item(machine, left, right)
         if answer is False:
             return False
-        others = pairs[place + 1 :]
-        if answer is None and any(_asks_source(machine, each) for pair in others for each in pair):
-            return _perhaps(machine, lambda: _all_same(machine, others), False)  # noqa: B023
-        is_sure = is_sure and answer is not None
-    return True if is_sure else None
+        if answer is None and unsure is None:
+            unsure = place
+            others = pairs[place + 1 :]
+            if any(_asks_source(machine, each) for pair in others for each in pair):
+                return _perhaps(machine, lambda: _all_same(machine, others), False)  # noqa: B023
+    return True if unsure is None else None
 
 
 def _perhaps(machine: Machine, ask: Callable[[], bool | None], otherwise: bool) -> bool | None:
@@ -499,18 +500,19 @@ def _by_identity(target: DictObject | SetObject, item: Value) -> bool | None:
 def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) -> bool | None:
     """One of these is equal to the item; those after it are not asked."""
     count(machine, len(found))
-    is_sure = not is_open
+    unsure: int | None = None
     for place, each in enumerate(found):
         answer = same_item(machine, each, item)
         if answer:
             return True
-        is_sure = is_sure and answer is not None
-        others = found[place + 1 :]
-        if answer is None and any(_asks_source(machine, one) for one in (item, *others)):
-            return _perhaps(machine, lambda: _is_among(machine, others, is_open, item), True)  # noqa: B023
+        if answer is None and unsure is None:
+            unsure = place
+            others = found[place + 1 :]
+            if any(_asks_source(machine, one) for one in (item, *others)):
+                return _perhaps(machine, lambda: _is_among(machine, others, is_open, item), True)  # noqa: B023
     if is_open:
         rich_comparison.perhaps_asked(machine, [item], machine.unknown("what else it holds is not known"), "__eq__")
-    return False if is_sure else None
+    return False if unsure is None and not is_open else None
 
 
 def _asks_source(machine: Machine, value: Value) -> bool:

@@ -295,7 +295,7 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
             elif isinstance(owner, ModuleReference):
                 weak_updates.set_in_namespace(machine, owner.name, why, new)
         else:
-            item.entries[key] = new
+            keys.put(machine, item, key, new)
             _write_through(machine, item, key, new)
         return
     assert isinstance(item, ListObject)

@@ -567,9 +567,22 @@ def rows(machine: Machine, columns: list[Address]) -> Generator[tuple[Value, ...
             if item is None:
                 why = ended(machine, column)
                 rest = [value for each in columns if each != column for value in _left_in(machine, each)]
+                if why is not None:
+                    for each in columns:
+                        _asked_unknown_times(machine, each, why)
                 return why and points_to.either_of(why, [*row, *rest])
             row.append(item)
         yield tuple(row)
+
+
+def _asked_unknown_times(machine: Machine, column: Address, why: Unknown) -> None:
+    """It is not known how many of the items of an iterator have been taken."""
+    left = _left_in(machine, column)
+    machine.may_be_called([column], why, ("__next__",))
+    item = machine.state.change(column, IteratorObject)
+    item.items = item.items[: item.position]
+    item.source = item.running = None
+    item.open = points_to.either_of(item.open or why, left)
 
 
 def _left_in(machine: Machine, column: Address) -> list[Value]:

@@ -188,20 +188,21 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
 
 def _quantified_of(machine: Machine, items: Sequence[Value], decisive: bool) -> bool | None:
     """Items after the first that decides it are not asked."""
-    is_sure = True
+    unsure: int | None = None
     for place, item in enumerate(items):
         truth = machine.truth(item)
         if truth is decisive:
             return decisive
-        others = items[place + 1 :]
-        if truth is None and any(isinstance(each, Address) for each in others):
-            found = machine.fork(
-                [lambda: Constant(decisive), lambda: Constant(_quantified_of(machine, others, decisive))],  # noqa: B023
-                "depends on whether an item is true",
-            )
-            return decisive if found == Constant(decisive) else None
-        is_sure = is_sure and truth is not None
-    return not decisive if is_sure else None
+        if truth is None and unsure is None:
+            unsure = place
+            others = items[place + 1 :]
+            if any(isinstance(each, Address) for each in others):
+                found = machine.fork(
+                    [lambda: Constant(decisive), lambda: Constant(_quantified_of(machine, others, decisive))],  # noqa: B023
+                    "depends on whether an item is true",
+                )
+                return decisive if found == Constant(decisive) else None
+    return not decisive if unsure is None else None
 
 
 def _ends(truth: bool | None, decisive: bool) -> bool | None:
