@@ -251,7 +251,9 @@ def test(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     if type(node) is nodes.UnaryOperation and node.operator == "not":
         value = test(machine, frame, node.expression)
         truth = machine.truth(value)
-        return Constant(not truth) if truth is not None else operators.unary(machine, node.operator, value)
+        if truth is not None:
+            return Constant(not truth)
+        return operators.unary(machine, node.operator, _asked(machine, value))
     return evaluate(machine, frame, node)
 
 
@@ -266,14 +268,16 @@ def _boolean(
     stops = node.operator == "or"
     truth = machine.truth(left)
     if truth is not None:
-        return left if truth is stops else part(machine, frame, node.right)
+        if truth is stops:
+            return left if evaluate_part is None else Constant(truth)
+        return part(machine, frame, node.right)
     reason = f"depends on `{node_text.source_of(node.left)}`"
     if isinstance(left, Choice):
         kept = [
             each for each in left.alternatives if _says_itself(machine, each) or machine.truth(each) in (None, stops)
         ]
     else:
-        kept = [left]
+        kept = [left if evaluate_part is None else _asked(machine, left)]
     truths: list[bool | None] = []
     text = node_text.source_of(node.left) if machine.is_recording else ""
 
@@ -287,9 +291,7 @@ def _boolean(
         if evaluate_part is None:  # nobody asks here whether it is true
             return value
         truths.append(machine.truth(value))
-        if truths[-1] is None and _says_itself(machine, value):  # it is asked once
-            return number_unknown(machine, "it is not known whether this is true", value)
-        return value if truths[-1] is None else Constant(truths[-1])
+        return _asked(machine, value) if truths[-1] is None else Constant(truths[-1])
 
     right = machine.fork([stop, evaluate_right], reason)
     if evaluate_part is not None and truths == [stops]:
@@ -300,6 +302,13 @@ def _boolean(
     if isinstance(left, Unknown):
         return left
     return machine.choice([*kept, *alternatives], reason)
+
+
+def _asked(machine: Machine, value: Value) -> Value:
+    """A value that was asked whether it is true, and of which that is not known: it is not asked again."""
+    if not any(_says_itself(machine, each) for each in (value.alternatives if isinstance(value, Choice) else (value,))):
+        return value
+    return number_unknown(machine, "it is not known whether this is true", value)
 
 
 def _says_itself(machine: Machine, value: Value) -> bool:

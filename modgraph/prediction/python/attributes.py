@@ -472,7 +472,8 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
         if patched_classes.may_have(machine, name) and isinstance(given, Unknown) and given.optional:
             return points_to.with_objects(given, frozenset((value.index,)))  # it may be a method of it
         return given
-    return partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
+    further = partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
+    return further if further is None else replace(further, optional=True)  # it may as well not be there
 
 
 def _or_stored(machine: Machine, module: Address, name: str, found: Value) -> Value:

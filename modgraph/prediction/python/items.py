@@ -174,6 +174,7 @@ def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, 
     if index is None:
         if isinstance(key, Constant) or _is_no_index(machine, key):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
+        machine.may_refuse("IndexError")
         why = machine.unknown("the index is not known", key)
         return any_of(machine, found, why) if found and open_ is None else points_to.read(machine, why, [*found, *rest])
     if open_ is not None and not 0 <= index < len(found):
