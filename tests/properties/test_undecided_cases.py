@@ -55,6 +55,15 @@ class Quiet(Odd):
         return 1
 
 
+class Undecided(Odd):
+    def __bool__(self):
+        self.log.append(2)
+        return self.value > 1
+
+    def __index__(self):
+        return self.value
+
+
 class Telling(Odd):
     def __getattr__(self, name):
         if name == "log":
@@ -203,6 +212,55 @@ CASES = {
                 if flag:
                     raise ValueError
                 break
+        """,
+    "an object that a loop asks in each turn": """
+        told = Undecided(acc, number)
+        while told:
+            x += 1
+            if x > 3:
+                break
+        """,
+    "an object that is asked once by not": """
+        told = Undecided(acc, number)
+        if not told:
+            x = 3
+        """,
+    "an object that is asked once by and": """
+        told = Undecided(acc, 0)
+        if told and flag:
+            x = 3
+        """,
+    "an index that an object says, which is not known": """
+        told = Undecided(acc, number)
+        try:
+            x = [3, 4][told]
+        except IndexError:
+            y = 7
+        """,
+    "an attribute of an object of which more is not known": """
+        told = Telling(acc, 1)
+        told.number = number
+        told.number += 1
+        try:
+            x = told.absent
+        except AttributeError:
+            y = 7
+        """,
+    "one of two texts of which a function takes one": """
+        import json
+        try:
+            json.loads("{}" if flag else "{")
+        except ValueError:
+            y = 7
+        """,
+    "a member of an enumeration under one of two names": """
+        import enum
+        class Kind(enum.Enum):
+            A = 0
+        try:
+            x = Kind["A" if flag else "B"].value
+        except KeyError:
+            y = 7
         """,
     "all ways raise, each something else": """
         try:

@@ -416,7 +416,7 @@ def may_have_ended(loop: Loop) -> bool:
 
 def unknown_while(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> Outcome:
     def turn() -> Outcome:
-        machine.evaluate(frame, node.test)
+        machine.truth(machine.test(frame, node.test))
         return machine.execute(frame, node.body)
 
     return unknown_turns(machine, frame, turn, reason, since)

@@ -75,10 +75,10 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
         machine.may_fail()
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, key))
-    if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
-        return class_items.get(machine, value, key)
     if isinstance(key, Choice):
         return machine.distribute(key, lambda each: get(machine, value, each))
+    if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
+        return class_items.get(machine, value, key)
     if isinstance(value, TupleValue):
         return own_item(machine, value, key)
     if isinstance(value, Constant):
