@@ -2362,6 +2362,86 @@ CASES: dict[str, str] = {
         if flag:
             self.a.__dict__["_modules"] = {"x": nn.ReLU()}
         """,
+    "an item deleted that a list may not have": """
+        self.l = nn.ModuleList([nn.Linear(1, 1)])
+        try:
+            del self.l[int(str(int(flag)))]
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "an item replaced that a list may not have": """
+        self.l = nn.ModuleList([nn.Linear(1, 1)])
+        try:
+            self.l[int(str(int(flag)))] = nn.ReLU()
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "an entry read that is there on one path": """
+        self.d = nn.ModuleDict()
+        if flag:
+            self.d["b"] = nn.ReLU()
+        try:
+            self.d["b"]
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "an entry deleted that is there on one path": """
+        self.d = nn.ModuleDict()
+        if flag:
+            self.d["b"] = nn.ReLU()
+        try:
+            del self.d["b"]
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "an entry taken under one of two keys": """
+        self.d = nn.ModuleDict({"a": nn.ReLU()})
+        try:
+            self.d.pop("a" if flag else "z")
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "an entry deleted under a key that is not known, of an open dict": """
+        self.d = nn.ModuleDict({"True": nn.ReLU()})
+        if flag:
+            self.d["b"] = nn.ReLU()
+        try:
+            del self.d[str(flag)]
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "a submodule under one of two paths": """
+        self.a = nn.ReLU()
+        try:
+            self.get_submodule("a" if flag else "b")
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "a submodule under a path that is not known": """
+        self.a = nn.ModuleList([nn.ReLU()])
+        try:
+            self.get_submodule(f"a.{int(flag)}")
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "a parameter under one of two paths": """
+        self.a = nn.Linear(1, 1)
+        try:
+            self.get_parameter("a.weight" if flag else "b")
+        except Exception:
+            self.k = nn.Linear(4, 4)
+        """,
+    "both paths raise, each something else": """
+        try:
+            if flag:
+                raise ValueError
+            else:
+                raise KeyError
+        except ValueError:
+            self.a = nn.ReLU()
+        except KeyError:
+            self.b = nn.Tanh()
+        """,
 }
 
 FALSE: dict[str, tuple[str, ...]] = {}

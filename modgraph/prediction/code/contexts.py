@@ -20,6 +20,7 @@ from modgraph.prediction.domain.values import (
     TRUE,
     Address,
     BoundMethod,
+    Choice,
     ClassValue,
     Constant,
     FunctionValue,
@@ -32,6 +33,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import recording
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+from modgraph.prediction.python import producing
 from modgraph.prediction.python.classes import short_name
 from modgraph.source import nodes
 
@@ -199,8 +201,7 @@ def _exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | Non
     if raised is not None and raised.name == OPERATION and _only_imports(machine, manager):
         return False
     if raised is not None:
-        traceback = machine.unknown("a traceback is not kept")
-        given = (machine.class_of(raised.exception), raised.exception, replace(traceback, inert=True))
+        given = _details(machine, raised)
     return machine.truth(machine.call(leave, given))
 
 
@@ -224,7 +225,7 @@ def _around_yield(machine: Machine, frame: Frame | None, call: Value, inside: Ca
     """
     outcomes: list[Outcome] = []
     entered: list[Value] = []
-    yielded = machine.allocate(ListObject([]))
+    yielded, jumped = machine.allocate(ListObject([])), machine.allocate(ListObject([]))
 
     def block(given: Value) -> None:
         before = machine.state.find(yielded, ListObject)
@@ -237,6 +238,7 @@ def _around_yield(machine: Machine, frame: Frame | None, call: Value, inside: Ca
             machine.frames.append(frame)
         try:
             outcomes.append(inside(given))
+            machine.state.change(jumped, ListObject).items.append(TRUE)
         finally:
             if frame is not None:
                 machine.frames.pop()
@@ -251,7 +253,20 @@ def _around_yield(machine: Machine, frame: Frame | None, call: Value, inside: Ca
     if outcomes[-1:] != ["dead"]:
         _require_one(machine, yielded)
     # What the block raised may have been caught around the `yield`: it goes on behind the block.
-    return outcomes[-1] if outcomes else "normal"
+    return _of_some(machine, frame, outcomes[-1], jumped) if outcomes else "normal"
+
+
+def _of_some(machine: Machine, frame: Frame | None, outcome: Outcome, jumped: Address) -> Outcome:
+    """How the block ends on the paths on which it has come to its end; on the others it goes on behind it."""
+    held = machine.state.find(jumped, ListObject)
+    if frame is None or held is None or outcome in ("normal", "dead") or (held.open is None and held.items):
+        return outcome
+    if held.open is not None and outcome == "return":
+        frame.returns.append((frame.value, machine.state.fork()))
+    elif held.open is not None:
+        loop = frame.loops[-1]
+        (loop.breaks if outcome == "break" else loop.continues).append(machine.state.fork())
+    return "normal"
 
 
 def _require_one(machine: Machine, yielded: Address) -> None:
@@ -361,10 +376,8 @@ def enter_context(arguments: Arguments, machine: Machine) -> Value:
     """What the manager gives; it is left with the stack."""
     stack, manager = arguments.positional
     made = machine.state.find(manager, InstanceObject)
-    if made is not None and is_generated(made):
-        why = machine.unknown("what a generator under @contextmanager does in an ExitStack is not followed")
-        machine.problem(why.reason, None, why.where)
-        return manager if arguments.function.endswith("push") else why
+    if made is not None and is_generated(made) and not arguments.function.endswith("push"):
+        return _enter_generated(machine, stack, manager, made)
     leave = machine.find_attribute(manager, "__exit__")
     if leave is not None:
         _push(machine, stack, PartialValue(leave, _NOTHING))
@@ -372,6 +385,55 @@ def enter_context(arguments: Arguments, machine: Machine) -> Value:
         return manager
     enter = machine.find_attribute(manager, "__enter__")
     return machine.call(enter) if enter is not None else machine.unknown("what the context manager gives is not known")
+
+
+def _enter_generated(machine: Machine, stack: Value, manager: Value, made: InstanceObject) -> Value:
+    """Runs a generator under @contextmanager to its `yield`; the rest runs when the stack is left."""
+    _require_new(machine, made, "args")
+    assert isinstance(manager, Address)
+    generator = machine.call(made.attributes["call"])
+    given = producing.take_held(machine, generator, []) if isinstance(generator, Address) else None
+    entered = machine.state.change(manager, InstanceObject)
+    entered.attributes.update({_ENTERED: TRUE, _DRIVEN: generator})
+    _push(machine, stack, PartialValue(BoundMethod(KnownFunction(f"{_GENERATED}.__exit__"), manager), _NOTHING))
+    if given is not None:
+        return given
+    why = producing.ended(machine, generator) if isinstance(generator, Address) else generator
+    if not isinstance(why, Unknown):
+        raise machine.raises("RuntimeError", "generator didn't yield")
+    machine.may_fail()
+    return why
+
+
+@models(f"{_GENERATED}.__exit__")
+def leave_generated(arguments: Arguments, machine: Machine) -> Value:
+    """Goes on behind the `yield`, or raises there what is raised."""
+    manager, kind, error, *_ = arguments.positional
+    made = machine.state.find(manager, InstanceObject)
+    generator = made.attributes.get(_DRIVEN, NONE) if made is not None else NONE
+    unsure = isinstance(kind, (Unknown, Choice)) or isinstance(error, (Unknown, Choice))
+    if not isinstance(generator, Address) or unsure or not producing.can_go_on(machine, generator):
+        why = machine.unknown("what a generator under @contextmanager does is not known", kind)
+        machine.expose([manager, generator], why)
+        machine.may_fail()
+        return why
+    try:
+        found = producing.go_on(machine, generator, thrown=None if kind == NONE else error)
+    except Raised as raised:
+        if kind == NONE or raised.exception != error:
+            raise
+        return FALSE
+    further = producing.ended(machine, generator)
+    if further is not None:
+        machine.may_fail()
+        return further
+    if found is not None:
+        raise machine.raises("RuntimeError", "generator didn't stop")
+    return FALSE if kind == NONE else TRUE
+
+
+_DRIVEN = "<driven>"
+"""The generator of a manager that a stack has entered."""
 
 
 @models(f"{_STACK}.__enter__")
@@ -393,19 +455,94 @@ def leave_stack(arguments: Arguments, machine: Machine) -> Value:
     if why is not None:
         perhaps = [_pushed(machine, Address(index)) for index in sorted(why.may_be)]
         machine.expose([why, *perhaps], machine.unknown("what an ExitStack runs is not known", why))
-    details: tuple[Value, ...] = tuple(arguments.positional[1:4]) or _NOTHING
-    for callback in reversed(pushed):
-        function = _pushed(machine, callback)
-        if not (isinstance(function, PartialValue) and function.positional == _NOTHING and not function.keywords):
-            machine.call(function)
-        elif (swallows := machine.truth(machine.call(function.function, details))) is not False:
-            details = (
-                _NOTHING if swallows else (machine.unknown("whether an exception was swallowed is not known"),) * 3
-            )
-    raised = arguments.get(1, "exc_type", NONE) != NONE
-    if why is not None:
-        return machine.unknown("what an ExitStack runs is not known", why)
-    return machine.unknown("an exception may be swallowed") if raised and pushed else FALSE
+    given: tuple[Value, ...] = tuple(arguments.positional[1:4]) or _NOTHING
+    swallows = _unwind(machine, [_pushed(machine, each) for each in reversed(pushed)], given, given, None)
+    return swallows if why is None else machine.unknown("what an ExitStack runs is not known", why)
+
+
+def _unwind(
+    machine: Machine,
+    callbacks: list[Value],
+    given: tuple[Value, ...],
+    details: tuple[Value, ...],
+    failure: Raised | None,
+) -> Value:
+    """Runs the callbacks of a stack; whether they swallow what is `given`.
+
+    Args:
+        details: what `__exit__` is given of what is raised by now.
+        failure: that, where one of the callbacks before has raised it.
+
+    Raises:
+        Raised: what one of them raises, and none after it swallows.
+    """
+    for place, callback in enumerate(callbacks):
+        guard, begun, since = Guard(expects=False), machine.state.events, machine.base.next_index
+        machine.guards.append(guard)
+        try:
+            after = _after(machine, callback, details)
+        except Raised as raised:
+            failure = raised.kept()
+            after = _details(machine, failure)
+        finally:
+            machine.guards.pop()
+        if failure is not None and after == _NOTHING:
+            failure = None
+        details = after
+        if guard:
+            recording.leave_calls(machine, guard, begun)
+            paths = [(machine.state, failure), *((state, error) for error, state in guard)]
+            return _unwind_each(machine, callbacks[place + 1 :], given, details, paths, since)
+    if failure is not None and details == _details(machine, failure):
+        raise failure
+    if failure is not None:
+        machine.may_raise(failure)
+    if details == given:
+        return FALSE
+    return TRUE if details == _NOTHING else machine.unknown("an exception may be swallowed")
+
+
+def _unwind_each(
+    machine: Machine,
+    callbacks: list[Value],
+    given: tuple[Value, ...],
+    first: tuple[Value, ...],
+    paths: list[tuple[State, Raised | None]],
+    since: int,
+) -> Value:
+    """The same on each of several paths, of which all but the `first` raise."""
+    results: list[tuple[Value, State]] = []
+    raised: list[tuple[Raised, State]] = []
+    where = machine.where
+    machine.undecided += 1
+    try:
+        for place, (state, failure) in enumerate(paths):
+            machine.state = state
+            details = _details(machine, failure) if place and failure is not None else first
+            try:
+                results.append((_unwind(machine, callbacks, given, details, failure), machine.state))
+            except Raised as error:
+                raised.append((error.kept(), machine.state))
+    finally:
+        machine.undecided -= 1
+    return machine.settle(results, raised, "depends on whether an exception is raised", where, since)
+
+
+def _after(machine: Machine, function: Value, details: tuple[Value, ...]) -> tuple[Value, ...]:
+    """What is still raised after one of the callbacks of a stack."""
+    if not (isinstance(function, PartialValue) and function.positional == _NOTHING and not function.keywords):
+        machine.call(function)
+        return details
+    swallows = machine.truth(machine.call(function.function, details))
+    if details == _NOTHING or swallows is False:
+        return details
+    return _NOTHING if swallows else (machine.unknown("whether an exception was swallowed is not known"),) * 3
+
+
+def _details(machine: Machine, raised: Raised) -> tuple[Value, ...]:
+    """What `__exit__` is given of an exception."""
+    traceback = machine.unknown("a traceback is not kept")
+    return machine.class_of(raised.exception), raised.exception, replace(traceback, inert=True)
 
 
 @models(_CLOSING)

@@ -17,7 +17,7 @@ from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, SliceValue, TupleValue, Unknown, Value
-from modgraph.prediction.paths import failed, given_up, recording
+from modgraph.prediction.paths import failed, given_up, havoc, recording
 from modgraph.prediction.paths.guards import forget
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
@@ -447,7 +447,7 @@ def _any_turns(machine: Machine, frame: Frame, node: nodes.While, reason: str, s
 
     def turn() -> Outcome:
         nonlocal may_end
-        may_end = machine.truth(machine.evaluate(frame, node.test)) is not True or may_end
+        may_end = machine.truth(machine.test(frame, node.test)) is not True or may_end
         outcome = machine.execute(frame, node.body)
         may_end = may_end or outcome == "break" or bool(frame.loops[-1].breaks)
         return outcome
@@ -504,7 +504,8 @@ def _widened(machine: Machine, frame: Frame, turn: Callable[[], Outcome], reason
         for state in after:
             parted = before.changed_since(state) if number == MAX_WIDENINGS - 1 else []
             changed = widen(before, state, reason, where, since, keeps_names=number == 0, turn=since_turn) or changed
-            machine.expose([Address(index) for index in parted], Unknown(reason, where))
+            there = [Address(index) for index in parted if havoc.is_there(machine, index)]
+            machine.expose(there, Unknown(reason, where))
         if not changed:
             return "normal"
     limit = "a loop runs a number of times that is not known, and not all that it changes is known"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,25 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.frames import EnoughError, Frame
 from modgraph.prediction.domain.limits import MAX_YIELDED
-from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
-from modgraph.prediction.domain.values import NONE, TRUE, Choice, Constant, SliceValue, TupleValue, Unknown, Value
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
+from modgraph.prediction.domain.values import (
+    FALSE,
+    NONE,
+    Address,
+    Choice,
+    Constant,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.paths import recording
 from modgraph.prediction.python import (
     attributes,
@@ -23,6 +40,7 @@ from modgraph.prediction.python import (
     operators,
     text,
 )
+from modgraph.prediction.python.plain import number_unknown
 from modgraph.source import nodes
 from modgraph.source.quiet import literal_value
 
@@ -233,7 +251,9 @@ def test(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
     if type(node) is nodes.UnaryOperation and node.operator == "not":
         value = test(machine, frame, node.expression)
         truth = machine.truth(value)
-        return Constant(not truth) if truth is not None else operators.unary(machine, node.operator, value)
+        if truth is not None:
+            return Constant(not truth)
+        return operators.unary(machine, node.operator, _asked(machine, value))
     return evaluate(machine, frame, node)
 
 
@@ -248,20 +268,32 @@ def _boolean(
     stops = node.operator == "or"
     truth = machine.truth(left)
     if truth is not None:
-        return left if truth is stops else part(machine, frame, node.right)
+        if truth is stops:
+            return left if evaluate_part is None else Constant(truth)
+        return part(machine, frame, node.right)
     reason = f"depends on `{node_text.source_of(node.left)}`"
     if isinstance(left, Choice):
-        kept = [value for value in left.alternatives if machine.truth(value) in (None, stops)]
+        kept = [
+            each for each in left.alternatives if _says_itself(machine, each) or machine.truth(each) in (None, stops)
+        ]
     else:
-        kept = [left]
+        kept = [left if evaluate_part is None else _asked(machine, left)]
     truths: list[bool | None] = []
+    text = node_text.source_of(node.left) if machine.is_recording else ""
+
+    def stop() -> Value:
+        recording.assume(machine, machine.state, text, stops)
+        return NONE
 
     def evaluate_right() -> Value:
+        recording.assume(machine, machine.state, text, not stops)
         value = part(machine, frame, node.right)
+        if evaluate_part is None:  # nobody asks here whether it is true
+            return value
         truths.append(machine.truth(value))
-        return value
+        return _asked(machine, value) if truths[-1] is None else Constant(truths[-1])
 
-    right = machine.fork([lambda: NONE, evaluate_right], reason)
+    right = machine.fork([stop, evaluate_right], reason)
     if evaluate_part is not None and truths == [stops]:
         return Constant(stops)
     alternatives = right.alternatives if isinstance(right, Choice) else (right,)
@@ -272,18 +304,40 @@ def _boolean(
     return machine.choice([*kept, *alternatives], reason)
 
 
+def _asked(machine: Machine, value: Value) -> Value:
+    """A value that was asked whether it is true, and of which that is not known: it is not asked again."""
+    if not any(_says_itself(machine, each) for each in (value.alternatives if isinstance(value, Choice) else (value,))):
+        return value
+    return number_unknown(machine, "it is not known whether this is true", value)
+
+
+def _says_itself(machine: Machine, value: Value) -> bool:
+    """It may do something, or raise, when it is asked whether it is true."""
+    return isinstance(value, Address) and isinstance(
+        machine.state.read(value), (InstanceObject, ModuleObject, TensorObject)
+    )
+
+
 def _comparison(machine: Machine, frame: Frame, node: nodes.Comparison) -> Value:
-    left = evaluate(machine, frame, node.left)
-    result: Value = TRUE
-    for target in node.comparisons:
-        right = evaluate(machine, frame, target.comparator)
-        result = machine.compare(target.operator, left, right)
-        if len(node.comparisons) > 1 and machine.truth(result) is False:
-            return result
-        if isinstance(result, (Unknown, Choice)):
-            return result
-        left = right
-    return result
+    return _compared(machine, frame, evaluate(machine, frame, node.left), node.comparisons)
+
+
+def _compared(machine: Machine, frame: Frame, left: Value, targets: Sequence[nodes.ComparisonTarget]) -> Value:
+    """What a chain of comparisons gives: the first that is not true, after which no other is made, or the last."""
+    right = evaluate(machine, frame, targets[0].comparator)
+    result = machine.compare(targets[0].operator, left, right)
+    others = targets[1:]
+    if not others:
+        return result
+    truth = machine.truth(result)
+    if truth is not None:
+        return _compared(machine, frame, right, others) if truth else result
+    reason = result.reason if isinstance(result, (Unknown, Choice)) else "depends on what a comparison gives"
+    found = machine.fork([lambda: FALSE, lambda: _compared(machine, frame, right, others)], reason)
+    if not isinstance(result, Choice):
+        return points_to.either_of(machine.unknown(reason, result), (found,))
+    kept = (each for each in result.alternatives if machine.truth(each) is not True)
+    return machine.choice([*kept, *(found.alternatives if isinstance(found, Choice) else (found,))], reason)
 
 
 def _unary(machine: Machine, frame: Frame, node: nodes.UnaryOperation) -> Value:

@@ -21,7 +21,8 @@ def may_fail(name: str, found: Value, arguments: Arguments) -> bool:
     if type(found) is not Unknown or name in _NEVER_RAISING:
         return is_outside(name) or _asks_for_device(name, arguments)
     doubtful = any(type(value) is Unknown and value.is_doubtful for value in arguments.positional)
-    return doubtful or is_outside(name)
+    one_of_some = not name.startswith("torch.") and any(type(value) is Choice for value in arguments.positional)
+    return doubtful or one_of_some or is_outside(name)
 
 
 def _asks_for_device(name: str, arguments: Arguments) -> bool:

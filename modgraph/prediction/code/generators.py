@@ -16,9 +16,10 @@ from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
 from modgraph.prediction.domain.objects import EnvironmentObject, InstanceObject
+from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, Address, Unknown, Value
-from modgraph.prediction.paths.guards import Guard
+from modgraph.prediction.paths.guards import Guard, Leaving
 from modgraph.prediction.python import node_text, producing
 from modgraph.source import nodes
 from modgraph.source.reached import Reached
@@ -246,18 +247,24 @@ def _after_loop(
 
 
 def _try(machine: Machine, frame: Frame, node: nodes.Try) -> Stepping:
-    loops = len(frame.loops)
+    loops, since, leaving = len(frame.loops), machine.base.next_index, Leaving(frame)
     outcome: Outcome = "normal"
     failure: Raised | None = None
+    partial: list[tuple[Raised, State]] = []
     try:
-        outcome = yield from _guarded(machine, frame, _block(machine, frame, node.body), bool(node.handlers))
+        outcome = yield from _guarded(machine, frame, _block(machine, frame, node.body), bool(node.handlers), partial)
         if outcome == "normal":
             outcome = yield from _block(machine, frame, node.orelse)
     except Raised as raised:
         failure = raised.kept()
         del frame.loops[loops:]
-    handler = raising.handler_of(machine, frame, node, failure) if failure is not None else None
-    if failure is not None and handler is not None:
+    handlers, is_certain = raising.handlers_of(machine, frame, node, failure) if failure is not None else ([], True)
+    if failure is not None and handlers and (not is_certain or len(handlers) > 1):
+        yield Lost(machine.unknown("which exception is raised is not known"))
+        partial.append((failure, machine.state))
+        outcome, failure = "dead", None
+    elif failure is not None and handlers:
+        handler = handlers[0]
         if handler.name is not None:
             names.bind(machine, frame, handler.name, failure.exception)
         outer, frame.handling = frame.handling, failure
@@ -267,7 +274,12 @@ def _try(machine: Machine, frame: Frame, node: nodes.Try) -> Stepping:
         except Raised as raised:
             failure = raised.kept()
         frame.handling = outer
+    if partial:
+        outcome, failure = _or_raised(
+            machine, frame, outcome, failure, partial, lambda error: _handled(machine, frame, node, error), since
+        )
     if node.finalbody:
+        leaving.run(machine, lambda: machine.execute(frame, node.finalbody))
         value = frame.value
         final = yield from _block(machine, frame, node.finalbody)
         if final != "normal":
@@ -278,8 +290,45 @@ def _try(machine: Machine, frame: Frame, node: nodes.Try) -> Stepping:
     return outcome
 
 
-def _guarded(machine: Machine, frame: Frame, steps: Stepping, doubts: bool) -> Stepping:
-    """The steps of a block inside a `try`; where some paths raise and others do not, they are not followed."""
+def _handled(machine: Machine, frame: Frame, node: nodes.Try, error: Raised) -> Outcome:
+    """Runs the handlers that may take what is raised; what they yield is not followed."""
+    since = machine.base.next_index
+    paths = raising.handled(machine, frame, node, error)
+    return control.run_paths(machine, frame, paths, "depends on which exception is raised", since)
+
+
+def _or_raised(
+    machine: Machine,
+    frame: Frame,
+    outcome: Outcome,
+    failure: Raised | None,
+    partial: list[tuple[Raised, State]],
+    handle: Callable[[Raised], Outcome],
+    since: int,
+) -> tuple[Outcome, Raised | None]:
+    """How a block ends, joined with the paths that raised in it while others went on."""
+
+    def ends() -> Outcome:
+        if failure is not None:
+            raise failure
+        return outcome
+
+    paths: list[control.Path] = [] if outcome == "dead" and failure is None else [(machine.state, ends)]
+    paths += [(state, lambda error=error: handle(error)) for error, state in partial]  # type: ignore[misc]
+    try:
+        return control.run_paths(machine, frame, paths, "depends on whether an exception is raised", since), None
+    except Raised as raised:
+        return "dead", raised.kept()
+
+
+def _guarded(
+    machine: Machine, frame: Frame, steps: Stepping, doubts: bool, raised: list[tuple[Raised, State]]
+) -> Stepping:
+    """The steps of a block inside a `try`; where some paths raise and others do not, they are not followed.
+
+    Args:
+        raised: gets these paths.
+    """
     while True:
         partial = Guard(doubts)
         machine.guards.append(partial)
@@ -290,6 +339,7 @@ def _guarded(machine: Machine, frame: Frame, steps: Stepping, doubts: bool) -> S
             found = None
         finally:
             machine.guards.pop()
+            raised += partial
         if partial:
             why = machine.unknown("it is not known whether an exception is raised")
             yield Lost(why)
@@ -311,14 +361,45 @@ def _with(machine: Machine, frame: Frame, node: nodes.With) -> Stepping:
     given = machine.call(enter) if not isinstance(enter, Unknown) else enter
     if node.items[0].asname is not None:
         targets.assign(machine, frame, node.items[0].asname, given)
+    since, leaving = machine.base.next_index, Leaving(frame)
+    outcome: Outcome = "normal"
+    failure: Raised | None = None
+    partial: list[tuple[Raised, State]] = []
     try:
-        outcome = yield from _block(machine, frame, node.body)
+        outcome = yield from _guarded(machine, frame, _block(machine, frame, node.body), True, partial)
     except Raised as raised:
-        if contexts.call_exit(machine, manager, raised) is not True:
-            raise
-        return "normal"
-    contexts.call_exit(machine, manager, None)
+        failure = raised.kept()
+    leaving.run(machine, lambda: _left(machine, manager))
+    if failure is None and outcome != "dead":
+        contexts.call_exit(machine, manager, None)
+    elif failure is not None:
+        swallows = contexts.call_exit(machine, manager, failure)
+        if swallows is None:
+            machine.may_raise(failure)
+            yield Lost(machine.unknown("whether an exception is swallowed is not known"))
+        if swallows is not False:
+            outcome, failure = "normal", None
+    if partial:
+        outcome, failure = _or_raised(
+            machine, frame, outcome, failure, partial, lambda error: _swallowed(machine, manager, error), since
+        )
+    if failure is not None:
+        raise failure
     return outcome
+
+
+def _left(machine: Machine, manager: Value) -> Outcome:
+    contexts.call_exit(machine, manager, None)
+    return "normal"
+
+
+def _swallowed(machine: Machine, manager: Value, error: Raised) -> Outcome:
+    swallows = contexts.call_exit(machine, manager, error)
+    if swallows is False:
+        raise error
+    if swallows is None:
+        machine.may_raise(error)
+    return "normal"
 
 
 _EXECUTORS: dict[type[nodes.Node], Callable[..., Stepping]] = {

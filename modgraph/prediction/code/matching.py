@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.code import control, names
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.objects import DictObject, ListObject
-from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value, is_optional
 from modgraph.prediction.python import keys
 from modgraph.source import nodes
 
@@ -188,6 +188,8 @@ def _mapping(
         value = keys.find_entry(machine, mapping, key)
         if value is None:
             return None if mapping.open is not None else False
+        if is_optional(value):
+            results.append(None)
         results.append(matches(machine, frame, element.pattern, value, captures))
     if pattern.rest is not None:
         rest = {key: value for key, value in mapping.entries.items() if key not in used}

@@ -98,12 +98,19 @@ def _message(machine: Machine, value: Value) -> str:
 
 
 def execute_assert(machine: Machine, frame: Frame, node: nodes.Assert) -> Outcome:
-    holds = machine.truth(machine.test(frame, node.test))  # asked once: `__bool__` may change something
-    if holds is False:
+    tested = machine.test(frame, node.test)
+    holds = machine.truth(tested)  # asked once: `__bool__` may change something
+
+    def fails() -> Value:
         given = (machine.evaluate(frame, node.msg),) if node.msg is not None else ()
         said = exceptions.text_without_effects(machine, given[0]) if given else None
         raise machine.raises("AssertionError", said or node_text.source_of(node.test), given)
-    if holds is None:
+
+    if holds is False:
+        fails()
+    if holds is None and node.msg is not None and machine.guards:
+        machine.fork([lambda: NONE, fails], node_text.reason_of_test(machine, node.test, tested))
+    elif holds is None:
         machine.may_fail("AssertionError")
     return "normal"
 
@@ -230,10 +237,10 @@ def _execute_handled(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome
         partial = [(certain, machine.state), *partial]
     for error, state in partial:
         machine.state = state
-        handlers, certain_ = _handlers(machine, frame, node, error)
+        handlers, certain_ = handlers_of(machine, frame, node, error)
         further = [machine.state.fork() for _ in handlers]
         paths.extend(
-            (each, _handling(machine, frame, handler, error)) for each, handler in zip(further, handlers, strict=True)
+            (each, handling(machine, frame, handler, error)) for each, handler in zip(further, handlers, strict=True)
         )
         if not certain_:
             unhandled.append((error, state))
@@ -257,20 +264,23 @@ def _handled(
         del failure, paths, unhandled  # else they and this frame would keep each other
 
 
-def handler_of(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> nodes.ExceptHandler | None:
-    """The first handler that takes the exception; one whose class is not known is taken to."""
-    for handler in node.handlers:
-        if handler.type is None:
-            return handler
-        classes = machine.evaluate(frame, handler.type)
-        if isinstance(classes, Unknown):
-            continue
-        if machine.is_instance(raised.exception, classes) is not False:
-            return handler
-    return None
+def handled(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> list[control.Path]:
+    """The paths on which the handlers of a statement take what the present state raises. What none of them takes leaves
+    the statement.
+
+    Raises:
+        Raised: none of them takes it.
+    """
+    state = machine.state
+    found, is_certain = handlers_of(machine, frame, node, raised)
+    if not found:
+        raise raised
+    if not is_certain and machine.guards:
+        machine.guards[-1].append((raised, state))
+    return [(state.fork(), handling(machine, frame, each, raised)) for each in found]
 
 
-def _handlers(
+def handlers_of(
     machine: Machine, frame: Frame, node: nodes.Try, raised: Raised
 ) -> tuple[list[nodes.ExceptHandler], bool]:
     """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
@@ -303,7 +313,9 @@ def _takes_more(machine: Machine, classes: Value) -> bool:
     return any(machine.is_subclass(one, KnownClass("builtins.ImportError")) is not True for one in each)
 
 
-def _handling(machine: Machine, frame: Frame, handler: nodes.ExceptHandler, raised: Raised) -> Callable[[], Outcome]:
+def handling(machine: Machine, frame: Frame, handler: nodes.ExceptHandler, raised: Raised) -> Callable[[], Outcome]:
+    """Runs the handler."""
+
     def handle() -> Outcome:
         outer, frame.handling = frame.handling, raised
         bound = handler.name

@@ -47,6 +47,7 @@ def leave(
     that of all that raise the same, of which it is not known which is taken."""
     error, machine.state = raised.pop(0)
     if not machine.is_recording:
+        drop(machine, raised)
         return error
     alike = [(each, state) for each, state in raised if each.name == error.name]
     drop(machine, [(each, state) for each, state in raised if each.name != error.name])

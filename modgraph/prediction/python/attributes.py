@@ -368,7 +368,17 @@ def _of_object(machine: Machine, value: Address, name: str) -> Value | None:
         if found is None:
             raise
         return found
+    if isinstance(found, Unknown) and found.optional and isinstance(cls, ClassValue):
+        return _or_by_fallback(machine, value, cls, name, found)
     return found if found is not None else _by_fallback(machine, value, cls, name)
+
+
+def _or_by_fallback(machine: Machine, value: Address, cls: ClassValue, name: str, found: Unknown) -> Value:
+    """An attribute that is there on some paths only: on the others `__getattr__` is asked."""
+    if not isinstance(classes.class_attribute(machine, cls, "__getattr__"), FunctionValue):
+        return found
+    there = replace(found, optional=False)
+    return machine.fork([lambda: there, lambda: _by_fallback(machine, value, cls, name) or there], found.reason)
 
 
 def _after_failure(machine: Machine, value: Address, cls: Value, name: str) -> Value | None:
@@ -410,6 +420,8 @@ def raw(machine: Machine, value: Address, name: str) -> Value | None:
     cls = classes.class_of_object(item)
     if name == "__class__":
         return cls
+    if isinstance(cls, Unknown) and type(item) is InstanceObject:
+        machine.expose([value], cls)  # what its class runs for that is not known
     if name == "__module__" and isinstance(cls, (ClassValue, KnownClass)):
         return _class_special(machine, cls, name)
     if name == "__dict__" and isinstance(item, WITH_ATTRIBUTES):
@@ -460,7 +472,8 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
         if patched_classes.may_have(machine, name) and isinstance(given, Unknown) and given.optional:
             return points_to.with_objects(given, frozenset((value.index,)))  # it may be a method of it
         return given
-    return partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
+    further = partial_texts.hidden(_why_further(item), name) if isinstance(item, WITH_ATTRIBUTES) else None
+    return further if further is None else replace(further, optional=True)  # it may as well not be there
 
 
 def _or_stored(machine: Machine, module: Address, name: str, found: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain.limits import MAX_COMPARED_DEPTH
@@ -55,6 +55,7 @@ from modgraph.prediction.python.identity import (
     same_member,
 )
 from modgraph.prediction.python.plain import number_unknown
+from modgraph.prediction.python.rich_comparison import METHODS, MIRRORED
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -77,8 +78,7 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(value, Unknown):
         return True if value.text is not None and not partial_texts.may_be(value, "") else None
     if isinstance(value, Choice):
-        answers = {truth(machine, each) for each in value.alternatives}
-        return answers.pop() if len(answers) == 1 else None
+        return _of_each(machine, value, lambda each: truth(machine, each))
     if isinstance(value, TupleValue):
         return bool(value.items)
     if isinstance(value, EnumMember):
@@ -110,6 +110,14 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(item, (InstanceObject, ModuleObject)):
         return _by_methods(machine, value, item.cls)
     return True
+
+
+def _of_each(machine: Machine, value: Choice, ask: Callable[[Value], bool | None]) -> bool | None:
+    """What holds of one of several values; an object may do something when it is asked, on its own path."""
+    if not any(isinstance(each, Address) for each in value.alternatives):
+        return any_alternative([ask(each) for each in value.alternatives])
+    found = machine.distribute(value, lambda each: Constant(ask(each)))
+    return found.value if isinstance(found, Constant) else None
 
 
 def _require_one_element(machine: Machine, tensor: TensorObject) -> None:
@@ -180,11 +188,17 @@ def equal(machine: Machine, left: Value, right: Value) -> bool | None:
     if is_one(left, right):
         return True
     if isinstance(left, Choice):
-        return any_alternative([equal(machine, each, right) for each in left.alternatives])
+        return _of_each(machine, left, lambda each: equal(machine, each, right))
     if isinstance(right, Choice):
-        return any_alternative([equal(machine, left, each) for each in right.alternatives])
+        return _of_each(machine, right, lambda each: equal(machine, left, each))
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return False if partial_texts.differ(left, right) else None
+        if partial_texts.differ(left, right):
+            return False
+        said = rich_comparison.compared(machine, "==", left, right)
+        if said is not None:
+            return truth(machine, said)
+        rich_comparison.perhaps_asked(machine, [left, right], _whichever(left, right), "__eq__")
+        return None
     if isinstance(left, Constant) and isinstance(right, Constant):
         return bool(left.value == right.value)
     if isinstance(left, (Address, EnumMember)) or isinstance(right, (Address, EnumMember)):
@@ -200,6 +214,13 @@ def equal(machine: Machine, left: Value, right: Value) -> bool | None:
     if isinstance(right, Address) and left != right:
         return _equal_objects(machine, right, left)
     return None if left == right and maybe_another(left, right) else left == right
+
+
+def _whichever(left: Value, right: Value) -> Unknown:
+    """That of the two of which nothing is known."""
+    found = left if isinstance(left, Unknown) else right
+    assert isinstance(found, Unknown)
+    return found
 
 
 def _equal_members(machine: Machine, left: Value, right: Value) -> bool | None:
@@ -223,10 +244,30 @@ def _equal_items(machine: Machine, left: list[Value], right: list[Value]) -> boo
         return None
     machine.comparing += 1
     try:
-        answers = [same_item(machine, a, b) for a, b in zip(left, right, strict=True)]
+        return _all_same(machine, list(zip(left, right, strict=True)))
     finally:
         machine.comparing -= 1
-    return False if False in answers else (None if None in answers else True)
+
+
+def _all_same(machine: Machine, pairs: Sequence[tuple[Value, Value]]) -> bool | None:
+    """Those after the first two that differ are not compared."""
+    unsure: int | None = None
+    for place, (left, right) in enumerate(pairs):
+        answer = same_item(machine, left, right)
+        if answer is False:
+            return False
+        if answer is None and unsure is None:
+            unsure = place
+            others = pairs[place + 1 :]
+            if any(_asks_source(machine, each) for pair in others for each in pair):
+                return _perhaps(machine, lambda: _all_same(machine, others), False)  # noqa: B023
+    return True if unsure is None else None
+
+
+def _perhaps(machine: Machine, ask: Callable[[], bool | None], otherwise: bool) -> bool | None:
+    """An answer where it is asked on some paths only, and another one on the others."""
+    found = machine.fork([lambda: Constant(otherwise), lambda: Constant(ask())], "depends on whether two are equal")
+    return otherwise if found == Constant(otherwise) else None
 
 
 def same_item(machine: Machine, left: Value, right: Value) -> bool | None:
@@ -312,11 +353,13 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
         return machine.distribute(left, lambda each: order(machine, operator_, each, right))
     if isinstance(right, Choice):
         return machine.distribute(right, lambda each: order(machine, operator_, left, each))
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return number_unknown(machine, "an operand is not known", left, right)
     said = rich_comparison.compared(machine, operator_, left, right)
     if said is not None:
         return said
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        asked = METHODS[operator_], MIRRORED[operator_], "__eq__"
+        rich_comparison.perhaps_asked(machine, [left, right], _whichever(left, right), *asked)
+        return number_unknown(machine, "an operand is not known", left, right)
     if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
         left = left.value
     if isinstance(right, EnumMember) and _is_plain_enum(machine, right):
@@ -336,7 +379,7 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
             if not same:
                 return order(machine, operator_, a, b)
         return Constant(_ORDER[operator_](len(sequences[0]), len(sequences[1])))
-    straight, mirrored = rich_comparison.METHODS[operator_], rich_comparison.MIRRORED[operator_]
+    straight, mirrored = METHODS[operator_], MIRRORED[operator_]
     for receiver, other, name in ((left, right, straight), (right, left, mirrored)):
         cls = machine.class_of(receiver)
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
@@ -393,6 +436,7 @@ def _contains(machine: Machine, container: Value, item: Value) -> bool | None:
     if container is LOADED_MODULES:
         return _is_loaded(machine, item)
     if isinstance(container, Unknown):
+        rich_comparison.perhaps_asked(machine, [item], container, "__eq__")
         return None
     if isinstance(container, Constant):
         return _in_constant(machine, container, item)
@@ -456,13 +500,29 @@ def _by_identity(target: DictObject | SetObject, item: Value) -> bool | None:
 def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) -> bool | None:
     """One of these is equal to the item; those after it are not asked."""
     count(machine, len(found))
-    is_sure = not is_open
-    for each in found:
+    unsure: int | None = None
+    for place, each in enumerate(found):
         answer = same_item(machine, each, item)
         if answer:
             return True
-        is_sure = is_sure and answer is not None
-    return False if is_sure else None
+        if answer is None and unsure is None:
+            unsure = place
+            others = found[place + 1 :]
+            if any(_asks_source(machine, one) for one in (item, *others)):
+                return _perhaps(machine, lambda: _is_among(machine, others, is_open, item), True)  # noqa: B023
+    if is_open:
+        rich_comparison.perhaps_asked(machine, [item], machine.unknown("what else it holds is not known"), "__eq__")
+    return False if unsure is None and not is_open else None
+
+
+def _asks_source(machine: Machine, value: Value) -> bool:
+    """To compare it, or what it holds, may change something."""
+    if isinstance(value, TupleValue):
+        return any(_asks_source(machine, each) for each in value.items)
+    held = machine.state.find(value, ListObject)
+    if held is not None and held.cls != value:
+        return any(not isinstance(each, (Constant, Unknown)) for each in held.items)
+    return isinstance(value, Address) and rich_comparison.has_method(machine, value)
 
 
 def _in_tensor(machine: Machine, container: Value, item: Value) -> bool | None:
@@ -508,6 +568,8 @@ def _other_in_constant(machine: Machine, container: Constant, item: Value) -> bo
         raise machine.raises("TypeError", wanted.format(name))
     if not isinstance(held, range):
         raise machine.raises("TypeError", f"argument of type '{type(held).__name__}' is not iterable")
+    if held:
+        rich_comparison.perhaps_asked(machine, [item], machine.unknown("which number it is equal to"), "__eq__")
     return None if isinstance(item, (Address, EnumMember, Choice)) else False
 
 

@@ -69,15 +69,16 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
             return _loaded_module(machine, key)
         if value.is_doubtful:
             machine.may_fail()
+        machine.may_be_called([key], value, _OF_A_KEY)
         return partial_texts.plainly(value)
     if isinstance(key, Unknown):
         machine.may_fail()
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, key))
-    if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
-        return class_items.get(machine, value, key)
     if isinstance(key, Choice):
         return machine.distribute(key, lambda each: get(machine, value, each))
+    if isinstance(value, (ClassValue, KnownClass, GenericAlias, KnownFunction)):
+        return class_items.get(machine, value, key)
     if isinstance(value, TupleValue):
         return own_item(machine, value, key)
     if isinstance(value, Constant):
@@ -94,6 +95,10 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
     if isinstance(item, (ListObject, DictObject)):
         return own_item(machine, value, key)
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
+
+
+_OF_A_KEY = ("__index__", "__hash__", "__eq__")
+"""What is asked of a key, by a sequence or by a dict."""
 
 
 def own_item(machine: Machine, value: Value, key: Value) -> Value:
@@ -138,6 +143,8 @@ def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
             continue
         index = index_of(machine, part)
         if index is None:
+            if part is key.step:
+                machine.may_refuse("ValueError")
             return machine.unknown("a bound of the slice is not known", part)
         parts.append(index)
     return slice(*parts)
@@ -167,6 +174,7 @@ def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, 
     if index is None:
         if isinstance(key, Constant) or _is_no_index(machine, key):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
+        machine.may_refuse("IndexError")
         why = machine.unknown("the index is not known", key)
         return any_of(machine, found, why) if found and open_ is None else points_to.read(machine, why, [*found, *rest])
     if open_ is not None and not 0 <= index < len(found):
@@ -288,7 +296,7 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
             elif isinstance(owner, ModuleReference):
                 weak_updates.set_in_namespace(machine, owner.name, why, new)
         else:
-            item.entries[key] = new
+            keys.put(machine, item, key, new)
             _write_through(machine, item, key, new)
         return
     assert isinstance(item, ListObject)
@@ -407,6 +415,7 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
             absent = replace(partial_texts.named(key, NONE), optional=True)
             item.entries.update({each: absent for each in item.entries if partial_texts.may_be_key(key, each)})
         elif isinstance(key, Unknown):
+            machine.may_refuse("KeyError")
             item.open, item.entries = points_to.either_of(item.open or key, item.entries.values()), {}
         elif item.open is None:
             raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
@@ -416,6 +425,7 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
     bounds: slice | int | Unknown | None
     bounds = slice_of(machine, key) if isinstance(key, SliceValue) else index_of(machine, key)
     if bounds is None or isinstance(bounds, Unknown):
+        machine.may_refuse("ValueError" if isinstance(key, SliceValue) else "IndexError")
         why = item.open or machine.unknown("an index is not known", key)
         item.open, item.items = points_to.either_of(why, item.items), []
         return

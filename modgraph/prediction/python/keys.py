@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.objects import DictObject, ViewObject
-from modgraph.prediction.domain.values import Choice, Constant, EnumMember, Unknown, Value
+from modgraph.prediction.domain.objects import MIXED, DictObject, ViewObject
+from modgraph.prediction.domain.values import TRUE, Choice, Constant, EnumMember, Unknown, Value, is_optional
 from modgraph.prediction.python import hashing, inner_stores
 
 if TYPE_CHECKING:
@@ -39,6 +39,21 @@ def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | Non
     if not perhaps:
         return None
     return points_to.either_of(replace(machine.unknown(_UNSURE, key), optional=True), perhaps)
+
+
+def put(machine: Machine, mapping: DictObject, key: Value, value: Value) -> None:
+    """mapping[key] = value: a key that only some paths have put there stands where it is, or behind all others."""
+    held = mapping.entries.get(key)
+    if (
+        held is not None
+        and is_optional(held)
+        and type(mapping) is DictObject
+        and key != next(reversed(mapping.entries))
+    ):
+        why = machine.unknown("the order of the entries depends on which path is taken", held)
+        mapping.open = mapping.open or replace(why, optional=False)
+        mapping.attributes[MIXED] = TRUE
+    mapping.entries[key] = value
 
 
 _UNSURE = "whether two keys are equal is not known"

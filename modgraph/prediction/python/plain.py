@@ -22,6 +22,7 @@ from modgraph.prediction.domain.sizes import is_open
 from modgraph.prediction.domain.values import (
     GIVEN,
     SIZE,
+    Choice,
     ClassValue,
     Constant,
     EnumMember,
@@ -273,6 +274,7 @@ MAY_RAISE = {
     "chr": "ValueError",
     "str.index": "ValueError",
     "str.rindex": "ValueError",
+    **{f"str.{name}": "ValueError" for name in ("split", "rsplit", "partition", "rpartition")},
     **{
         f"math.{name}": "ValueError"
         for name in ("acos", "acosh", "asin", "atanh", "comb", "factorial", "fmod", "gamma", "isqrt", "lgamma", "log")
@@ -297,6 +299,17 @@ def folded(function: Callable[..., Any], name: str) -> Model:
     """A pure function of plain values, applied where every argument is one; a number not known otherwise."""
 
     def fold(arguments: Arguments, machine: Machine) -> Value:
+        given = arguments.positional
+        for place, value in enumerate(given):
+            if isinstance(value, Choice):
+                before, after = given[:place], given[place + 1 :]
+                return machine.distribute(
+                    value,
+                    lambda one: fold(replace(arguments, positional=(*before, one, *after)), machine),  # noqa: B023
+                )
+        return fold_each(arguments, machine)
+
+    def fold_each(arguments: Arguments, machine: Machine) -> Value:
         looking = Looking()
         values = [plain(machine, value, looking) for value in arguments.positional]
         keywords = {key: plain(machine, value, looking) for key, value in arguments.keywords.items()}

@@ -151,7 +151,7 @@ def _may_be_closed(machine: Machine, address: Address) -> None:
         _finish(machine, address, why)
 
 
-def _driven(machine: Machine, iterator: Address, begun: list[Address]) -> Value | None:
+def take_held(machine: Machine, iterator: Address, begun: list[Address]) -> Value | None:
     """The next item, for a loop that holds the iterators which that begins."""
     machine.driving.append(begun)
     try:
@@ -345,7 +345,7 @@ def drain(machine: Machine, address: Address) -> tuple[list[Value], Unknown | No
     source = item.source
     begun: list[Address] = []
     while source is not None:
-        given = _driven(machine, address, begun)
+        given = take_held(machine, address, begun)
         if given is None:
             break
         found.append(given)
@@ -437,7 +437,7 @@ def _left(machine: Machine, iterator: Address, by_demand: bool, whole: bool) -> 
     whole = whole and item is not None and item.open is None
     begun: list[Address] = []
     try:
-        while (found := take(machine, iterator) if by_demand else _driven(machine, iterator, begun)) is not None:
+        while (found := take(machine, iterator) if by_demand else take_held(machine, iterator, begun)) is not None:
             yield found
             count += 1
             if isinstance(source, (Suspended, _ByNext)) and count > source.most:
@@ -567,9 +567,22 @@ def rows(machine: Machine, columns: list[Address]) -> Generator[tuple[Value, ...
             if item is None:
                 why = ended(machine, column)
                 rest = [value for each in columns if each != column for value in _left_in(machine, each)]
+                if why is not None:
+                    for each in columns:
+                        _asked_unknown_times(machine, each, why)
                 return why and points_to.either_of(why, [*row, *rest])
             row.append(item)
         yield tuple(row)
+
+
+def _asked_unknown_times(machine: Machine, column: Address, why: Unknown) -> None:
+    """It is not known how many of the items of an iterator have been taken."""
+    left = _left_in(machine, column)
+    machine.may_be_called([column], why, ("__next__",))
+    item = machine.state.change(column, IteratorObject)
+    item.items = item.items[: item.position]
+    item.source = item.running = None
+    item.open = points_to.either_of(item.open or why, left)
 
 
 def _left_in(machine: Machine, column: Address) -> list[Value]:

@@ -3,6 +3,7 @@ mirrored one of the right one, and what Python does where both give NotImplement
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from modgraph.names import last_name
@@ -42,6 +43,9 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
     sides = [(left, right, _method(machine, left, names[0])), (right, left, _method(machine, right, names[1]))]
     if not any(isinstance(method, (FunctionValue, Choice)) or _is_optional(method) for _, _, method in sides):
         return None
+    if isinstance(left, Unknown):
+        perhaps_asked(machine, [right], left, names[1])
+        return number_unknown(machine, f"{symbol} cannot be decided", left, right)
     if is_derived(machine, right, left):
         sides.reverse()
     for receiver, other, method in sides:
@@ -56,6 +60,16 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
     names = _type_name(machine, left), _type_name(machine, right)
     message = f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'"
     raise exceptions.exactly(machine, "TypeError", message)
+
+
+def perhaps_asked(machine: Machine, values: Iterable[Value], why: Unknown, *names: str) -> None:
+    """Objects among these are compared with what is not known: it may ask them, and may not."""
+    machine.may_be_called(values, why, names)
+
+
+def has_method(machine: Machine, value: Value) -> bool:
+    """Its class says in source whether another is equal to it."""
+    return isinstance(_method(machine, value, "__eq__"), (FunctionValue, Choice))
 
 
 def _is_optional(method: Value | None) -> bool:

@@ -188,7 +188,10 @@ def _keeps_attributes(name: str) -> bool:
     if name in _KNOWN_WHOLE:
         return False
     found = standard_names.standard_object(name)
-    return found.is_initialised if found is not None else name.partition(".")[0] in sys.stdlib_module_names
+    if found is None:
+        return name.partition(".")[0] in sys.stdlib_module_names
+    bases = (standard_names.standard_object(each) for each in found.lineage)
+    return found.is_initialised or any(base is not None and base.is_initialised for base in bases)
 
 
 _KNOWN_WHOLE = ("argparse.Namespace", "types.SimpleNamespace")

@@ -120,6 +120,24 @@ def called(net: Any, x: Any) -> list[str]:
     return seen
 
 
+@pytest.mark.parametrize("operator", ["and", "or"])
+def test_nobody_asks_whether_the_last_operand_is_true(tmp_path: Path, operator: str):
+    graph = predict(tmp_path, f"y = bool(x.sum() > 0) {operator} self.a(x)\nreturn self.b(x)")
+    assert [(call.module, call.certain) for call in graph.calls[1:]] == [("a", False), ("b", True)]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("operator", ["and", "or"])
+def test_the_last_operand_is_called_in_some_runs(tmp_path: Path, operator: str):
+    predict(tmp_path, f"y = bool(x.sum() > 0) {operator} self.a(x)\nreturn self.b(x)")
+    import torch
+
+    namespace: dict[str, type[torch.nn.Module]] = {}
+    exec((tmp_path / "net.py").read_text("utf-8"), namespace)
+    ran = {tuple(called(namespace["Net"](), torch.full((2, 3), fill))) for fill in (1.0, -1.0)}
+    assert ran == {("a", "b"), ("b",)}
+
+
 @pytest.mark.parametrize(
     ("test", "other"),
     [

@@ -31,7 +31,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
-from modgraph.prediction.paths import several
+from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import exceptions, hashing, producing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
@@ -169,7 +169,9 @@ def string(arguments: Arguments, machine: Machine) -> Value:
     if not values:
         return Constant("")
     text = machine.string(values[0])
-    return number_unknown(machine, "text of something not known", values[0]) if text is None else Constant(text)
+    if text is not None:
+        return Constant(text)
+    return replace(number_unknown(machine, "text of something not known", values[0]), text=partial_texts.ANY)
 
 
 @models("builtins.repr")
@@ -295,6 +297,7 @@ def in_order(arguments: Arguments, machine: Machine) -> Value:
     in_any_order = unordered.is_one(machine, arguments.positional[0])
     items = machine.iterate_in_any_order(arguments.positional[0])
     if isinstance(items, Unknown):
+        sorting.of_unknown(machine, arguments, items)
         return machine.allocate(ListObject([], items))
     ordered = sorting.sort(machine, items, arguments, in_any_order)
     return machine.allocate(ListObject([], ordered) if isinstance(ordered, Unknown) else ListObject(ordered))
@@ -313,6 +316,7 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(items, Unknown):
         if "default" not in arguments.keywords:
             machine.may_refuse("ValueError")
+        sorting.of_unknown(machine, arguments, items)
         return number_unknown(machine, f"{name} of something not known", items)
     if not items:
         default = arguments.keywords.get("default")
@@ -332,6 +336,7 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
         else:
             best = pick(range(len(items)), key=lambda i: known[i][0])  # type: ignore[index]
     except sorting.NoOrderError:
+        sorting.go_on(machine, keys)
         return points_to.read(machine, number_unknown(machine, f"{name} of something not known", *items), items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
@@ -350,12 +355,16 @@ def total(arguments: Arguments, machine: Machine) -> Value:
         return _total_in_turn(machine, given, arguments.get(1, "start", Constant(0)))
     items = machine.iterate_in_any_order(given)
     if isinstance(items, Unknown):
+        machine.may_be_called([given, *arguments.positional[1:], *arguments.keywords.values()], items, _ADDING)
         return number_unknown(machine, "sum of something not known", items)
     result = arguments.get(1, "start", Constant(0))
     count(machine, len(items))
     for item in items:
         result = machine.binary("+", result, item)
     return result
+
+
+_ADDING = ("__add__", "__radd__")
 
 
 def _total_in_turn(machine: Machine, iterator: Address, result: Value) -> Value:

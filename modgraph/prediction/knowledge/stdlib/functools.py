@@ -40,6 +40,8 @@ def reduce(arguments: Arguments, machine: Machine) -> Value:
     function, iterable, *initial = arguments.positional
     items = machine.iterate(iterable)
     if isinstance(items, Unknown):
+        machine.may_be_called([function], items, ("__call__",))
+        machine.expose(initial, items)
         return machine.unknown("what is reduced is not known", items)
     values = [*initial, *items]
     if not values:

@@ -182,14 +182,27 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(given) if items is None else items
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
-    truths: list[bool | None] = []
-    for item in items:
-        truths.append(machine.truth(item))
-        if truths[-1] is decisive:
-            return Constant(decisive)
-    if None in truths:
-        return number_unknown(machine, f"{name} of something not known", *items)
-    return Constant(not decisive)
+    found = _quantified_of(machine, items, decisive)
+    return number_unknown(machine, f"{name} of something not known", *items) if found is None else Constant(found)
+
+
+def _quantified_of(machine: Machine, items: Sequence[Value], decisive: bool) -> bool | None:
+    """Items after the first that decides it are not asked."""
+    unsure: int | None = None
+    for place, item in enumerate(items):
+        truth = machine.truth(item)
+        if truth is decisive:
+            return decisive
+        if truth is None and unsure is None:
+            unsure = place
+            others = items[place + 1 :]
+            if any(isinstance(each, Address) for each in others):
+                found = machine.fork(
+                    [lambda: Constant(decisive), lambda: Constant(_quantified_of(machine, others, decisive))],  # noqa: B023
+                    "depends on whether an item is true",
+                )
+                return decisive if found == Constant(decisive) else None
+    return not decisive if unsure is None else None
 
 
 def _ends(truth: bool | None, decisive: bool) -> bool | None:

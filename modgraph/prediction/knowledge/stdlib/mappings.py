@@ -33,6 +33,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 from modgraph.prediction.knowledge.stdlib.iteration import pairs_of, prefix_of
 from modgraph.prediction.paths import partial_texts
@@ -102,7 +103,7 @@ def fill(
         elif isinstance(value, Unknown) and value.optional and key in target.entries:
             target.entries[key] = replace(value, optional=False)
         elif not isinstance(key, Choice):
-            target.entries[key] = value
+            keys.put(machine, target, key, value)
 
 
 def _share_stores(machine: Machine, held: DictObject, given: Sequence[Value]) -> None:
@@ -214,7 +215,8 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
     if key in held.entries:
         found = held.entries[key]
         if isinstance(found, Unknown) and found.optional:
-            found = machine.state.change(address, DictObject).entries[key] = replace(found, optional=False)
+            found = points_to.either_of(replace(found, optional=False), (default,))
+            keys.put(machine, machine.state.change(address, DictObject), key, found)
         return found
     if held.open is not None:
         machine.state.change(address, DictObject).open = why = points_to.either_of(held.open, (default,))
@@ -242,6 +244,8 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
             taken = points_to.read(machine, partial_texts.named(key, NONE), [*held.entries.values(), *others])
             items.own_delete(machine, address, key)
             return taken
+        if default is None:
+            machine.may_refuse("KeyError")
         why = _opened(machine, address, "which key is removed is not known", key)
         why = points_to.read(machine, why, held.entries.values())
         opened = machine.state.change(address, DictObject)
@@ -249,8 +253,16 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
         opened.open = points_to.either_of(opened.open or why, (why,))
         return opened.open if default is None else points_to.either_of(opened.open, (default,))
     if key in held.entries:
-        return machine.state.change(address, DictObject).entries.pop(key)
+        found = machine.state.change(address, DictObject).entries.pop(key)
+        if is_optional(found) and isinstance(found, Unknown):
+            if default is not None:
+                return points_to.either_of(replace(found, optional=False), (default,))
+            machine.may_fail("KeyError")
+        return found
     if held.open is not None:
+        if default is not None:
+            return points_to.either_of(held.open, (default,))
+        machine.may_refuse("KeyError")
         return held.open
     if default is None:
         raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "key", (key,))
@@ -262,6 +274,8 @@ def pop_item(arguments: Arguments, machine: Machine) -> Value:
     """The last entry; of an OrderedDict with `last=False`, the first."""
     address, held = _dict(machine, arguments)
     if held.unsure is not None:
+        if all(map(is_optional, held.entries.values())):
+            machine.may_refuse("KeyError")
         return _opened(machine, address, "which entry is the last is not known", held.unsure)
     if not held.entries:
         kind = "" if machine.is_instance(address, KnownClass(ORDERED)) else "popitem(): "

@@ -88,6 +88,10 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
         return value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine))
+    return several.decided(machine, [value], lambda: _has(machine, value, name), (name, "__getattr__"))
+
+
+def _has(machine: Machine, value: Value, name: str) -> Value:
     found = _found(machine, value, name)
     if found is None:
         return FALSE
@@ -137,8 +141,8 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
         return machine.distribute(
             value, lambda each: getattr_(Arguments("getattr", (each, *arguments.positional[1:])), machine)
         )
-    found = _found(machine, value, name)
-    return arguments.positional[2] if found is None else found
+    default = arguments.positional[2]
+    return several.decided(machine, [value], lambda: _found(machine, value, name) or default, (name, "__getattr__"))
 
 
 def _attribute_of_unknown_name(machine: Machine, value: Value, name: Unknown, default: tuple[Value, ...]) -> Unknown:

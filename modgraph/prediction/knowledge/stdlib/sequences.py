@@ -172,6 +172,8 @@ def pop(arguments: Arguments, machine: Machine) -> Value:
     key = arguments.get(1, "index", Constant(0 if arguments.function.endswith("popleft") else -1))
     index = index_of(key)
     if index is None or (target.open is not None and not 0 <= index < len(target.items)):
+        if target.open is None or not target.items:
+            machine.may_refuse("IndexError")
         why = target.open or machine.unknown("which item is removed is not known", key)
         why = points_to.read(machine, why, target.items)
         _opened(machine, address, 0 if index is None else len(target.items), why.reason, why)
@@ -187,13 +189,18 @@ def remove(arguments: Arguments, machine: Machine) -> Value:
     for position, item in enumerate(list(target.items)):
         same = _is_same(machine, item, arguments.positional[1])
         if same is None:
+            others = [*target.items[position + 1 :], arguments.positional[1]]
+            machine.may_be_called(others, machine.unknown("which item is removed is not known", item), ("__eq__",))
             _opened(machine, address, position, "which item is removed is not known", item)
+            machine.may_refuse("ValueError")
             return NONE
         if same:
             del machine.state.change(address, ListObject).items[position]
             return NONE
     if target.open is None:
         raise machine.raises("ValueError", "list.remove(x): x not in list")
+    machine.may_be_called(arguments.positional[1:], target.open, ("__eq__",))
+    machine.may_refuse("ValueError")
     return NONE
 
 
@@ -330,11 +337,14 @@ def discard(arguments: Arguments, machine: Machine) -> Value:
     target = _set(machine, arguments)
     if machine.state.find(item, SetObject) is None:  # of a set, its frozen equal is looked for
         hashing.require(machine, item)
+    removes = arguments.function.endswith("remove")
+    if removes and (target.open is not None or isinstance(item, (Unknown, Choice))):
+        machine.may_refuse("KeyError")
     if isinstance(item, (Unknown, Choice)):
         target.items, target.open = {}, target.open or machine.unknown("an element of a set is not known", item)
     elif (held := hashing.key_of(machine, target.items, item)) is not None:
         del target.items[held]
-    elif arguments.function.endswith("remove") and target.open is None:
+    elif removes and target.open is None:
         raise machine.raises("KeyError", exceptions.text_without_effects(machine, item) or "element", (item,))
     return NONE
 
@@ -347,6 +357,8 @@ def take(arguments: Arguments, machine: Machine) -> Value:
         return NONE
     if not target.items and target.open is None:
         raise machine.raises("KeyError", "pop from an empty set")
+    if not target.items:
+        machine.may_refuse("KeyError")
     why = machine.unknown("which element set.pop takes depends on hashes", *([target.open] if target.open else []))
     if len(target.items) == 1 and target.open is None:
         return target.items.popitem()[0]

@@ -39,12 +39,27 @@ def sort(
         else:
             order.sort(key=lambda i: known[i][0], reverse=backwards)  # type: ignore[index]
     except NoOrderError:
+        go_on(machine, keys)
         return points_to.read(machine, machine.unknown("the order of what is not known", *items), items)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
     if in_any_order and any(are_tied(machine, items, keys, i, j) for i, j in itertools.pairwise(order)):
         return points_to.read(machine, machine.unknown(unordered.WHY), items)
     return [items[i] for i in order]
+
+
+def go_on(machine: Machine, keys: list[Value]) -> None:
+    """After two of which it is not known which comes first, others are compared, it is not known which."""
+    machine.may_be_called(keys, machine.unknown("which are compared is not known"), _ORDER)
+
+
+def of_unknown(machine: Machine, arguments: Arguments, why: Unknown) -> None:
+    """What the order of items that are not known asks for: the key of each, and which of two comes first."""
+    machine.may_be_called([arguments.keywords.get("key", NONE)], why, ("__call__",))
+    machine.may_be_called(arguments.positional, why, _ORDER)
+
+
+_ORDER = ("__lt__", "__gt__")
 
 
 def are_tied(machine: Machine, items: list[Value], keys: list[Value], left: int, right: int) -> bool:

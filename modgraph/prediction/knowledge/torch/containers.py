@@ -63,6 +63,7 @@ def _position(machine: Machine, value: Value, size: int) -> int | None:
             raise machine.raises(
                 "TypeError", f"'{type(value.value).__name__}' object cannot be interpreted as an integer"
             )
+        machine.may_refuse("IndexError")
         return None
     if not -size <= index < size:
         raise machine.raises("IndexError", f"index {index} is out of range")
@@ -420,10 +421,14 @@ def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, str | None,
     key = text_given(arguments, machine, "key")
     if not isinstance(key, Constant):
         values = [value for name, value in module.modules.items() if name != OPEN and _may_be(key, name)]
+        machine.may_refuse("KeyError")
         chosen = machine.choice(values, "which child is taken is not known") if values else None
         return address, None, openness(module) or chosen or machine.unknown("a key is not known", key)
     if key.value in module.modules and key.value != OPEN:
-        return address, key.value, module.modules[key.value]
+        found = module.modules[key.value]
+        if isinstance(found, Unknown) and found.optional:
+            machine.may_fail("KeyError")
+        return address, key.value, found
     if (why := _why_missing(module, key)) is not None:
         return address, None, why
     raise machine.raises("KeyError", repr(key.value), (key,))
@@ -448,11 +453,14 @@ def remove_entry(arguments: Arguments, machine: Machine) -> Value:
     address, name, value = _entry(arguments, machine)
     if name is not None:
         del machine.state.change(address, ModuleObject).modules[name]
-    elif isinstance(value, Unknown):
+    elif isinstance(key := text_given(arguments, machine, "key"), Constant):
+        assert isinstance(value, Unknown)
         open_from_here(machine, address, value)
     else:
-        why = points_to.either_of(machine.unknown("a key is not known", value), (value,))
-        machine.state.change(address, ModuleObject).modules = {OPEN: why}
+        held = machine.state.change(address, ModuleObject)
+        why = points_to.either_of(machine.unknown("a key is not known", value), (value, *held.modules.values()))
+        held.modules = {each: child for each, child in held.modules.items() if each != OPEN and not _may_be(key, each)}
+        held.modules[OPEN] = why
     return value if arguments.function.endswith("pop") else NONE
 
 

@@ -118,7 +118,13 @@ def _descend(machine: Machine, value: Value, path: str) -> Value:
 @models(f"{MODULE}.get_submodule")
 def get_submodule(arguments: Arguments, machine: Machine) -> Value:
     target = arguments.get(1, "target", NONE)
+    if isinstance(target, Choice):
+        first, rest = arguments.positional[0], arguments.positional[2:]
+        return machine.distribute(
+            target, lambda each: get_submodule(Arguments(arguments.function, (first, each, *rest)), machine)
+        )
     if not isinstance(target, Constant):
+        machine.may_refuse("AttributeError")
         return _one_of_all(machine, module_of(machine, arguments)[0], target)
     return _descend(machine, arguments.positional[0], str(target.value))
 
@@ -139,6 +145,8 @@ def _one_of_all(machine: Machine, root: Address, path: Value) -> Value:
 @models(f"{MODULE}.get_parameter", f"{MODULE}.get_buffer")
 def get_tensor(arguments: Arguments, machine: Machine) -> Value:
     reached = _asked(machine, arguments)
+    if isinstance(reached, Unknown):
+        machine.may_refuse("AttributeError")
     return reached if isinstance(reached, Unknown) else machine.get_attribute(*reached)
 
 
