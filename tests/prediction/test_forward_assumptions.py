@@ -137,10 +137,28 @@ def inner(x, cap):
     n = 1
     def g(): return cap
     return g() + n
+def gathering(x):
+    a = 1
+    b = [i + j for i in x for j in i]
+    c = {i: [k for k in v] for i, v in b if (w := i)}
+    d = [lambda: m for m in c]
+    return a, sum(n for n in b)
+def with_a_class(x):
+    a = 1
+    class Inner:
+        b = a
+        def gathering(self): c = 1
+    d = 2
+short = lambda x, *rest: [y for y in x]
+class Net:
+    def method(self, x, *, y=1):
+        z = [u for u in x if not y]
+        return super().method(z)
+method = Net.method
 """
 
 
-@pytest.mark.parametrize("name", ["plain", "held", "inner"])
+@pytest.mark.parametrize("name", ["plain", "held", "inner", "gathering", "with_a_class", "short", "method"])
 def test_names_of_code_are_pythons(evaluated: Callable[[str], Any], name: str) -> None:
     namespace: dict[str, Any] = {}
     exec(FUNCTIONS, namespace)
