@@ -11,6 +11,7 @@ from functools import cached_property
 from modgraph.doors.memory import require_memory
 from modgraph.graph.model import SourceLocation
 from modgraph.source import nodes
+from modgraph.source.code_names import local_names
 from modgraph.source.mangling import has_private
 
 _INDENTED_BY_FORM_FEED = re.compile(r"^[ \t]*\f", re.MULTILINE)
@@ -74,6 +75,10 @@ class Parsed:
     def mentions(self, word: str) -> bool:
         """The text of these lines has that word in it, or may have it, written otherwise."""
         return word in self._text or self._is_respelled
+
+    def local_names(self, function: str, parameters: Sequence[str]) -> tuple[str, ...] | None:
+        """`co_varnames` of the function of that name with these parameters in these lines; None where not known."""
+        return local_names(self._text, function, parameters)
 
     @cached_property
     def _is_respelled(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from types import CodeType
 from typing import Any, Literal, overload
 
 from modgraph.source.refusing_text import refuse
@@ -46,6 +47,16 @@ def python_tree(text: str, filename: str = "<unknown>", mode: str = "exec") -> A
     except SyntaxError as error:
         error.filename = filename
         raise
+
+
+def python_code(text: str) -> CodeType:
+    """The code of a file with that text, which nothing runs, without a warning.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `python_tree`, and what only the compiler refuses.
+    """
+    code: CodeType = compile(python_tree(text), _NAME, "exec", dont_inherit=True)
+    return code
 
 
 def literal_value(text: str) -> Any:

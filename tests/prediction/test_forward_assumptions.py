@@ -137,10 +137,28 @@ def inner(x, cap):
     n = 1
     def g(): return cap
     return g() + n
+def gathering(x):
+    a = 1
+    b = [i + j for i in x for j in i]
+    c = {i: [k for k in v] for i, v in b if (w := i)}
+    d = [lambda: m for m in c]
+    return a, sum(n for n in b)
+def with_a_class(x):
+    a = 1
+    class Inner:
+        b = a
+        def gathering(self): c = 1
+    d = 2
+short = lambda x, *rest: [y for y in x]
+class Net:
+    def method(self, x, *, y=1):
+        z = [u for u in x if not y]
+        return super().method(z)
+method = Net.method
 """
 
 
-@pytest.mark.parametrize("name", ["plain", "held", "inner"])
+@pytest.mark.parametrize("name", ["plain", "held", "inner", "gathering", "with_a_class", "short", "method"])
 def test_names_of_code_are_pythons(evaluated: Callable[[str], Any], name: str) -> None:
     namespace: dict[str, Any] = {}
     exec(FUNCTIONS, namespace)
@@ -162,7 +180,7 @@ def test_packages_are_those_that_python_finds(tmp_path: Path) -> None:
         (
             "some_package-1.2.dist-info",
             "Some.Package",
-            {"RECORD": "some/one.py,,\nalone.py,,\n_fast.so,,\na-1.pth,,\n"},
+            {"RECORD": "some/gone.py,,\nsome/one.py,,\nalone.py,,\n_fast.so,,\na-1.pth,,\ngone/one.py,,\n"},
         ),
         ("other-2.0.dist-info", "other", {"top_level.txt": "another\n", "RECORD": "not_this/a.py,,\n"}),
         ("many-1.dist-info", "many", {"RECORD": "shared/a.py,,\n"}),
@@ -171,11 +189,14 @@ def test_packages_are_those_that_python_finds(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         for file, text in {"METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n", **files}.items():
             (tmp_path / folder / file).write_text(text, encoding="utf-8")
+    for file in ("some/one.py", "alone.py", "_fast.so", "a-1.pth", "not_this/a.py", "shared/a.py", "shared/b.py"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("", encoding="utf-8")
     command = "import importlib.metadata, json; print(json.dumps(importlib.metadata.packages_distributions()))"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True)
     real = json.loads(run.stdout)
-    names = ["some", "alone", "_fast", "a-1", "another", "not_this", "absent"]
+    names = ["some", "alone", "_fast", "a-1", "another", "not_this", "gone", "absent"]
     body = f"""
     import importlib.metadata
     found = importlib.metadata.packages_distributions()

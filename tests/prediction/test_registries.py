@@ -458,6 +458,46 @@ def test_plugins_found_by_listing_a_folder(package: Callable[[dict[str, str]], P
     assert predicted == live
 
 
+HOOKS = {
+    "lambda": "module.__getattr__ = lambda name: getattr(target(), name)",
+    "a function": "def find(name): return getattr(target(), name)\n    module.__getattr__ = find",
+    "what a function gives": "def given():\n        def look(name): return getattr(target(), name)\n        return look\n"
+    "    module.__getattr__ = given()",
+    "none": "target()",
+}
+
+
+@pytest.mark.parametrize("way", HOOKS)
+def test_an_import_in_a_hook_of_a_module_does_not_run(way: str, package: Callable[[dict[str, str]], Path]) -> None:
+    hooked = f"""
+REG = {{}}
+def redirect(alias, name):
+    import importlib, types
+    module = types.ModuleType(alias)
+    def target():
+        return importlib.import_module("shelf.plugins." + name)
+    {HOOKS[way]}
+    return module
+old = redirect("shelf.old", "one")
+"""
+    plugin = """
+        from torch import nn
+        from shelf import REG
+        REG["One"] = nn.ReLU
+        """
+    net = """
+        from torch import nn
+        from shelf import REG
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = REG["One"]() if "One" in REG else nn.Linear(1, 1)
+        """
+    package({"__init__.py": hooked, "plugins/__init__.py": "", "plugins/one.py": plugin, "net.py": net})
+    predicted, live = compared("shelf.net")
+    assert predicted == live
+
+
 def test_a_module_imported_inside_a_function_registers_then(package: Callable[[dict[str, str]], Path]) -> None:
     package(
         {

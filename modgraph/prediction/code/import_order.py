@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
+from modgraph.prediction.code.lazy_hooks import only_hooks_import
 from modgraph.prediction.domain.limits import MAX_FOLLOWED_TEXT, MAX_IMPORTED_MODULES
 from modgraph.source.modules import BYTES_SEARCHED, ModuleFinder, SourceError, SourceModule
 from modgraph.source.quiet import python_tree
@@ -175,7 +176,7 @@ def _read_text(text: str) -> _Written:
     named = (match for match in _BY_NAME.finditer(text) if blocks.run(match.start()))
     by_name = [(blocks.line(match.start()), match.group(1)) for match in named]
     computed = _COMPUTED.search(text)
-    if computed is None or _LAZY.search(text):
+    if computed is None or _LAZY.search(text) or (".__getattr__" in text and only_hooks_import(text)):
         return _Written(statements, by_name, None)
     return _Written(statements, by_name, (blocks.line(computed.start()), blocks.run(computed.start())))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,28 +74,12 @@ class FunctionDefinition:
         return frozenset(self.node.local_names if isinstance(self.node, nodes.FunctionDef) else ())
 
     @cached_property
-    def own_locals(self) -> tuple[str, ...] | None:
-        """Names that its own statements bind and no function inside takes from it, parameters left out, in the order in
-        which they stand there first; None where that is not plain to see."""
-        if not isinstance(self.node, nodes.FunctionDef):
-            return ()
-        names = self.bound_names - {each.name for each in self.parameters}
-        found: dict[str, None] = {}
-        taken: set[str] = set()
-        pending: list[nodes.Node] = list(self.node.body[::-1])
-        while pending:
-            node = pending.pop()
-            if isinstance(node, nodes.ClassDef) or (isinstance(node, _INLINED) and sys.version_info >= (3, 12)):
-                return None
-            if isinstance(node, nodes.Name) and node.value in names:
-                found[node.value] = None
-            elif isinstance(node, nodes.FunctionDef):
-                found[node.bound] = None
-            outside, free = _of_scope(node)
-            taken |= free
-            pending += outside[::-1]
-        held = names - taken
-        return tuple(name for name in found if name in held) if found.keys() >= held else None
+    def local_names(self) -> tuple[str, ...] | None:
+        """Its parameters and what its own statements bind, in the order in which Python keeps them in its code; None
+        where that is not plain to see."""
+        order = ("positional", "normal", "keyword", "varargs", "varkw")
+        given = sorted(self.parameters, key=lambda parameter: max(order.index(parameter.kind), 1))
+        return self.parsed.local_names(self.name, [each.name for each in given])
 
     @cached_property
     def takes_arguments(self) -> bool:
@@ -155,8 +138,6 @@ class ClassDefinition:
         )
 
 
-_INLINED = (nodes.ListComp, nodes.SetComp, nodes.DictComp)
-"""Comprehensions that are no functions of their own from Python 3.12 on."""
 _IDENTIFIERS = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _PLAIN = frozenset({"int", "float", "bool", "str", "bytes", "complex", "None"})
 _OF_PLAIN = frozenset(
@@ -188,43 +169,6 @@ def _parameters(params: nodes.Parameters) -> Iterator[Parameter]:
         yield Parameter(param.name, "keyword", param.default, param.annotation)
     if params.star_kwarg is not None:
         yield Parameter(params.star_kwarg.name, "varkw")
-
-
-def _of_scope(node: nodes.Node) -> tuple[list[nodes.Node], set[str]]:
-    """What of a node is evaluated in the scope around it, and the names that the rest takes from there."""
-    if isinstance(node, (nodes.FunctionDef, nodes.Lambda)):
-        given = list(_parameters(node.params))
-        bound = {each.name for each in given}
-        outside: list[nodes.Node] = [each.default for each in given if each.default is not None]
-        inside: list[nodes.Node] = [node.body] if isinstance(node, nodes.Lambda) else list(node.body)
-        if isinstance(node, nodes.FunctionDef):
-            bound |= set(node.local_names)
-            outside += node.decorators
-        return outside, _free_in(inside) - bound
-    if isinstance(node, (nodes.SimpleComp, nodes.DictComp)):
-        values: list[nodes.Node] = [each for each in node.children if each is not node.for_in]
-        targets: set[str] = set()
-        loop: nodes.CompFor | None = node.for_in
-        while loop is not None:
-            targets |= {each.value for each in nodes.walk(loop.target) if isinstance(each, nodes.Name)}
-            values += loop.ifs
-            loop = loop.inner_for_in
-            values += [loop.iter] if loop is not None else []
-        return [node.for_in.iter], _free_in(values) - targets
-    return node.children, set()
-
-
-def _free_in(inside: list[nodes.Node]) -> set[str]:
-    found: set[str] = set()
-    pending = list(inside)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, nodes.Name):
-            found.add(node.value)
-        outside, free = _of_scope(node)
-        found |= free
-        pending += outside
-    return found
 
 
 def _uses_in(body: nodes.Expression | nodes.Block, name: str, method: str) -> bool:

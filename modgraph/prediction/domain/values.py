@@ -366,6 +366,8 @@ class KnownClass(Value):
     """A class that is not read from source, by qualified name: "builtins.dict", "enum.Enum", nn.Module itself."""
 
     name: str
+    of_typing: bool = False
+    """It stands for an alias of typing, `List`, which tells only where it is asked what an annotation is made of."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is KnownClass and self.name == other.name
@@ -449,12 +451,32 @@ class EnumMember(Value):
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+_UNIONS = frozenset({"typing.Union", "types.UnionType"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class GenericAlias(Value):
     """`list[int]`, `Optional[int]`, `Mapping[str, Tensor]`: what a subscripted class or typing form gives."""
 
-    PARTS = ("origin",)
+    PARTS = ("origin", "form", "args")
     origin: Value
+    form: Value = NONE
+    """What `get_origin` gives of it; NONE where that and `args` are not known."""
+    args: Value = NONE
+    """What `get_args` gives, a tuple."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is GenericAlias and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self._compared)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        """Unions are equal whatever the order of their types, and whichever way they are written."""
+        if getattr(self.form, "name", None) in _UNIONS and isinstance(self.args, TupleValue):
+            return (frozenset(self.args.items),)
+        return (self.origin, self.form, self.args)
 
 
 DELETED = KnownFunction("<deleted>")

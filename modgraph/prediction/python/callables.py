@@ -109,9 +109,7 @@ def is_as_before(machine: Machine, value: FunctionValue, name: str, new: Value) 
 
 def _of_code(machine: Machine, definition: FunctionDefinition, name: str) -> Value:
     """An attribute of the code of a function, which stands for the function itself."""
-    order = ("positional", "normal", "keyword", "varargs", "varkw")
-    given = sorted(definition.parameters, key=lambda parameter: max(order.index(parameter.kind), 1))
-    kinds = [parameter.kind for parameter in given]
+    kinds = [parameter.kind for parameter in definition.parameters]
     counts = {
         "co_argcount": kinds.count("positional") + kinds.count("normal"),
         "co_posonlyargcount": kinds.count("positional"),
@@ -121,9 +119,8 @@ def _of_code(machine: Machine, definition: FunctionDefinition, name: str) -> Val
         return Constant(counts[name])
     if name == "co_name":
         return Constant(definition.name)
-    names = [parameter.name for parameter in given]
-    if name in ("co_varnames", "co_nlocals") and definition.own_locals is not None:
-        names += definition.own_locals
+    names = definition.local_names if name in ("co_varnames", "co_nlocals") else None
+    if names is not None:
         return TupleValue(tuple(map(Constant, names))) if name == "co_varnames" else Constant(len(names))
     return number_unknown(machine, f"{name} of the code of a function is not modelled")
 

@@ -39,7 +39,7 @@ class _Annotations(Mapping[str, Value]):
     def get(self, name: str, default: Any = None) -> Any:
         if name not in self.names:
             return default
-        return _evaluated(self.machine, self.cls, self.item, name) or self[name]
+        return evaluated(self.machine, self.cls, self.item, name) or self[name]
 
     def __getitem__(self, name: str) -> Value:
         if name not in self.names:
@@ -53,7 +53,7 @@ class _Annotations(Mapping[str, Value]):
         return len(self.names)
 
 
-def _evaluated(machine: Machine, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
+def evaluated(machine: Machine, cls: ClassValue, item: ClassObject, name: str) -> Value | None:
     """What stands behind the colon; None where it is not one plain statement of a class with source."""
     definition = item.definition
     source = machine.finder.source(definition.module) if definition is not None else None

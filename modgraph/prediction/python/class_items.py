@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.objects import ClassObject
 from modgraph.prediction.domain.values import ClassMethod, ClassValue, Constant, FunctionValue, GenericAlias, Value
-from modgraph.prediction.python import classes, enumerations
+from modgraph.prediction.python import annotation_parts, classes, enumerations
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -29,8 +29,7 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
             return made
         if _is_not_generic(machine, value):
             raise machine.raises("TypeError", f"type '{classes.short_name(value)}' is not subscriptable")
-    origin = value.origin if isinstance(value, GenericAlias) else value
-    return GenericAlias(origin)
+    return GenericAlias(value.origin) if isinstance(value, GenericAlias) else annotation_parts.subscripted(value, key)
 
 
 def _is_not_generic(machine: Machine, cls: ClassValue) -> bool:

@@ -46,7 +46,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.python import annotated, patched_classes, stored_attributes
+from modgraph.prediction.python import annotated, annotation_parts, patched_classes, stored_attributes
 from modgraph.prediction.python.counted import count
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ _OF_VALUES: dict[type[Value], KnownClass] = {
     ModuleReference: KnownClass("builtins.module"),
     PartialValue: KnownClass("functools.partial"),
     PropertyValue: KnownClass("builtins.property"),
-    GenericAlias: KnownClass("types.GenericAlias"),
 }
 
 
@@ -95,6 +94,8 @@ def class_of(machine: Machine, value: Value) -> Value:
         return known
     if isinstance(value, TupleValue):
         return value.cls or _TUPLE
+    if isinstance(value, GenericAlias):
+        return annotation_parts.class_of(value)
     if isinstance(value, EnumMember):
         return value.cls
     if isinstance(value, (ClassValue, KnownClass)):
@@ -401,7 +402,12 @@ def is_subclass(machine: Machine, cls: Value, of: Value) -> bool | None:
         answers = [is_subclass(machine, cls, each) for each in of.items]
         return True if True in answers else (None if None in answers else False)
     if isinstance(of, GenericAlias):
-        return is_subclass(machine, cls, of.origin) or None
+        types = annotation_parts.types_of_union(of)
+        return (
+            is_subclass(machine, cls, of.origin) or None
+            if types is None
+            else is_subclass(machine, cls, TupleValue(types))
+        )
     if isinstance(of, Constant) and of == NONE:
         of = KnownClass("builtins.NoneType")
     if not isinstance(of, (ClassValue, KnownClass)) or not isinstance(cls, (ClassValue, KnownClass)):

@@ -31,11 +31,11 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import annotated, classes, enumerations, named_tuples
+from modgraph.prediction.python import annotated, class_annotations, classes, enumerations, named_tuples
 from modgraph.prediction.python.counted import count
 
-_MARK = "__dataclass_fields__"
-_OPTIONS = "<dataclass options>"
+MARK = "__dataclass_fields__"
+OPTIONS = "<dataclass options>"
 """In the namespace of a dataclass: the keywords of its decorator."""
 _FIELD = "dataclasses.Field"
 
@@ -58,9 +58,12 @@ class Field:
     init: bool
     keyword_only: bool
     init_var: bool
+    owner: ClassValue
+    """The class that defines it."""
     unsure: Unknown | Choice | None = None
     """An option of it that is not known."""
     compared: bool = True
+    metadata: Value | None = None
 
 
 @models("dataclasses.dataclass")
@@ -75,8 +78,8 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
     item = machine.state.change(cls.address, ClassObject)
     options: dict[Value, Value] = {Constant(key): value for key, value in arguments.keywords.items()}
     namespace = item.namespace
-    namespace[_OPTIONS] = machine.allocate(DictObject(options))
-    namespace[_MARK] = PropertyValue(KnownFunction("dataclasses._fields_by_name"))
+    namespace[OPTIONS] = machine.allocate(DictObject(options))
+    namespace[MARK] = PropertyValue(KnownFunction("dataclasses._fields_by_name"))
     defined = item.definition.statements if item.definition is not None else {}
     wants_init = arguments.keywords.get("init", TRUE) != FALSE
     if wants_init and "__init__" not in namespace and "__init__" not in defined:
@@ -108,7 +111,7 @@ def is_dataclass(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(value, (Unknown, Choice)):
         return machine.unknown("its class is not known", value)
     cls = value if isinstance(value, ClassValue) else machine.class_of(value)
-    found = machine.class_attribute(cls, _MARK) if isinstance(cls, ClassValue) else None
+    found = machine.class_attribute(cls, MARK) if isinstance(cls, ClassValue) else None
     if isinstance(found, (Unknown, Choice)):
         return machine.unknown("whether a class is a data class is not known", found)
     return Constant(found is not None)
@@ -132,11 +135,19 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
             "default_factory": each.factory or _MISSING,
             "init": each.unsure or Constant(each.init),
             "kw_only": each.unsure or Constant(each.keyword_only),
-            "type": machine.unknown("an annotation is not evaluated"),
-            "metadata": machine.unknown("metadata of a field is not kept"),
+            "type": _type_of(machine, each),
+            "metadata": machine.allocate(DictObject()) if each.metadata in (None, NONE) else each.metadata,
         }
         found.append(machine.allocate(InstanceObject(KnownClass(_FIELD), attributes)))
     return TupleValue(tuple(found))
+
+
+def _type_of(machine: Machine, field: Field) -> Value:
+    """What stands behind the colon of a field."""
+    item = machine.state.read(field.owner.address)
+    assert isinstance(item, ClassObject)
+    found = class_annotations.evaluated(machine, field.owner, item, field.name)
+    return found or machine.unknown("an annotation is not evaluated")
 
 
 @models("dataclasses._fields_by_name")
@@ -157,7 +168,7 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
     entries: dict[Value, Value] = {}
     for base in reversed(machine.mro(cls)):
         found = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
-        if found is not None and _MARK in found.namespace:
+        if found is not None and MARK in found.namespace:
             for text, annotation in annotated.annotated_texts(machine, found):
                 if last_name(annotation) != "KW_ONLY":
                     field = by_name.get(text) or machine.unknown("a field that instances do not have")
@@ -176,7 +187,7 @@ def _asdict(machine: Machine, value: Value) -> Value:
     instance = machine.state.find(value, InstanceObject)
     if isinstance(cls, ClassValue) and (why := unsure_base(machine, cls)) is not None:
         return machine.unknown("the fields are not known", why)
-    if instance is not None and isinstance(cls, ClassValue) and machine.class_attribute(cls, _MARK) is not None:
+    if instance is not None and isinstance(cls, ClassValue) and machine.class_attribute(cls, MARK) is not None:
         entries: dict[Value, Value] = {
             Constant(each.name): _asdict(machine, instance.attributes.get(each.name, NONE))
             for each in dataclass_fields(machine, cls)
@@ -223,7 +234,7 @@ def unsure_base(machine: Machine, cls: ClassValue) -> Unknown | None:
         if isinstance(base, Unknown):
             return base
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
-        mark = item.namespace.get(_MARK) if item is not None else None
+        mark = item.namespace.get(MARK) if item is not None else None
         if isinstance(mark, (Unknown, Choice)):
             return machine.unknown("whether a class is a data class is not known", mark)
     return None
@@ -235,9 +246,9 @@ def compared_names(machine: Machine, cls: Value) -> list[str] | Unknown | None:
         if isinstance(base, Unknown):
             return base
         item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
-        if item is None or not isinstance(base, ClassValue) or _MARK not in item.namespace:
+        if item is None or not isinstance(base, ClassValue) or MARK not in item.namespace:
             continue
-        options = machine.state.find(item.namespace.get(_OPTIONS), DictObject)
+        options = machine.state.find(item.namespace.get(OPTIONS), DictObject)
         if options is None or unsure_base(machine, base) is not None:
             return machine.unknown("whether a class is a data class is not known")
         if options.entries.get(Constant("eq"), TRUE) == TRUE:
@@ -256,14 +267,14 @@ def dataclass_fields(machine: Machine, cls: ClassValue) -> list[Field]:
         if isinstance(base, ClassValue):
             item = machine.state.read(base.address)
             assert isinstance(item, ClassObject)
-            if _MARK in item.namespace:
+            if MARK in item.namespace:
                 for each in _own_fields(machine, base, item):
                     found[each.name] = each
     return list(found.values())
 
 
 def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterator[Field]:
-    options = machine.state.find(item.namespace[_OPTIONS], DictObject)
+    options = machine.state.find(item.namespace[OPTIONS], DictObject)
     keyword_only = options is not None and options.entries.get(Constant("kw_only")) == TRUE
     for name, annotation in annotated.annotated_texts(machine, item):
         if "ClassVar" in annotation:
@@ -273,6 +284,7 @@ def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterato
             continue
         value = classes.own_attribute(machine, cls, name)
         default, factory, init, only, unsure, compared = value, None, True, keyword_only, None, True
+        metadata: Value | None = None
         details = machine.state.find(value, InstanceObject) if value is not None else None
         if details is not None and details.cls == KnownClass(_FIELD):
             default = _given(details.attributes.get("default"))
@@ -280,9 +292,10 @@ def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterato
             init = details.attributes.get("init", TRUE) != FALSE
             only = details.attributes.get("kw_only", Constant(keyword_only)) == TRUE
             compared = details.attributes.get("compare", TRUE) != FALSE
+            metadata = details.attributes.get("metadata")
             given = [details.attributes.get(option) for option in ("init", "kw_only", "compare")]
             unsure = next((each for each in given if isinstance(each, (Unknown, Choice))), None)
-        yield Field(name, default, factory, init, only, "InitVar" in annotation, unsure, compared)
+        yield Field(name, default, factory, init, only, "InitVar" in annotation, cls, unsure, compared, metadata)
 
 
 def _given(value: Value | None) -> Value | None:

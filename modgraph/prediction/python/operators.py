@@ -13,6 +13,7 @@ from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
+    NONE,
     NOT_IMPLEMENTED,
     SIZE,
     Address,
@@ -28,7 +29,15 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import enumerations, exceptions, hashing, rich_comparison, text, unordered
+from modgraph.prediction.python import (
+    annotation_parts,
+    enumerations,
+    exceptions,
+    hashing,
+    rich_comparison,
+    text,
+    unordered,
+)
 from modgraph.prediction.python.items import index_of
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
@@ -104,8 +113,9 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         if symbol == "+" and (partial_texts.ends_of(left) or partial_texts.ends_of(right)):
             return text.put_together(machine, (left, right))
         return _unknown_result(machine, symbol, left, right)
-    if (symbol == "|" and machine.is_class(left)) or isinstance(left, GenericAlias):
-        return GenericAlias(left)
+    first = right if left == NONE else left
+    if symbol == "|" and (machine.is_class(first) or isinstance(first, GenericAlias)):
+        return annotation_parts.united(left, right)
     names = [_type_name(machine, side) for side in (left, right)]
     if any(
         isinstance(side, Constant) and (side.value is None or isinstance(side.value, str)) for side in (left, right)

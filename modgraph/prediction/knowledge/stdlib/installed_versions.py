@@ -94,18 +94,23 @@ def _names_of(folder: Path, python: tuple[int, int]) -> Iterator[tuple[str, str]
     declared = folder / "top_level.txt"
     names = set(read(declared, _RECORD_BYTES).decode().split()) if declared.exists() else set()
     if not names and python >= (3, 11) and (folder / "RECORD").exists():
-        names = set(_inferred(read(folder / "RECORD", _RECORD_BYTES).decode().splitlines(), python))
+        names = _inferred(read(folder / "RECORD", _RECORD_BYTES).decode().splitlines(), folder.parent, python)
     yield from ((name, named[1]) for name in sorted(names))
 
 
-def _inferred(record: list[str], python: tuple[int, int]) -> Iterator[str]:
+def _inferred(record: list[str], root: Path, python: tuple[int, int]) -> set[str]:
+    """From Python 3.12 on, of files that are there."""
+    found: set[str] = set()
     for row in csv.reader(record):
         path = PurePosixPath(row[0] if row else "")
         if python < (3, 12) and path.suffix != ".py":
             continue
         name = path.parts[0] if len(path.parts) > 1 else inspect.getmodulename(path.name)
-        if name is not None and "." not in name:
-            yield name
+        if name is None or "." in name or name in found:
+            continue
+        if python < (3, 12) or (root / path).exists():
+            found.add(name)
+    return found
 
 
 @lru_cache(maxsize=64)

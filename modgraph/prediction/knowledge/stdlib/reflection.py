@@ -14,6 +14,7 @@ from modgraph.prediction.domain.objects import (
     DictObject,
     EnvironmentObject,
     IteratorObject,
+    ListObject,
 )
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
@@ -37,6 +38,7 @@ from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import (
     attribute_changes,
     attributes,
+    class_listing,
     classes,
     enum_texts,
     hashing,
@@ -293,6 +295,9 @@ def dir_(arguments: Arguments, machine: Machine) -> Value:
         of = ModuleReference(machine.frames[-1].module)
     if isinstance(of, ModuleReference):
         return namespaces.directory(machine, of.name)
+    names = class_listing.names_of(machine, of) if isinstance(of, ClassValue) else None
+    if names is not None:
+        return machine.allocate(ListObject(list(map(Constant, names))))
     return machine.unknown("dir() is not modelled", of)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import typing
+
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.registry import constant, models
-from modgraph.prediction.domain.values import NONE, ClassValue, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.domain.registry import constant, known_class, models
+from modgraph.prediction.domain.values import NONE, KnownClass, KnownFunction, Unknown, Value
+from modgraph.prediction.python import annotation_parts
 
 _ABSTRACT = (
     *("Sized", "Container", "Callable", "Iterable", "Iterator", "Generator", "Reversible", "Collection", "Sequence"),
@@ -24,7 +27,16 @@ _CLASSES = {
 constant("typing_extensions.NamedTuple", KnownClass("typing.NamedTuple"))
 for _owner in ("typing", "typing_extensions"):
     for _name, _class in _CLASSES.items():
-        constant(f"{_owner}.{_name}", KnownClass(_class))
+        constant(f"{_owner}.{_name}", KnownClass(_class, of_typing=True))
+
+_FORMS = ("Union", "Optional", "Literal", "ClassVar", "Final", "Required", "NotRequired")
+for _name in _FORMS:  # no classes, and what they give is none
+    if hasattr(typing, _name):
+        constant(f"typing.{_name}", KnownFunction(f"typing.{_name}"))
+known_class("types.UnionType")
+constant("types.UnionType", annotation_parts.BY_BAR)
+if isinstance(typing.Any, type):  # from Python 3.11 on
+    known_class("typing.Any")
 
 _ASKING = ("get_type_hints", "get_overloads", "is_typeddict", "is_protocol", "get_protocol_members")
 
@@ -37,9 +49,7 @@ def asked(arguments: Arguments, machine: Machine) -> Value:
 
 @models("typing.get_origin", "typing.get_args", "typing_extensions.get_origin", "typing_extensions.get_args")
 def taken_apart(arguments: Arguments, machine: Machine) -> Value:
-    """Of a class there is nothing; of other annotations, it is not known what they were written with."""
+    """Of a class there is nothing; of some annotations, it is not known what they were written with."""
     given = arguments.get(0, "tp", NONE)
-    is_alias = isinstance(given, KnownClass) and given.name.startswith(("typing.", "typing_extensions."))
-    if isinstance(given, (ClassValue, KnownClass)) and not is_alias:
-        return NONE if arguments.function.endswith("origin") else TupleValue(())
-    return Unknown("what an annotation is made of is not followed", machine.where, inert=True)
+    found = annotation_parts.taken_apart(given, arguments.function.endswith("origin"))
+    return found or Unknown("what an annotation is made of is not followed", machine.where, inert=True)

@@ -17,7 +17,7 @@ FUNCTIONS = """
      dstack embedding embedding_bag empty_permuted expand_copy fake_quantize_per_channel_affine
     fake_quantize_per_tensor_affine fill float_power frobenius_norm
     from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell hash_tensor hinge_embedding_loss
-    histc hspmm indices_copy instance_norm int_repr isin istft kl_div layer_norm logical_not
+    hspmm indices_copy instance_norm int_repr isin istft kl_div layer_norm logical_not
     lu_solve margin_ranking_loss max_pool1d max_pool2d max_pool3d miopen_convolution
     mkldnn_convolution mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
     nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pixel_shuffle
@@ -52,7 +52,7 @@ ASKING = """
 METHODS = """
     addbmm angle argwhere atan2 bernoulli bincount bitwise_not ccol_indices cdouble cfloat chalf
     cholesky_inverse cholesky_solve coalesce col_indices corrcoef cov crow_indices dequantize
-    diag_embed diagflat dist fliplr flipud float_power ger hash_tensor histc hypot index indices int_repr
+    diag_embed diagflat dist fliplr flipud float_power ger hash_tensor hypot index indices int_repr
     ipu istft lu_solve mtia mvlgamma nanmean nanquantile
     narrow_copy nonzero_static orgqr ormqr polygamma prelu quantile resize resize_as
     row_indices slice_inverse smm solve sparse_mask sspaddmm take_along_dim to_dense to_mkldnn
@@ -111,7 +111,7 @@ FUNCTIONAL = """
     conv_tbc
     cosine_embedding_loss cosine_similarity
     ctc_loss embedding_bag gaussian_nll_loss
-    grouped_mm hinge_embedding_loss linear_cross_entropy lp_pool1d
+    hinge_embedding_loss linear_cross_entropy lp_pool1d
     lp_pool2d lp_pool3d margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d
     multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
     pairwise_distance pdist poisson_nll_loss scaled_grouped_mm scaled_mm
