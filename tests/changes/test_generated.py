@@ -224,7 +224,7 @@ def test_the_graphs_made_here_are_those_that_are_predicted(graph, predicted):
     }
     made, expected = graph(model), predicted(model)
     assert made.modules == tuple(replace(node, source=None, repeat=None) for node in expected.modules)
-    assert made.model == expected.model
+    assert made.model == replace(expected.model, no_calls=None)  # a tree alone has no `forward` to tell of
 
 
 def test_fingerprints_do_not_depend_on_names(graph):

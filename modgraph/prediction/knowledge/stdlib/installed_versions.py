@@ -3,7 +3,6 @@ files are listed there."""
 
 from __future__ import annotations
 
-import csv
 import inspect
 import os
 import re
@@ -101,8 +100,8 @@ def _names_of(folder: Path, python: tuple[int, int]) -> Iterator[tuple[str, str]
 def _inferred(record: list[str], root: Path, python: tuple[int, int]) -> set[str]:
     """From Python 3.12 on, of files that are there."""
     found: set[str] = set()
-    for row in csv.reader(record):
-        path = PurePosixPath(row[0] if row else "")
+    for row in record:  # path, hash, size; a path with a comma in it stands in quotes
+        path = PurePosixPath(row.rpartition(",")[0].rpartition(",")[0].strip('"'))
         if python < (3, 12) and path.suffix != ".py":
             continue
         name = path.parts[0] if len(path.parts) > 1 else inspect.getmodulename(path.name)
