@@ -432,6 +432,14 @@ CASES = {
         x = len(list(zip(a, b)))
         y = next(b, 5)
         """,
+    "an entry deleted that a loop of unknown length may have made": """
+        for v in items:
+            d["k"] = 1
+        try:
+            del d["k"]
+        except LookupError:
+            y = 7
+        """,
     "a loop of unknown length whose turns leave objects behind": """
         class Point:
             def __init__(self, right):

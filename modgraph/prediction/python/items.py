@@ -419,6 +419,8 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
             item.open, item.entries = points_to.either_of(item.open or key, item.entries.values()), {}
         elif item.open is None:
             raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
+        else:
+            machine.may_refuse("KeyError")
         return
     assert isinstance(item, ListObject)
     unordered.forget(item)
