@@ -58,8 +58,8 @@ def grouped(specs: Iterable[_Spec]) -> list[_Spec | InputGroup]:
     """
     found: dict[object, list[_Spec]] = {}
     for number, spec in enumerate(specs):
-        named = isinstance(spec, InputSpec) and spec.name is not None
-        found.setdefault(spec.name if named and isinstance(spec, InputSpec) else number, []).append(spec)
+        name = spec.name if isinstance(spec, InputSpec) else None
+        found.setdefault(number if name is None else name, []).append(spec)
     together: list[_Spec | InputGroup] = []
     for same in found.values():
         parts = [each for each in same if isinstance(each, InputSpec)]

@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.needs_torch
 
-_runs = runpy.run_path(str(Path(__file__).with_name("undecided_runs.py")))
+_runs, _ways = (runpy.run_path(str(Path(__file__).with_name(f"undecided_{name}.py"))) for name in ("runs", "ways"))
 
 HEADER = '''
 class Odd:
@@ -87,30 +87,8 @@ class Swallowing:
         return self.swallows
 
 
-class Failing:
-    def __init__(self, fails):
-        self.fails = fails
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, kind, error, trace):
-        if self.fails:
-            raise ValueError(2)
-
-
-@contextlib.contextmanager
-def managed(log, swallow):
-    log.append(1)
-    try:
-        yield len(log)
-    except ValueError:
-        if not swallow:
-            raise
-        log.append(3)
-    finally:
-        log.append(2)
 '''
+HEADER += _ways["FAILING_AND_MANAGED"]
 
 
 def _tried(expression: str) -> str:

@@ -7,6 +7,34 @@ from pathlib import Path
 
 Words = runpy.run_path(str(Path(__file__).with_name("undecided_words.py")))["Words"]
 
+FAILING_AND_MANAGED = """
+class Failing:
+    def __init__(self, fails, early=False):
+        self.fails = fails
+        self.early = early
+
+    def __enter__(self):
+        if self.early:
+            raise KeyError(1)
+
+    def __exit__(self, kind, error, trace):
+        if self.fails:
+            raise ValueError(2)
+
+
+@contextlib.contextmanager
+def managed(log, swallow):
+    log.append(1)
+    try:
+        yield len(log)
+    except ValueError:
+        if not swallow:
+            raise
+        log.append(3)
+    finally:
+        log.append(2)
+"""
+
 MANAGERS = Words(
     header="""
 class Guarded:
@@ -34,34 +62,9 @@ class Picky:
         if kind is not None and issubclass(kind, ValueError):
             self.log.append(error.args[0] if error.args else 3)
             return True
-
-
-class Failing:
-    def __init__(self, fails, early=False):
-        self.fails = fails
-        self.early = early
-
-    def __enter__(self):
-        if self.early:
-            raise KeyError(1)
-
-    def __exit__(self, kind, error, trace):
-        if self.fails:
-            raise ValueError(2)
-
-
-@contextlib.contextmanager
-def managed(log, swallow):
-    log.append(1)
-    try:
-        yield len(log)
-    except ValueError:
-        if not swallow:
-            raise
-        log.append(3)
-    finally:
-        log.append(2)
-
+"""
+    + FAILING_AND_MANAGED
+    + """
 
 @contextlib.contextmanager
 def after(log):

@@ -151,7 +151,7 @@ def _guarded(machine: Machine, frame: Frame, manager: Value, block: Callable[[],
     if ended is not None and outcome != "dead":
         machine.state = ended
         _exit_normally(machine, manager)
-        paths.append((machine.state, lambda: _outcome(frame, outcome, value)))
+        paths.append((machine.state, control.ending(frame, outcome, value)))
     escaped: list[tuple[Raised, State]] = []
     for error, state in guard:
         machine.state = state
@@ -176,11 +176,6 @@ def _has_source(machine: Machine, manager: Value) -> bool:
     if isinstance(leave, BoundMethod) and isinstance(leave.function, KnownFunction):
         return leave.function.name in (f"{_SUPPRESS}.__exit__", f"{_STACK}.__exit__", "unittest.mock._patch.__exit__")
     return isinstance(leave, BoundMethod)
-
-
-def _outcome(frame: Frame, outcome: Outcome, value: Value) -> Outcome:
-    frame.value = value
-    return outcome
 
 
 def _exit_normally(machine: Machine, manager: Value) -> Outcome:
@@ -261,11 +256,8 @@ def _of_some(machine: Machine, frame: Frame | None, outcome: Outcome, jumped: Ad
     held = machine.state.find(jumped, ListObject)
     if frame is None or held is None or outcome in ("normal", "dead") or (held.open is None and held.items):
         return outcome
-    if held.open is not None and outcome == "return":
-        frame.returns.append((frame.value, machine.state.fork()))
-    elif held.open is not None:
-        loop = frame.loops[-1]
-        (loop.breaks if outcome == "break" else loop.continues).append(machine.state.fork())
+    if held.open is not None:
+        control.keep_left(frame, outcome, frame.value, machine.state.fork())
     return "normal"
 
 

@@ -12,7 +12,7 @@ from modgraph.prediction.code import idle_turns, targets
 from modgraph.prediction.code.loop_ends import HOW_FAR, Ends
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
-from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_UNDECIDED_ENDS, MAX_WIDENINGS
+from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_WIDENINGS
 from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
@@ -70,18 +70,35 @@ def run_paths(machine: Machine, frame: Frame, paths: Sequence[Path], reason: str
         return outcome
     fallen: list[State] = []
     for outcome, value, state in alive:
-        if outcome == "return":
-            frame.returns.append((value, state))
-        elif outcome == "break":
-            frame.loops[-1].breaks.append(state)
-        elif outcome == "continue":
-            frame.loops[-1].continues.append(state)
-        else:
+        if not keep_left(frame, outcome, value, state):
             fallen.append(state)
     if not fallen:
         return "dead"
     machine.state = join_states(fallen, reason, where, since)
     return "normal"
+
+
+def keep_left(frame: Frame, outcome: Outcome, value: Value, state: State) -> bool:
+    """Keeps a path that leaves the function, or a turn of its innermost loop; False where it does neither."""
+    if outcome == "return":
+        frame.returns.append((value, state))
+    elif outcome == "break":
+        frame.loops[-1].breaks.append(state)
+    elif outcome == "continue":
+        frame.loops[-1].continues.append(state)
+    else:
+        return False
+    return True
+
+
+def ending(frame: Frame, outcome: Outcome, value: Value) -> Callable[[], Outcome]:
+    """A path that only comes to its end, with that value of the function."""
+
+    def end() -> Outcome:
+        frame.value = value
+        return outcome
+
+    return end
 
 
 def join_states(states: Sequence[State], reason: str, where: SourceLocation | None, since: int) -> State:
@@ -387,11 +404,8 @@ def join_breaks(machine: Machine, frame: Frame, outcome: Outcome, loop: Loop, si
     left = list(loop.breaks)
     if outcome == "normal":
         left.append(machine.state)
-    elif outcome == "return":
-        frame.returns.append((frame.value, machine.state))
-    elif outcome in ("break", "continue"):  # of the loop around, by `else`
-        outer = frame.loops[-1]
-        (outer.breaks if outcome == "break" else outer.continues).append(machine.state)
+    else:  # a `break` or `continue` in `else` is of the loop around
+        keep_left(frame, outcome, frame.value, machine.state)
     machine.state = join_states(left, "depends on which `break` is reached", machine.where, since)
     return "normal"
 
@@ -426,11 +440,6 @@ def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
             machine.problem(reason)
             outcome = unknown_while(machine, frame, node, reason, since)
     return _leave(machine, frame, outcome, loop, node.orelse, since)
-
-
-def may_have_ended(loop: Loop) -> bool:
-    """It may have been left in so many turns that how far it comes is as good as not known."""
-    return len(loop.breaks) > MAX_UNDECIDED_ENDS
 
 
 def unknown_while(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> Outcome:

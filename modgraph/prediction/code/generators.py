@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from modgraph.prediction.code import contexts, control, names, raising, targets
-from modgraph.prediction.code.loop_ends import HOW_FAR
+from modgraph.prediction.code.loop_ends import HOW_FAR, may_have_ended
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
@@ -202,7 +202,7 @@ def _while(machine: Machine, frame: Frame, node: nodes.While) -> Stepping:
         machine.step()
         value = machine.test(frame, node.test)
         truth = machine.truth(value)
-        if truth is None or (truth and control.may_have_ended(loop)):
+        if truth is None or (truth and may_have_ended(loop)):
             reason = HOW_FAR if truth else node_text.reason_of_test(machine, node.test, value)
             yield Lost(Unknown(reason, machine.where))
             outcome = control.unknown_while(machine, frame, node, reason, since)

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 HOW_FAR = "depends on how many turns the loop takes"
 
 
+def may_have_ended(loop: Loop) -> bool:
+    """It may have been left in so many turns that how far it comes is as good as not known."""
+    return len(loop.breaks) > MAX_UNDECIDED_ENDS
+
+
 @dataclass(slots=True)
 class _Point:
     """Where a loop stood before one of its turns."""
@@ -85,7 +90,7 @@ class Ends:
         """It may have ended in so many turns that how far it comes is as good as not known."""
         if self.is_told:
             return self._may_have_ended > MAX_RECORDED_ENDS
-        return len(self._loop.breaks) > MAX_UNDECIDED_ENDS
+        return may_have_ended(self._loop)
 
     @property
     def is_open_and_alike(self) -> bool:

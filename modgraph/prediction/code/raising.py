@@ -179,29 +179,18 @@ def _swallowed(machine: Machine, frame: Frame, last: nodes.Block, guard: Guard) 
         if final == "normal":
             machine.may_raise(error)
         elif final != "dead":
-            paths.append((machine.state, _ending(frame, final, frame.value)))
+            paths.append((machine.state, control.ending(frame, final, frame.value)))
     return paths
-
-
-def _ending(frame: Frame, outcome: Outcome, value: Value) -> Callable[[], Outcome]:
-    def end() -> Outcome:
-        frame.value = value
-        return outcome
-
-    return end
 
 
 @lru_cache(maxsize=1024)
 def _leaves(block: nodes.Block) -> bool:
     """The end of the block may not be reached: an exception that is under way ends with it."""
-    pending: list[nodes.Node] = [*block]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, (nodes.Return, nodes.Break, nodes.Continue)):
-            return True
-        if not isinstance(part, (nodes.Expression, nodes.FunctionDef, nodes.ClassDef)):
-            pending.extend(part.children)
-    return False
+    return any(
+        isinstance(each, (nodes.Return, nodes.Break, nodes.Continue))
+        or (not isinstance(each, (nodes.FunctionDef, nodes.ClassDef)) and any(map(_leaves, nodes.blocks(each))))
+        for each in block
+    )
 
 
 def _execute_handled(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
@@ -237,12 +226,9 @@ def _execute_handled(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome
         partial = [(certain, machine.state), *partial]
     for error, state in partial:
         machine.state = state
-        handlers, certain_ = handlers_of(machine, frame, node, error)
-        further = [machine.state.fork() for _ in handlers]
-        paths.extend(
-            (each, handling(machine, frame, handler, error)) for each, handler in zip(further, handlers, strict=True)
-        )
-        if not certain_:
+        further, is_certain = _handling_paths(machine, frame, node, error)
+        paths += further
+        if not is_certain:
             unhandled.append((error, state))
     return _handled(machine, frame, paths, unhandled, since)
 
@@ -272,12 +258,18 @@ def handled(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> 
         Raised: none of them takes it.
     """
     state = machine.state
-    found, is_certain = handlers_of(machine, frame, node, raised)
-    if not found:
+    paths, is_certain = _handling_paths(machine, frame, node, raised)
+    if not paths:
         raise raised
     if not is_certain and machine.guards:
         machine.guards[-1].append((raised, state))
-    return [(state.fork(), handling(machine, frame, each, raised)) for each in found]
+    return paths
+
+
+def _handling_paths(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> tuple[list[control.Path], bool]:
+    """A path from here for each handler that may take the exception; whether one of them does."""
+    found, is_certain = handlers_of(machine, frame, node, raised)
+    return [(machine.state.fork(), _handling(machine, frame, each, raised)) for each in found], is_certain
 
 
 def handlers_of(
@@ -313,8 +305,7 @@ def _takes_more(machine: Machine, classes: Value) -> bool:
     return any(machine.is_subclass(one, KnownClass("builtins.ImportError")) is not True for one in each)
 
 
-def handling(machine: Machine, frame: Frame, handler: nodes.ExceptHandler, raised: Raised) -> Callable[[], Outcome]:
-    """Runs the handler."""
+def _handling(machine: Machine, frame: Frame, handler: nodes.ExceptHandler, raised: Raised) -> Callable[[], Outcome]:
 
     def handle() -> Outcome:
         outer, frame.handling = frame.handling, raised

@@ -67,13 +67,12 @@ def _options(machine: Machine, item: ClassObject) -> dict[str, Any] | None:
     given = machine.state.find(item.namespace.get(data_classes.OPTIONS), DictObject)
     if given is None or given.open is not None:
         return None
-    pairs = list(given.entries.items())
-    if not all(isinstance(name, Constant) and isinstance(value, Constant) for name, value in pairs):
-        return None
     options = {
-        name.value: value.value for name, value in pairs if isinstance(name, Constant) and isinstance(value, Constant)
+        name.value: value.value
+        for name, value in given.entries.items()
+        if isinstance(name, Constant) and isinstance(value, Constant)
     }
-    return None if options.get("slots") else options
+    return None if len(options) < len(given.entries) or options.get("slots") else options
 
 
 def _implicit(is_annotated: bool, options: dict[str, Any] | None) -> set[str]:

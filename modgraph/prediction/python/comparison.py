@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from modgraph.prediction.domain.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.domain.objects import (
@@ -251,22 +251,46 @@ def _equal_items(machine: Machine, left: list[Value], right: list[Value]) -> boo
 
 def _all_same(machine: Machine, pairs: Sequence[tuple[Value, Value]]) -> bool | None:
     """Those after the first two that differ are not compared."""
-    unsure: int | None = None
-    for place, (left, right) in enumerate(pairs):
-        answer = same_item(machine, left, right)
-        if answer is False:
-            return False
-        if answer is None and unsure is None:
-            unsure = place
-            others = pairs[place + 1 :]
-            if any(_asks_source(machine, each) for pair in others for each in pair):
-                return _perhaps(machine, lambda: _all_same(machine, others), False)  # noqa: B023
-    return True if unsure is None else None
+    return in_turn(
+        machine,
+        pairs,
+        lambda pair: same_item(machine, *pair),
+        False,
+        lambda pair: any(_asks_source(machine, each) for each in pair),
+        _EQUAL,
+    )
 
 
-def _perhaps(machine: Machine, ask: Callable[[], bool | None], otherwise: bool) -> bool | None:
+_EQUAL = "depends on whether two are equal"
+_Asked = TypeVar("_Asked")
+
+
+def in_turn(
+    machine: Machine,
+    items: Sequence[_Asked],
+    ask: Callable[[_Asked], bool | None],
+    decisive: bool,
+    may_change: Callable[[_Asked], bool],
+    reason: str,
+) -> bool | None:
+    """The `decisive` answer where one of the items gives it, the other where all give that. Those behind the first of
+    which it is not known are asked on some paths only, if to ask one of them may change something."""
+    is_sure = True
+    for place, item in enumerate(items):
+        answer = ask(item)
+        if answer is decisive:
+            return decisive
+        if answer is None and is_sure:
+            is_sure, others = False, items[place + 1 :]
+            if any(map(may_change, others)):
+                rest = lambda: in_turn(machine, others, ask, decisive, may_change, reason)  # noqa: B023, E731
+                return _perhaps(machine, rest, decisive, reason)
+    return not decisive if is_sure else None
+
+
+def _perhaps(machine: Machine, ask: Callable[[], bool | None], otherwise: bool, reason: str) -> bool | None:
     """An answer where it is asked on some paths only, and another one on the others."""
-    found = machine.fork([lambda: Constant(otherwise), lambda: Constant(ask())], "depends on whether two are equal")
+    found = machine.fork([lambda: Constant(otherwise), lambda: Constant(ask())], reason)
     return otherwise if found == Constant(otherwise) else None
 
 
@@ -500,19 +524,18 @@ def _by_identity(target: DictObject | SetObject, item: Value) -> bool | None:
 def _is_among(machine: Machine, found: list[Value], is_open: bool, item: Value) -> bool | None:
     """One of these is equal to the item; those after it are not asked."""
     count(machine, len(found))
-    unsure: int | None = None
+    is_sure = True
     for place, each in enumerate(found):
         answer = same_item(machine, each, item)
         if answer:
             return True
-        if answer is None and unsure is None:
-            unsure = place
-            others = found[place + 1 :]
+        if answer is None and is_sure:
+            is_sure, others = False, found[place + 1 :]
             if any(_asks_source(machine, one) for one in (item, *others)):
-                return _perhaps(machine, lambda: _is_among(machine, others, is_open, item), True)  # noqa: B023
+                return _perhaps(machine, lambda: _is_among(machine, others, is_open, item), True, _EQUAL)  # noqa: B023
     if is_open:
         rich_comparison.perhaps_asked(machine, [item], machine.unknown("what else it holds is not known"), "__eq__")
-    return False if unsure is None and not is_open else None
+    return False if is_sure and not is_open else None
 
 
 def _asks_source(machine: Machine, value: Value) -> bool:

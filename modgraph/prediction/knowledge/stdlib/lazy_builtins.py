@@ -13,6 +13,7 @@ from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.python import unordered
+from modgraph.prediction.python.comparison import in_turn
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.prediction.python.producing import (
     Suspended,
@@ -182,27 +183,15 @@ def quantified(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(given) if items is None else items
     if isinstance(items, Unknown):
         return number_unknown(machine, f"{name} of something not known", items)
-    found = _quantified_of(machine, items, decisive)
+    found = in_turn(
+        machine,
+        items,
+        machine.truth,
+        decisive,
+        lambda each: isinstance(each, Address),
+        "depends on whether an item is true",
+    )
     return number_unknown(machine, f"{name} of something not known", *items) if found is None else Constant(found)
-
-
-def _quantified_of(machine: Machine, items: Sequence[Value], decisive: bool) -> bool | None:
-    """Items after the first that decides it are not asked."""
-    unsure: int | None = None
-    for place, item in enumerate(items):
-        truth = machine.truth(item)
-        if truth is decisive:
-            return decisive
-        if truth is None and unsure is None:
-            unsure = place
-            others = items[place + 1 :]
-            if any(isinstance(each, Address) for each in others):
-                found = machine.fork(
-                    [lambda: Constant(decisive), lambda: Constant(_quantified_of(machine, others, decisive))],  # noqa: B023
-                    "depends on whether an item is true",
-                )
-                return decisive if found == Constant(decisive) else None
-    return not decisive if unsure is None else None
 
 
 def _ends(truth: bool | None, decisive: bool) -> bool | None:
