@@ -13,6 +13,13 @@ The table has a line for each module and each object, of fields between tabs:
     builtins.dict <tab> f <tab> c <tab> builtins.object <tab> ...     a class: letters, bases in its MRO, own names
     builtins.len <tab> f <tab> o <tab> builtins.builtin_function_or_method <tab> ...     an object: its class, own names
 
+    builtins.list.index <tab> f <tab> o <tab> builtins.method_descriptor <tab> <tab> self/ value/ start/= stop/=
+                                                                    and its parameters, of what knowledge calls
+
+The parameters are those that the next Python says which says any: what Python itself is written in says more each year.
+A parameter is given by position and by name; `a/` by position alone, `a:` by name alone, `a=` has a default, `*a` and
+`**a` take what is left. The letter `s` says that a method is a static one, `m` that it is one of its class.
+
 `@3` are the Pythons in which a name is, one bit each, the first is 1; without it, it is in all of them. The second field
 of an object is the same; an object that is not alike in all has several lines.
 """
@@ -24,6 +31,7 @@ import argparse
 import ast
 import enum
 import importlib
+import inspect
 import io
 import json
 import os
@@ -33,7 +41,7 @@ import sys
 import tempfile
 import types
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -48,13 +56,13 @@ OF_EVERY_MODULE = frozenset(
 )
 
 Asked = dict[str, Any]
-"""What one Python says: "version", "modules": {module: names}, "objects": {name: [kind, lineage, own names]}."""
+"""What one Python says: "version", "modules": {module: names}, "objects": {name: [kind, lineage, own names, parameters]}."""
 
 
 # ---- in the Python that is asked: the standard library alone -----------------------------------------------------------
 
 
-def ask(wanted: Iterable[str]) -> Asked:
+def ask(wanted: Collection[str]) -> Asked:
     """What this Python says of its modules, and of the objects of these names."""
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
@@ -62,7 +70,7 @@ def ask(wanted: Iterable[str]) -> Asked:
         modules = {name: names_of(module) for name, module in found.items() if is_listed(name, module)}
         objects = Objects(found)
         for name in sorted({*wanted, *_always(found)}):
-            objects.add(name)
+            objects.add(name, with_form=name in wanted)
     return {"version": ".".join(map(str, sys.version_info[:3])), "modules": modules, "objects": objects.said}
 
 
@@ -112,6 +120,25 @@ def names_of(module: types.ModuleType) -> list[str]:
     return sorted(names)
 
 
+_MARKS = {0: "{}/", 1: "{}", 2: "*{}", 3: "{}:", 4: "**{}"}
+"""By the kind of a parameter."""
+
+
+def form_of(found: Any) -> str:
+    """The parameters of a function, or of a class that is made as classes are; "" where Python does not say."""
+    if not callable(found) or (isinstance(found, type) and type(found) not in (type, abc.ABCMeta)):
+        return ""
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    if not parameters:
+        return "-"
+    return " ".join(
+        _MARKS[each.kind].format(each.name) + ("" if each.default is each.empty else "=") for each in parameters
+    )
+
+
 class Objects:
     """Classes and functions by their qualified names, with what they inherit."""
 
@@ -128,17 +155,24 @@ class Objects:
         for value in (iter([]), {}.keys(), {}.values(), {}.items()):
             self.class_name(type(value))
 
-    def add(self, name: str) -> None:
+    def add(self, name: str, *, with_form: bool) -> None:
         """Nothing is said of a name that this Python does not have."""
         parts = name.split(".")
         for end in range(len(parts) - 1, 0, -1):
             module = self.modules.get(".".join(parts[:end]))
             if module is not None:
+                owner: Any = None
                 found: Any = module
                 for part in parts[end:]:
-                    found = getattr(found, part, None)
+                    owner, found = found, getattr(found, part, None)
                 if found is not None:
                     self.add_object(name, found)
+                    kind, *said, _ = self.said[name]
+                    raw = inspect.getattr_static(owner, parts[-1], None)
+                    of_class = isinstance(raw, (classmethod, type(dict.__dict__["fromkeys"])))
+                    letter = "m" if of_class else "s" if isinstance(raw, staticmethod) else ""
+                    kind += letter if isinstance(owner, type) and not {"m", "s"} & set(kind) else ""
+                    self.said[name] = [kind, *said, form_of(found) if with_form else ""]
                 return
 
     def add_object(self, name: str, found: Any) -> None:
@@ -149,13 +183,13 @@ class Objects:
             lineage = [self.class_name(base) for base in found.__mro__[1:]]
             inherited: set[str] = set().union(*(vars(base) for base in found.__mro__[1:]))
             own = {each for each in vars(found) if each not in inherited}
-            self.said[name] = [f"c{letters}", lineage, sorted(own)]
+            self.said[name] = [f"c{letters}", lineage, sorted(own), ""]
         else:
             own = {each for each in getattr(found, "__dict__", ()) if isinstance(each, str)}
             seen_through = (
                 [found.__func__] if isinstance(found, types.MethodType) else []
             )  # it has what its function has
-            self.said[name] = ["o", [self.class_name(type(each)) for each in (found, *seen_through)], sorted(own)]
+            self.said[name] = ["o", [self.class_name(type(each)) for each in (found, *seen_through)], sorted(own), ""]
 
     @staticmethod
     def letters(cls: type) -> Iterator[tuple[str, bool]]:
@@ -214,8 +248,10 @@ def table(asked: list[Asked]) -> str:
         groups: dict[str, int] = {}
         for bit, one in enumerate(asked):
             if name in one["objects"]:
-                kind, lineage, own = one["objects"][name]
-                said = "\t".join((kind, " ".join(lineage), " ".join(own)))
+                kind, lineage, own, _ = one["objects"][name]
+                later = (each["objects"][name][3] for each in asked[bit:] if name in each["objects"])
+                form = next(filter(None, later), "")
+                said = "\t".join((kind, " ".join(lineage), " ".join(own), form))
                 groups[said] = groups.get(said, 0) | 1 << bit
         lines.extend(f"{name}\t{mask:x}\t{said}" for said, mask in sorted(groups.items(), key=lambda pair: pair[1]))
     assert every < 16, "a mask is one digit"

@@ -10,6 +10,10 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -250,3 +254,35 @@ def _graphs(draw: st.DrawFn):
 def graphs():
     """Every graph that `GraphBuilder` lets through."""
     return _graphs()
+
+
+@pytest.fixture(scope="session")
+def claimed_names(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, list[str]], list[Any]]:
+    """claimed_names(text, names): what the interpreter says of each name of a module; None where it does not know, (value,)
+    where it does."""
+    from modgraph.prediction.deep_stack import with_deep_stack
+    from modgraph.prediction.entry import interpreter
+    from modgraph.prediction.python.plain import plain
+
+    folder: Path = tmp_path_factory.mktemp("code")
+
+    def claim(text: str, names: list[str]) -> list[Any]:
+        (folder / "code.py").write_text(text, encoding="utf-8")
+        machine = interpreter([str(folder), *sys.path])
+
+        def values() -> list[Any]:
+            module = machine.resolve("code")
+            return [_told(plain(machine, machine.get_attribute(module, name))) for name in names]
+
+        return with_deep_stack(values)
+
+    return claim
+
+
+def _told(value: tuple[Any] | None) -> tuple[Any] | None:
+    """None as well where a stand-in refuses to show itself."""
+    try:
+        repr(value)
+    except Exception:
+        return None
+    return value

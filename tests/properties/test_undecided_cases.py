@@ -443,3 +443,50 @@ def test_what_is_claimed_holds_in_every_run(body: str, tmp_path: Path) -> None:
     text = _runs["source"]([*lines, "return x, y, len(acc), len(d)"], HEADER)
     assert _runs["outcomes"](text)
     assert _runs["false_claims"](text, tmp_path) == []
+
+
+FILLED = """
+acc.clear()
+kept, own, made = {1}, {}, deque()
+class Held: pass
+held = Held()
+for v in items:
+    d["k"] = 1
+    acc.append(1)
+    kept.add(2)
+    made.append(1)
+    own.setdefault("k", []).append(1)
+    held.a = 1
+    q = 1
+try:
+    OPERATION
+    x = 5
+except (LookupError, ValueError, AttributeError, NameError, StopIteration, TypeError):
+    y = 7
+"""
+OPERATIONS = """
+d["k"]|{**d}["k"]|dict(d)["k"]|del d["k"]|d.pop("k")|d.popitem()|d["k"] += 1|list(d)[0]|next(iter(d))|min(d)
+OrderedDict(d)["k"]|defaultdict(list, d)["k"]|operator.getitem(d, "k")|operator.itemgetter("k")(d)|"{k}".format(**d)
+acc[0]|acc[-1]|acc[0] = 3|del acc[0]|del acc[-1]|acc.pop()|acc.pop(0)|acc.remove(1)|acc.index(1)|acc[::0]|acc[0] += 1
+a, b = acc|max(acc)|next(iter(acc))|acc[::2] = [1, 2]|acc[-2:] = [4]|tuple(acc)[0]|[*acc][0]|(acc + [])[0]|(acc * 2)[1]
+(lambda a: a)(*acc)|(lambda k: k)(**d)|functools.reduce(operator.add, acc)|deque(acc)[0]|sorted(acc)[0]|acc.copy()[0]
+dict(zip("k", acc))["k"]|list(enumerate(acc))[0]|[v for v in acc][0]|{v: v for v in acc}[1]|list(map(str, acc))[0]
+kept.remove(2)|list(kept)[1]|kept.pop()|made[0]|made.popleft()|made.pop()|made.rotate(1)|del made[0]|made.remove(1)
+own["k"]|own["k"][0]|held.a|del held.a|getattr(held, "a")|delattr(held, "a")|vars(held)["a"]|held.a += 1|q|del q|q += 1
+match acc / case [a] / x = a + 6|match d / case {"k": a} / x = a + 6|match acc / case [a, b] / x = a + 6|statistics.mean(acc)|Counter(acc).most_common(1)[0]
+itertools.islice(acc, acc[0])|acc.insert(acc[0], 1)|range(*acc)|heapq.heappop(acc)|bisect.insort(acc, acc[0])|"k"[len(acc):][0]
+"""
+
+
+@pytest.mark.parametrize("operation", [each for line in OPERATIONS.strip().split("\n") for each in line.split("|")])
+def test_what_a_loop_of_unknown_length_has_filled_may_refuse(operation: str, tmp_path: Path) -> None:
+    if operation.startswith("match "):
+        subject, case, does = operation.split(" / ")
+        operation = f"{subject}:\n        {case}:\n            {does}"
+    start = ["x, y, acc, d, odd = 1, 2, [5], {}, None", "odd = Odd(acc, 1)"]
+    lines = [*start, *FILLED.strip().replace("OPERATION", operation).split("\n"), "return x, y, 1, 1"]
+    imports = "import bisect, functools, heapq, itertools, operator, statistics\n"
+    imports += "from collections import Counter, OrderedDict, defaultdict, deque\n"
+    text = _runs["source"](lines, imports + HEADER)
+    assert _runs["outcomes"](text)
+    assert _runs["false_claims"](text, tmp_path) == []

@@ -226,13 +226,15 @@ def test_the_table_of_the_standard_library_is_what_this_python_says() -> None:
         if exact:
             assert known is not None
             assert sorted(known) == names, module
-    for name, (kind, lineage, own) in said["objects"].items():
+    for name, (kind, lineage, own, parameters) in said["objects"].items():
         known_object = standard_names.standard_object(name)
         if exact or known_object is not None:
             assert known_object is not None, name
             assert known_object.is_class is kind.startswith("c"), name
             assert known_object.lineage == tuple(lineage), name
             assert not exact or sorted(known_object.own) == own, name
+            assert not exact or known_object.parameters == parameters or not parameters, name
+            assert (known_object.is_static, known_object.is_of_class) == ("s" in kind, "m" in kind), name
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ def bind(machine: Machine, function: FunctionValue, arguments: Arguments) -> dic
     Raises:
         Raised: TypeError, as Python would for this call.
     """
+    if arguments.open is not None and not _takes_all(function):
+        machine.may_refuse("TypeError")
     bound: dict[str, Value] = {}
     defaults = dict(function.defaults)
     keywords = dict(arguments.keywords)
@@ -55,6 +57,14 @@ def bind(machine: Machine, function: FunctionValue, arguments: Arguments) -> dic
         if not may_be_absent(machine, value):
             raise _refused(machine, function, f"got an unexpected keyword argument '{name}'")
     return bound
+
+
+def _takes_all(function: FunctionValue) -> bool:
+    """It has `*args` and `**kwargs`, and needs nothing."""
+    parameters = function.definition.parameters
+    kinds = {each.kind for each in parameters}
+    needed = (each for each in parameters if each.default is None and each.kind not in ("varargs", "varkw"))
+    return {"varargs", "varkw"} <= kinds and not any(needed)
 
 
 def may_be_absent(machine: Machine, value: Value) -> bool:

@@ -76,6 +76,7 @@ from modgraph.prediction.domain.weights import SHORT, UNITS_OF_A_WORD, weigh
 from modgraph.prediction.paths import given_up, recording, several
 from modgraph.prediction.paths.guards import CALL
 from modgraph.prediction.python import (
+    argument_counts,
     attributes,
     classes,
     data_classes,
@@ -286,8 +287,11 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
 
 def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: Arguments) -> Value:
     if given.open is None:
+        argument_counts.require(machine, name, given)
         for demand in registry.demanded(name):
             demand(given, machine)
+    else:
+        machine.may_refuse("TypeError")
     found = model(given, machine)
     sequel = registry.sequel(name)
     if sequel is not None:

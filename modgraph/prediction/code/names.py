@@ -149,16 +149,22 @@ def unbind(machine: Machine, frame: Frame, name: str) -> None:
     address = frame.environment
     if name in frame.nonlocal_names:
         address = _enclosing(machine, address, name) or address
-    names = machine.state.change(address, EnvironmentObject).names
-    if name not in names:
+    environment = machine.state.change(address, EnvironmentObject)
+    if name not in environment.names:
         raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
-    del names[name]
+    guards.bound(machine, environment, name, environment.names[name])
+    environment = machine.state.change(address, EnvironmentObject)
+    del environment.names[name]
+    environment.unsure -= {name}
 
 
 def unbind_global(machine: Machine, module: str, name: str) -> None:
     """Takes a name out of a module's namespace."""
-    if global_name(machine, module, name) is None:
+    held = global_name(machine, module, name)
+    if held is None:
         raise exceptions.exactly(machine, "NameError", f"name '{name}' is not defined")
+    if is_optional(held):
+        machine.may_refuse("NameError")
     machine.state.globals[(module, name)] = DELETED
 
 

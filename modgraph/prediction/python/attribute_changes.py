@@ -35,6 +35,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 from modgraph.prediction.paths import several
 from modgraph.prediction.python import (
@@ -318,7 +319,9 @@ def delete(machine: Machine, value: Value, name: str) -> None:
     if isinstance(value, KnownClass):
         _unpatch(machine, value, name)
         return
-    if isinstance(value, ModuleReference) and machine.find_attribute(value, name) is not None:
+    if isinstance(value, ModuleReference) and (held := machine.find_attribute(value, name)) is not None:
+        if is_optional(held):
+            machine.may_refuse("AttributeError")
         machine.state.globals[(value.name, name)] = DELETED
         return
     if not isinstance(value, Address):
@@ -338,8 +341,11 @@ def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
 
 
 def _delete_in_class(machine: Machine, cls: ClassValue, name: str) -> None:
-    if classes.own_attribute(machine, cls, name) is None:
+    held = classes.own_attribute(machine, cls, name)
+    if held is None:
         raise machine.raises("AttributeError", f"type object '{classes.short_name(cls)}' has no attribute '{name}'")
+    if is_optional(held):
+        machine.may_refuse("AttributeError")
     machine.state.change(cls.address, ClassObject).namespace[name] = DELETED
 
 
@@ -362,6 +368,9 @@ def own_delete(machine: Machine, value: Address, name: str) -> None:
     elif isinstance(item, attributes.WITH_ATTRIBUTES) and name in item.attributes:
         changed = machine.state.write(value)
         assert isinstance(changed, attributes.WITH_ATTRIBUTES)
-        del changed.attributes[name]
+        if is_optional(changed.attributes.pop(name)):
+            machine.may_refuse("AttributeError")
     elif getattr(item, "open", None) is None:
         raise machine.raises("AttributeError", name)
+    else:
+        machine.may_refuse("AttributeError")

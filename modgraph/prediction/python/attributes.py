@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import (
@@ -60,6 +61,7 @@ from modgraph.prediction.python import (
     patched_classes,
     registration,
     standard_attributes,
+    standard_names,
 )
 
 if TYPE_CHECKING:
@@ -151,6 +153,8 @@ def _parted(machine: Machine, value: Value, name: str) -> several.Undecided | No
 def bind(machine: Machine, found: Value, receiver: Value, cls: Value) -> Value:
     """What a class attribute becomes when it is looked up through an instance."""
     if isinstance(found, (FunctionValue, KnownFunction, GeneratedMethod)):
+        if isinstance(found, KnownFunction) and standard_names.binding(found.name) != "instance":
+            return _of_standard_class(machine, found, cls)
         return BoundMethod(found, receiver)
     if isinstance(found, StaticMethod):
         return found.function
@@ -183,7 +187,17 @@ def _through_class(machine: Machine, found: Value, cls: Value) -> Value:
         return BoundMethod(found.function, cls)
     if isinstance(found, Choice):
         return _each(machine, found, lambda each: _through_class(machine, each, cls))
+    if isinstance(found, KnownFunction):
+        return _of_standard_class(machine, found, cls)
     return _described(machine, found, NONE, cls) if isinstance(found, Address) else found
+
+
+def _of_standard_class(machine: Machine, found: KnownFunction, cls: Value) -> Value:
+    """A method of a class of the standard library; what is modelled of a class method makes objects of that class."""
+    is_own = isinstance(cls, KnownClass) and cls.name == found.name.rpartition(".")[0]
+    if not is_own and not last_name(found.name).startswith("__") and standard_names.binding(found.name) == "class":
+        return machine.unknown(f"{found.name} of a derived class is not modelled")
+    return found
 
 
 def _described(machine: Machine, found: Value, receiver: Value, cls: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
@@ -146,6 +147,8 @@ def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
             if part is key.step:
                 machine.may_refuse("ValueError")
             return machine.unknown("a bound of the slice is not known", part)
+        if index == 0 and part is key.step:
+            raise machine.raises("ValueError", "slice step cannot be zero")
         parts.append(index)
     return slice(*parts)
 
@@ -178,6 +181,7 @@ def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, 
         why = machine.unknown("the index is not known", key)
         return any_of(machine, found, why) if found and open_ is None else points_to.read(machine, why, [*found, *rest])
     if open_ is not None and not 0 <= index < len(found):
+        machine.may_refuse("IndexError")
         return points_to.read(machine, open_, found) if index < 0 else open_
     if index < 0 and (
         unsure := next((each for each in found[index:] if type(each) is Unknown and each.optional), None)
@@ -248,10 +252,15 @@ def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value
                 return found
             if isinstance(again, Unknown):
                 return again
-    if mapping.open is not None:
+    if isinstance(missing, Unknown):
+        return mapping.open or missing
+    if missing is None and mapping.open is not None:
+        machine.may_refuse("KeyError")
         return mapping.open
     if missing is not None:
-        return missing if isinstance(missing, Unknown) else machine.call(missing, (address, key))
+        made = partial(machine.call, missing, (address, key))
+        open_ = mapping.open
+        return made() if open_ is None else machine.fork([lambda: open_, made], open_.reason)
     raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
 
 
@@ -310,16 +319,36 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
             item.open = points_to.either_of(why, [*item.items, *([found] if isinstance(found, Unknown) else found)])
             item.items = []
         else:
-            item.items[bounds] = found
+            _assign_part(machine, item, bounds, found)
         return
     index = index_of(machine, key)
     if index is None or (item.open is not None and not 0 <= index < len(item.items)):
+        machine.may_refuse("IndexError")
         weak_updates.set_item(machine, item, machine.unknown("an index is not known", key), new)
         return
     try:
         item.items[index] = new
     except IndexError:
         raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def _assign_part(machine: Machine, item: ListObject, bounds: slice, new: list[Value]) -> None:
+    """values[bounds] = new."""
+    is_extended = bounds.step not in (None, 1)
+    if item.open is not None and (_counts_from_end(bounds) or is_extended or (bounds.start or 0) > len(item.items)):
+        if is_extended:
+            machine.may_refuse("ValueError")
+        item.open, item.items = points_to.either_of(item.open, [*item.items, *new]), []
+        return
+    try:
+        item.items[bounds] = new
+    except ValueError as error:
+        raise exceptions.as_python(machine, error) from None
+
+
+def _counts_from_end(bounds: slice) -> bool:
+    """What it takes of a list depends on how long the list is, even among the first items."""
+    return any(part is not None and part < 0 for part in (bounds.start, bounds.stop, bounds.step))
 
 
 def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value) -> None:
@@ -430,6 +459,13 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
         machine.may_refuse("ValueError" if isinstance(key, SliceValue) else "IndexError")
         why = item.open or machine.unknown("an index is not known", key)
         item.open, item.items = points_to.either_of(why, item.items), []
+        return
+    if item.open is not None and isinstance(bounds, int) and not 0 <= bounds < len(item.items):
+        machine.may_refuse("IndexError")
+    if item.open is not None and (_counts_from_end(bounds) if isinstance(bounds, slice) else bounds < 0):
+        item.open, item.items = points_to.either_of(item.open, item.items), []
+        return
+    if item.open is not None and isinstance(bounds, int) and bounds >= len(item.items):
         return
     try:
         del item.items[bounds]

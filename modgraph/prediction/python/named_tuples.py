@@ -114,6 +114,8 @@ def named_tuple(arguments: Arguments, machine: Machine) -> Value:
     """namedtuple("Point", "x y"), NamedTuple("Point", [("x", int)])."""
     name = arguments.get(0, "typename", NONE)
     given = arguments.get(1, "field_names", NONE)
+    if given == NONE:
+        return machine.unknown("a named tuple without fields")  # which some Pythons make, and others refuse
     fields = (
         given.value.replace(",", " ").split() if isinstance(given, Constant) and isinstance(given.value, str) else None
     )

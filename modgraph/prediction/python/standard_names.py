@@ -40,6 +40,11 @@ class StandardObject:
     is_enum: bool = False
     is_initialised: bool = False
     """`__init__` is a function written in Python."""
+    is_static: bool = False
+    is_of_class: bool = False
+    """A class method."""
+    parameters: str = ""
+    """As in the table; "" where they are not known."""
 
     def holds(self, name: str) -> bool:
         """It, or a class it inherits from, has that name in its namespace."""
@@ -62,12 +67,22 @@ def standard_object(name: str) -> StandardObject | None:
     """The object of that qualified name ("collections.OrderedDict"); None where the table does not have it."""
     for mask, *fields in _lines(name):
         if not mask.startswith(":") and int(mask, 16) & _bit():
-            kind, lineage, own = fields
+            kind, lineage, own, parameters = fields
             return StandardObject(
                 *("c" in kind, tuple(lineage.split()), frozenset(own.split())),
-                *("a" in kind, "e" in kind, "i" in kind),
+                *("a" in kind, "e" in kind, "i" in kind, "s" in kind, "m" in kind),
+                parameters=parameters,
             )
     return None
+
+
+@cache
+def binding(name: str) -> str:
+    """What a method of that qualified name is bound to: "instance", "class", or "nothing" where it is a static one."""
+    found = None if name.startswith("torch.") else standard_object(name)
+    if found is None or not (found.is_static or found.is_of_class):
+        return "instance"
+    return "class" if found.is_of_class else "nothing"
 
 
 def module_lacks(module: str, name: str, text: str | None) -> bool:

@@ -138,11 +138,14 @@ def most_common(arguments: Arguments, machine: Machine) -> Value:
     assert held is not None
     counts = list(held.entries.values())
     if held.unsure is not None or not all(isinstance(count, Constant) for count in counts):
-        return number_unknown(machine, "counts are not known", *counts)
+        return machine.allocate(ListObject([], machine.unknown("counts are not known", *counts)))
     ordered = sorted(held.entries.items(), key=lambda item: -item[1].value if isinstance(item[1], Constant) else 0)
     limit = arguments.get(1, "n", NONE)
-    if isinstance(limit, Constant) and isinstance(limit.value, int):
-        ordered = ordered[: limit.value]
+    if limit != NONE:
+        if not isinstance(limit, Constant) or not isinstance(limit.value, int):
+            machine.may_refuse("TypeError")
+            return machine.unknown("how many counts are asked for is not known", limit)
+        ordered = ordered[: max(0, limit.value)]
     machine.makes((ITEMS_OF_A_TUPLE + 2) * len(ordered))
     return machine.allocate(ListObject([TupleValue(pair) for pair in ordered]))
 

@@ -42,6 +42,8 @@ def reduce(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(items, Unknown):
         machine.may_be_called([function], items, ("__call__",))
         machine.expose(initial, items)
+        if not initial:
+            machine.may_refuse("TypeError")
         return machine.unknown("what is reduced is not known", items)
     values = [*initial, *items]
     if not values:

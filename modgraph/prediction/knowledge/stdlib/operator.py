@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -21,7 +19,8 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Value,
 )
-from modgraph.prediction.python.plain import folded, number_unknown
+from modgraph.prediction.python import items, operators
+from modgraph.prediction.python.plain import number_unknown
 
 _CALLED = "operator._method.call"
 
@@ -60,11 +59,20 @@ for _name, _symbol in (*_OPERATORS.items(), *_COMPARISONS.items()):
 def unary(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
     value = arguments.positional[0]
-    if name == "neg":
-        return machine.binary("-", Constant(0), value)
-    if name in ("index", "pos") and not isinstance(value, Constant):
-        return value
-    return folded(getattr(operator, name), name)(arguments, machine)
+    if name == "abs":
+        return machine.call(KnownFunction("builtins.abs"), (value,))
+    if name != "index":
+        return operators.unary(machine, _SYMBOLS[name], value)
+    if isinstance(value, Constant) and not isinstance(value.value, int):
+        raise machine.raises("TypeError", f"'{type(value.value).__name__}' object cannot be interpreted as an integer")
+    number = items.index_of(machine, value)
+    if number is None:
+        machine.may_refuse("TypeError")
+        return number_unknown(machine, "the number is not known", value)
+    return Constant(number)
+
+
+_SYMBOLS = {"neg": "-", "pos": "+", "invert": "~", "inv": "~"}
 
 
 @models("operator.not_", "operator.truth")

@@ -69,7 +69,11 @@ def in_namespace(arguments: Arguments, machine: Machine) -> Value:
 @models("types.MappingProxyType")
 def proxy(arguments: Arguments, machine: Machine) -> Value:
     """The mapping itself, which nobody changes through its proxy."""
-    return arguments.get(0, "mapping", NONE)
+    given = arguments.get(0, "mapping", NONE)
+    if machine.state.find(given, DictObject) is None:
+        machine.may_refuse("TypeError")
+        return machine.unknown("a mapping is not known", given)
+    return given
 
 
 _CHAIN = "collections.ChainMap"
@@ -93,6 +97,16 @@ def chain_map(arguments: Arguments, machine: Machine) -> Value:
     )
     machine.state.change(chain, DictObject).attributes.update(maps=maps, parents=maps)
     return chain
+
+
+@models(f"{_CHAIN}.copy", f"{_CHAIN}.__copy__")
+def copy_of_chain(arguments: Arguments, machine: Machine) -> Value:
+    return chain_map(Arguments(_CHAIN, arguments.positional[:1], {}, arguments.where), machine)
+
+
+@models(f"{_CHAIN}.fromkeys")
+def chain_of_keys(arguments: Arguments, machine: Machine) -> Value:
+    return machine.unknown("a ChainMap of keys is not modelled", *arguments.positional)
 
 
 @models(f"{_CHAIN}.new_child")

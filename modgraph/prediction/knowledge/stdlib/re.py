@@ -147,10 +147,19 @@ def match_group(arguments: Arguments, machine: Machine) -> Value:
     if not isinstance(groups, TupleValue):
         return machine.unknown("a match is not known")
     if arguments.function.endswith("groups"):
-        return TupleValue(groups.items[1:])
-    wanted = arguments.get(1, "group", Constant(0))
-    if isinstance(wanted, Constant) and isinstance(wanted.value, int) and wanted.value < len(groups.items):
+        default = arguments.get(1, "default", NONE)
+        return TupleValue(tuple(default if each == NONE else each for each in groups.items[1:]))
+    assert match is not None
+    found = [_group(machine, match, groups, each) for each in arguments.positional[1:] or (Constant(0),)]
+    return found[0] if len(found) == 1 else TupleValue(tuple(found))
+
+
+def _group(machine: Machine, match: InstanceObject, groups: TupleValue, wanted: Value) -> Value:
+    if isinstance(wanted, Constant) and isinstance(wanted.value, int):
+        if not 0 <= wanted.value < len(groups.items):
+            raise machine.raises("IndexError", "no such group")
         return groups.items[wanted.value]
-    if isinstance(wanted, Constant) and isinstance(wanted.value, str) and match is not None:
+    if isinstance(wanted, Constant) and isinstance(wanted.value, str):
         return machine.get_item(match.attributes["_names"], wanted)
+    machine.may_refuse("IndexError")
     return number_unknown(machine, "a named group is not interpreted")

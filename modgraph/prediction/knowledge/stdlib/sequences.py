@@ -252,23 +252,28 @@ def copy(arguments: Arguments, machine: Machine) -> Value:
 
 @models(*_names("index", "count", of=("builtins.list", DEQUE, "builtins.tuple", "builtins.range")))
 def find(arguments: Arguments, machine: Machine) -> Value:
-    receiver, wanted = arguments.positional[:2]
-    items = machine.iterate(receiver)
-    if isinstance(items, Unknown):
-        return number_unknown(machine, "a list is not known", items)
+    receiver, wanted, *bounds = arguments.positional
+    counts = arguments.function.endswith("count")
+    items, places = machine.iterate(receiver), [index_of(bound) for bound in bounds]
+    if isinstance(items, Unknown) or None in places:
+        if not counts:
+            machine.may_refuse("ValueError")
+        return number_unknown(machine, "a list is not known", items if isinstance(items, Unknown) else bounds[0])
+    start, stop, _ = slice(*[*places, None, None][:2]).indices(len(items))
     same: list[bool | None] = []
-    for item in items:
+    for item in items[start:stop]:
         same.append(_is_same(machine, item, wanted))
-        if same[-1] and not arguments.function.endswith("count"):
+        if same[-1] and not counts:
             break
-    if arguments.function.endswith("count"):
+    if counts:
         return number_unknown(machine, "a list is not known", *items) if None in same else Constant(same.count(True))
     first = next((position for position, verdict in enumerate(same) if verdict is not False), None)
     if first is None:
         raise machine.raises("ValueError", f"{machine.string(wanted) or 'x'} is not in list")
     if True not in same:
         machine.may_refuse("ValueError")
-    return number_unknown(machine, "a list is not known", *items) if same[first] is None else Constant(first)
+    found = Constant(start + first)
+    return number_unknown(machine, "a list is not known", *items) if same[first] is None else found
 
 
 def _is_same(machine: Machine, item: Value, wanted: Value) -> bool | None:

@@ -142,6 +142,8 @@ def formatted(arguments: Arguments, machine: Machine) -> Value:
     values = [plain(machine, value) for value in rest]
     keywords = {key: plain(machine, value) for key, value in arguments.keywords.items()}
     if not isinstance(receiver, Constant) or arguments.open:
+        machine.may_refuse("IndexError")
+        machine.may_refuse("KeyError")
         why = number_unknown(machine, "text of something not known", *rest, *arguments.keywords.values())
         machine.may_be_called([*rest, *arguments.keywords.values()], why)
         return why
