@@ -58,7 +58,7 @@ class _Form:
 
 @cache
 def _form_of(name: str) -> _Form | None:
-    if name.startswith(("torch.", "numpy.")):
+    if name.startswith(("torch.", "numpy.")) or last_name(name).startswith("_"):
         return None
     found = standard_object(name)
     written = _BY_NAME.get(name) or (found.parameters if found is not None else "")
@@ -98,25 +98,28 @@ def require(machine: Machine, name: str, arguments: Arguments) -> None:
     Raises:
         Raised: TypeError, where there are too many, one is missing, or one has a name that is none.
     """
-    form = None if last_name(name).startswith("_") else _form_of(name)
-    if form is None or _is_of_another(machine, name, arguments):
-        return
+    form = _form_of(name)
+    why = _refusal(form, arguments) if form is not None else ""
+    if why and not _is_of_another(machine, name, arguments):
+        raise machine.raises("TypeError", f"{last_name(name)}() {why}")
+
+
+def _refusal(form: _Form, arguments: Arguments) -> str:
+    """What is wrong with the arguments; "" where they fit."""
     n_given, keywords = len(arguments.positional), arguments.keywords
-    certain = [each for each, value in keywords.items() if not is_optional(value)]
-    called = last_name(name)
     if form.most is not None and n_given > form.most:
-        raise machine.raises("TypeError", f"{called}() takes at most {form.most} positional arguments, {n_given} given")
-    if n_given < len(form.required) or keywords:
-        filled = form.by_position[:n_given]
-        twice = next((each for each in filled if each in certain and each not in form.alone), None)
-        if twice is not None and form.named is not None:
-            raise machine.raises("TypeError", f"argument for {called}() given by name ('{twice}') and position")
-        other = next((each for each in certain if form.named is not None and each not in form.named), None)
-        if other is not None:
-            raise machine.raises("TypeError", f"{called}() got an unexpected keyword argument '{other}'")
-        lacking = next((each for each in sorted(form.required) if each not in filled and each not in keywords), None)
-        if lacking is not None:
-            raise machine.raises("TypeError", f"{called}() missing required argument '{lacking}'")
+        return f"takes at most {form.most} positional arguments, {n_given} given"
+    if n_given >= len(form.required) and not keywords:
+        return ""
+    filled = form.by_position[:n_given]
+    certain = [each for each, value in keywords.items() if not is_optional(value)]
+    for each in certain:
+        if form.named is not None and each in filled and each not in form.alone:
+            return f"got multiple values for argument '{each}'"
+        if form.named is not None and each not in form.named:
+            return f"got an unexpected keyword argument '{each}'"
+    lacking = sorted(form.required - {*filled, *keywords})
+    return f"missing required argument '{lacking[0]}'" if lacking else ""
 
 
 def _is_of_another(machine: Machine, name: str, arguments: Arguments) -> bool:
