@@ -112,6 +112,7 @@ UNKNOWN = object()
 @pytest.fixture
 def evaluated(tmp_path: Path) -> Callable[[str], Any]:
     """evaluated(text): the interpreter's value of the name RESULT, as Python's own; UNKNOWN where it is not known."""
+    from modgraph.prediction.code import whole_modules
     from modgraph.prediction.deep_stack import with_deep_stack
     from modgraph.prediction.entry import interpreter
     from modgraph.prediction.python.plain import plain
@@ -121,6 +122,10 @@ def evaluated(tmp_path: Path) -> Callable[[str], Any]:
         machine = interpreter([str(tmp_path), *sys.path])
 
         def value() -> tuple[Any] | None:
+            source = machine.finder.source("code")
+            assert source is not None
+            machine.modules.roots.append(source.name)
+            whole_modules.begin(machine, source)
             return plain(machine, machine.get_attribute(machine.resolve("code"), "RESULT"))
 
         found = with_deep_stack(value)
