@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from modgraph.source.assignments import aliases_in
-from modgraph.source.changed_objects import root_name, stored_in
+from modgraph.source.changed_objects import changed_by_method, root_name, stored_in
 from modgraph.source.containers import FUNCTIONS
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
@@ -314,9 +314,11 @@ def _bound(node: ast.stmt) -> Iterator[str]:
                 yield name.name
         return
     for part in _own_expressions(node):
+        inside = {id(name) for each in walk(part) if isinstance(each, ast.comprehension) for name in walk(each.target)}
         for inner in walk(part):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
-                yield inner.id
+                if id(inner) not in inside:
+                    yield inner.id
             elif isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name:
                 yield inner.name
             elif isinstance(inner, ast.MatchMapping) and inner.rest:
@@ -357,8 +359,10 @@ def _touched(node: ast.stmt) -> Iterator[str]:
     for part in _own_expressions(node):
         for inner in walk(part):
             changed = stored_in(inner)
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and isinstance(node, ast.Expr):
-                changed = inner.func.value
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+                changed = inner.func.value if isinstance(node, ast.Expr) else changed_by_method(inner.func)
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "next":
+                changed = inner.args[0] if inner.args else None
             if changed is not None and (root := root_name(changed)) is not None:
                 yield root
             if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in FUNCTIONS:

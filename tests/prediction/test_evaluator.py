@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 from typing import Any
 
 import pytest
 
+from modgraph.prediction.code import whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import limits
 from modgraph.prediction.domain.calling import Raised
@@ -21,10 +23,19 @@ from modgraph.source.lowering import lower
 class Program:
     """Interpreted source; values by name."""
 
-    def __init__(self, tmp_path, source: str) -> None:
+    def __init__(self, tmp_path, source: str, *, whole: bool = True) -> None:
         (tmp_path / "program.py").write_text(textwrap.dedent(source))
         self.machine = interpreter([str(tmp_path)])
         self.machine.strict = True
+        if whole:
+            with_deep_stack(self._begin)
+
+    def _begin(self) -> None:
+        source = self.machine.finder.source("program")
+        assert source is not None
+        self.machine.modules.roots.append(source.name)
+        with contextlib.suppress(whole_modules.NotWholeError):  # of what raises, its names are evaluated one by one
+            whole_modules.begin(self.machine, source)
 
     def value(self, name: str = "result") -> Any:
         return with_deep_stack(lambda: self.machine.resolve(f"program.{name}"))
@@ -33,8 +44,9 @@ class Program:
         return to_python(self.machine, self.value(name))
 
 
-def run(tmp_path, source: str) -> Program:
-    return Program(tmp_path, source)
+def run(tmp_path, source: str, *, whole: bool = True) -> Program:
+    """`whole`: executed from top to bottom, as a file of the user's; else its names are evaluated one by one."""
+    return Program(tmp_path, source, whole=whole)
 
 
 SAME_AS_PYTHON = {
@@ -406,7 +418,8 @@ def test_reexports_cycles_and_lazy_packages_are_followed(tmp_path):
     (package / "a.py").write_text("from . import b\n__all__ = ['one', '_two']\none = 1\n_two = 2\nthree = 3\n")
     (package / "b.py").write_text("from .a import one\nfour = one + 3\n")
     (package / "lazy.py").write_text("late = 5\n")
-    program = run(tmp_path, "import pkg\nfrom pkg import one, _two, late\nresult = (one, _two, pkg.b.four, late)\n")
+    text = "import pkg\nfrom pkg import one, _two, late\nresult = (one, _two, pkg.b.four, late)\n"
+    program = run(tmp_path, text, whole=False)
     assert program.python() == (1, 2, 4, 5)
 
 

@@ -26,6 +26,7 @@ from modgraph.prediction.domain.definitions import FunctionDefinition
 from modgraph.prediction.domain.frames import EnoughError, Frame, Outcome
 from modgraph.prediction.domain.limits import (
     MAX_CALL_DEPTH,
+    MAX_FOREIGN_CALL_WORK,
     MAX_UNDECIDED_DEPTH,
     MAX_UNDECIDED_RECURSION,
     MAX_YIELDED,
@@ -441,11 +442,12 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
     machine.frames.append(frame)
     machine.depth += 1
     try:
-        if machine.foreign_work is not None and allowances.is_foreign(machine, definition.module):
-            return allowances.run_within(machine, machine.foreign_work, lambda: _run(machine, frame, definition))
-        if machine.allowance.of_library and allowances.is_foreign(machine, definition.module):
+        if not allowances.is_foreign(machine, definition.module):
+            return _run(machine, frame, definition)
+        if machine.foreign_work is None and machine.allowance.of_library:
             return allowances.run_foreign(machine, lambda: _run(machine, frame, definition))
-        return _run(machine, frame, definition)
+        units = MAX_FOREIGN_CALL_WORK if machine.foreign_work is None else machine.foreign_work
+        return allowances.run_within(machine, units, lambda: _run(machine, frame, definition))
     finally:
         machine.depth -= 1
         machine.frames.pop()

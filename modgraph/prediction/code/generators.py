@@ -195,6 +195,7 @@ def _for(machine: Machine, frame: Frame, node: nodes.For) -> Stepping:
 
 def _while(machine: Machine, frame: Frame, node: nodes.While) -> Stepping:
     since, loop = machine.base.next_index, Loop()
+    n_returns = len(frame.returns)
     frame.loops.append(loop)
     outcome: Outcome = "normal"
     for _ in range(MAX_LOOP_ITERATIONS):
@@ -202,7 +203,7 @@ def _while(machine: Machine, frame: Frame, node: nodes.While) -> Stepping:
         machine.step()
         value = machine.test(frame, node.test)
         truth = machine.truth(value)
-        if truth is None or (truth and may_have_ended(loop)):
+        if truth is None or (truth and may_have_ended(loop, len(frame.returns) - n_returns)):
             reason = HOW_FAR if truth else node_text.reason_of_test(machine, node.test, value)
             yield Lost(Unknown(reason, machine.where))
             outcome = control.unknown_while(machine, frame, node, reason, since)

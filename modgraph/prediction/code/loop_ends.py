@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 HOW_FAR = "depends on how many turns the loop takes"
 
 
-def may_have_ended(loop: Loop) -> bool:
-    """It may have been left in so many turns that how far it comes is as good as not known."""
-    return len(loop.breaks) > MAX_UNDECIDED_ENDS
+def may_have_ended(loop: Loop, n_returns: int = 0) -> bool:
+    """It may have been left in so many turns, some by a `return`, that how far it comes is as good as not known."""
+    return len(loop.breaks) + n_returns > MAX_UNDECIDED_ENDS
 
 
 @dataclass(slots=True)
@@ -53,7 +53,8 @@ class Ends:
         self._can_go_back = can_go_back
         self._machine, self._frame, self._loop = machine, frame, loop
         self._guard = machine.guards[-1] if machine.guards else []
-        self._before = len(frame.returns) + len(self._guard)
+        self._n_returns = len(frame.returns)
+        self._before = self._n_returns + len(self._guard)
         self._n_left = 0
         self._may_have_ended = 0
         """In how many turns."""
@@ -90,7 +91,7 @@ class Ends:
         """It may have ended in so many turns that how far it comes is as good as not known."""
         if self.is_told:
             return self._may_have_ended > MAX_RECORDED_ENDS
-        return may_have_ended(self._loop)
+        return may_have_ended(self._loop, len(self._frame.returns) - self._n_returns)
 
     @property
     def is_open_and_alike(self) -> bool:

@@ -17,7 +17,7 @@ from modgraph.prediction.domain import registry
 from modgraph.prediction.domain.assumed import ENVIRONMENT
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame
-from modgraph.prediction.domain.objects import DictObject, EnvironmentObject
+from modgraph.prediction.domain.objects import DictObject, EnvironmentObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import INSTALLED
 from modgraph.prediction.domain.values import (
     DELETED,
@@ -34,6 +34,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import guards
 from modgraph.prediction.python import enumerations, exceptions, standard_names, standard_sources
+from modgraph.source import joint_statements, shared_names
 from modgraph.source.index import ImportedName, Statement
 from modgraph.source.modules import CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import telling
@@ -250,17 +251,32 @@ def _so_far(machine: Machine, module: str, name: str, line: int) -> Value | None
         return None
     if source is None or (module, name) in machine.modules.running or standard_sources.is_standard(source):
         return None
-    binding = [each for each in source.index.statements.get(name, ()) if name in each.names]
-    before = [each for each in binding if each.last_line < line]
-    if not before or len(before) == len(binding):
+    made = source.index.statements.get(name, ())
+    before = [each for each in made if each.last_line < line]
+    rebound = any(name in each.names and each.last_line >= line for each in made)
+    changed = any(name in each.touched and each.first_line > line for each in made)
+    if not (rebound or changed) or not any(name in each.names for each in before):
         return None
+    here = next((each for each in source.index.body if each.first_line <= line <= each.last_line), None)
+    keeps = here is None or name in shared_names.leaked(source, here)
+    if changed and not rebound and keeps and here is not None and shared_names.is_other_name(source, here):
+        return None  # it is that object, whatever it holds in the end
     if machine.has_come_to(module, line):
         return None
     key = (module, name, before[-1].first_line)
     if key not in machine.modules.so_far:
         found = allowances.evaluated(machine, module, f"{module}.{name}", lambda: _run(machine, source, name, before))
         machine.modules.so_far[key] = machine.unless_changed(source, name, found, line)
-    return machine.modules.so_far[key]
+    value = machine.modules.so_far[key]
+    made_once = any(name in each.names and len(each.names) > 1 for each in before)  # it is the object of the end
+    if changed and (keeps or made_once) and _is_container(machine, value):
+        return machine.unknown(f"{name} is changed below line {line} of {module}, where it is kept")
+    return value
+
+
+def _is_container(machine: Machine, value: Value | None) -> bool:
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    return isinstance(item, (ListObject, DictObject, SetObject))
 
 
 def module_attribute(machine: Machine, module: str, name: str) -> Value | None:
@@ -306,8 +322,18 @@ def _evaluate(machine: Machine, module: str, name: str) -> Value | None:
         return _waiting(machine, source, name, waiting) if waiting is not None else _elsewhere(machine, source, name)
     statements = index.statements.get(name, [])
     if any(name in statement.names for statement in statements):
-        return _run(machine, source, name, statements)
+        return _unless_shared(machine, source, name, _run(machine, source, name, statements))
     return _elsewhere(machine, source, name)
+
+
+def _unless_shared(machine: Machine, source: SourceModule, name: str, value: Value | None) -> Value | None:
+    """What the statements of a name have made, where no other statement changes the same object."""
+    if any(each.kind == "import" for each in source.index.statements[name]):
+        return value  # it is followed where it is made
+    if value is None or not (_is_container(machine, value) or isinstance(value, Constant)):
+        return value
+    line = shared_names.changed_elsewhere(source).get(name)
+    return value if line is None else machine.unknown(f"line {line} of {source.name} may change {name} by another name")
 
 
 def _shadows_standard(machine: Machine, module: str) -> bool:
@@ -394,7 +420,9 @@ def run_statement(
     """Executes one of the statements that make up a name; the environment holds what it is before and after."""
     names = machine.state.change(environment, EnvironmentObject).names
     value: Value | None = None
-    if statement.kind == "import":
+    if joint_statements.is_one(source, statement):
+        value = machine.unknown(f"line {statement.first_line} of {source.name} changes several names at once")
+    elif statement.kind == "import":
         value = _imported(machine, source, name, statement)
     elif statement.definition is not None:
         value = machine.define(source, statement.definition)

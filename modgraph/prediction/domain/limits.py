@@ -146,6 +146,9 @@ MAX_ELSEWHERE_WORK = 3_000_000
 MAX_FOREIGN_WORK = 50_000
 """Those of them that one call into an installed package may take that has nothing to do with torch: it reads data."""
 
+MAX_FOREIGN_CALL_WORK = 1_000_000
+"""The same while a model is built or its `forward` followed: a template that is parsed must not cost the model."""
+
 MAX_TREE_WORK = 2_000_000
 """Units besides, for making the graph of what is there, however it ended."""
 

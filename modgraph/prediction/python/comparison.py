@@ -21,6 +21,7 @@ from modgraph.prediction.domain.objects import (
 from modgraph.prediction.domain.registry import LOADED_MODULES
 from modgraph.prediction.domain.values import (
     FALSE,
+    NOT_IMPLEMENTED,
     TRUE,
     Address,
     Choice,
@@ -37,6 +38,7 @@ from modgraph.prediction.paths import partial_texts, shared_memory
 from modgraph.prediction.python import (
     data_classes,
     enumerations,
+    exceptions,
     hashing,
     inner_stores,
     producing,
@@ -394,7 +396,8 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
         except TypeError as error:
             raise machine.raises("TypeError", str(error)) from None
     sequences = [_sequence(machine, side) for side in (left, right)]
-    if sequences[0] is not None and sequences[1] is not None:
+    alike = isinstance(left, TupleValue) is isinstance(right, TupleValue)
+    if sequences[0] is not None and sequences[1] is not None and alike:
         count(machine, min(len(sequences[0]), len(sequences[1])))
         for a, b in zip(sequences[0], sequences[1], strict=False):
             same = equal(machine, a, b)
@@ -408,9 +411,30 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
         cls = machine.class_of(receiver)
         method = None if isinstance(cls, Unknown) else machine.class_attribute(cls, name)
         if method is not None and not isinstance(method, Unknown):
-            return machine.call(method, (receiver, other))
+            found = machine.call(method, (receiver, other))
+            if found != NOT_IMPLEMENTED:
+                return found
+    if _is_of_python(machine, left) and _is_of_python(machine, right):
+        names = [short_name(machine.class_of(side)) for side in (left, right)]
+        message = f"'{operator_}' not supported between instances of '{names[0]}' and '{names[1]}'"
+        raise exceptions.exactly(machine, "TypeError", message)
     machine.may_refuse("TypeError")
     return number_unknown(machine, f"{operator_} of these is not modelled")
+
+
+def _is_of_python(machine: Machine, value: Value) -> bool:
+    """A number, text, tuple, list, dict or set itself."""
+    cls = machine.class_of(value)
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    is_one = isinstance(value, (Constant, TupleValue)) or isinstance(item, (ListObject, DictObject, SetObject))
+    return is_one and isinstance(cls, KnownClass) and cls.name in _ORDERED_ALIKE
+
+
+_ORDERED_ALIKE = frozenset(
+    f"builtins.{name}"
+    for name in "int bool float complex str bytes NoneType tuple list dict set frozenset range".split()  # noqa: SIM905
+)
+"""Python has an order between two of one of these, if any, and none between any two others."""
 
 
 def _sequence(machine: Machine, value: Value) -> list[Value] | None:

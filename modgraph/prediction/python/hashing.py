@@ -3,6 +3,7 @@ has its own."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from modgraph.prediction.domain.values import (
     EnumMember,
     FunctionValue,
     KnownClass,
+    SliceValue,
     TupleValue,
     Unknown,
     Value,
@@ -124,6 +126,8 @@ def require(machine: Machine, value: Value) -> None:
         for each in value.items:
             if isinstance(each, (Address, TupleValue)):
                 require(machine, each)
+    elif isinstance(value, SliceValue) and sys.version_info < (3, 12):
+        raise exceptions.exactly(machine, "TypeError", "unhashable type: 'slice'")
     elif isinstance(value, Address) and _is_unhashable(machine, value):
         cls = machine.class_of(value)
         name = last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"

@@ -481,8 +481,13 @@ def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Val
     if isinstance(value, (Unknown, Choice)):
         return machine.unknown("the mapping is not known", value)
     keys = machine.find_attribute(value, "keys")
-    if keys is None or isinstance(keys, Unknown):
-        return machine.unknown("the mapping is not known", keys or NONE)
+    if keys is None:
+        if isinstance(value, Constant) or machine.state.find(value, ListObject) is not None:
+            name = classes.short_name(machine.class_of(value))
+            raise exceptions.exactly(machine, "TypeError", f"'{name}' object is not a mapping")
+        return machine.unknown("the mapping is not known")
+    if isinstance(keys, Unknown):
+        return machine.unknown("the mapping is not known", keys)
     found = machine.iterate(machine.call(keys))
     if isinstance(found, Unknown):
         return found

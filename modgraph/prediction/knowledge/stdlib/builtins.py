@@ -14,7 +14,14 @@ from modgraph.prediction.domain import points_to, sizes
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    InstanceObject,
+    IteratorObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+)
 from modgraph.prediction.domain.registry import constant, known_class, models
 from modgraph.prediction.domain.values import (
     NONE,
@@ -24,6 +31,7 @@ from modgraph.prediction.domain.values import (
     Constant,
     FunctionValue,
     KnownClass,
+    KnownFunction,
     SliceValue,
     TupleValue,
     Unknown,
@@ -280,10 +288,24 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
     if own is not None and not isinstance(own, Unknown):
         return machine.call(own)
     cls = machine.class_of(receiver)
-    if isinstance(cls, KnownClass) and cls.name in _WITHOUT_ORDER:
+    is_iterator = machine.state.find(receiver, IteratorObject) is not None
+    if isinstance(cls, KnownClass) and (is_iterator or cls.name in _WITHOUT_ORDER):
         raise machine.raises("TypeError", f"'{cls.name.removeprefix('builtins.')}' object is not reversible")
+    if (
+        machine.state.find(receiver, InstanceObject) is not None
+        or machine.state.find(receiver, ModuleObject) is not None
+    ):
+        return _from_last_place(machine, receiver)
     items = machine.iterate(receiver)
     return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
+
+
+def _from_last_place(machine: Machine, receiver: Value) -> Value:
+    """The items of an object by their places, as often as it says: `__iter__` is not asked."""
+    number = machine.call(KnownFunction("builtins.len"), (receiver,))
+    if not isinstance(number, Constant) or number.value > MAX_VALUE_SIZE:
+        return _iterator(machine, [], machine.unknown("how many items there are is not known", number))
+    return _iterator(machine, [machine.get_item(receiver, Constant(i)) for i in reversed(range(number.value))])
 
 
 _WITHOUT_ORDER = tuple(

@@ -9,11 +9,12 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import Model, known_class, models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
+    NOT_IMPLEMENTED,
     Address,
     Choice,
     Constant,
@@ -380,6 +381,18 @@ def _members(machine: Machine, value: Value) -> tuple[dict[Value, None], Unknown
     return dict.fromkeys(first), why
 
 
+def _is_no_set(machine: Machine, value: Value) -> bool:
+    """An operator between it and a set is left to the other operand: methods by name take any iterable."""
+    item = machine.state.find(value, ListObject) or machine.state.find(value, DictObject)
+    of_builtins = item is not None and item.cls in (KnownClass("builtins.list"), KnownClass("builtins.dict"))
+    return isinstance(value, (Constant, TupleValue)) or of_builtins
+
+
+def _is_left_to_other(machine: Machine, arguments: Arguments) -> bool:
+    by_operator = last_name(arguments.function).startswith("__") and not arguments.function.endswith("__init__")
+    return by_operator and "dict_keys" not in arguments.function and _is_no_set(machine, arguments.positional[1])
+
+
 _BINARY = {"union": "|", "intersection": "&", "difference": "-", "symmetric_difference": "^"}
 _OPERATORS = {"__or__": "union", "__and__": "intersection", "__sub__": "difference", "__xor__": "symmetric_difference"}
 
@@ -400,6 +413,8 @@ def _combined(machine: Machine, kind: str, arguments: Arguments) -> SetObject:
 def combine(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
     kind = _OPERATORS.get(name, name)
+    if name in _OPERATORS and _is_left_to_other(machine, arguments):
+        return NOT_IMPLEMENTED
     held = machine.state.find(arguments.positional[0], SetObject)
     result = _combined(machine, "union" if kind == "copy" else kind, arguments)
     if held is not None:
@@ -422,6 +437,8 @@ _UPDATES = {
 @_changing(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
+    if _is_left_to_other(machine, arguments):
+        return NOT_IMPLEMENTED
     result = _combined(machine, _UPDATES.get(name, "union"), arguments)
     target = _set(machine, arguments)
     target.items, target.open = result.items, result.open
@@ -433,6 +450,8 @@ _SUBSETS = {"__le__": "issubset", "__ge__": "issuperset", "__lt__": "issubset", 
 
 @models(*_names("issubset", "issuperset", "isdisjoint", *_SUBSETS, of=_SETS))
 def compare(arguments: Arguments, machine: Machine) -> Value:
+    if _is_left_to_other(machine, arguments):
+        return NOT_IMPLEMENTED
     left, why = _members(machine, arguments.positional[0])
     right, other_why = _members(machine, arguments.positional[1])
     if why or other_why:

@@ -74,6 +74,16 @@ def children(machine: Machine, owner: Value) -> Entries:
             yield entry
 
 
+_DEEPEST = 1_000
+"""Levels of modules in modules: torch walks by calling itself, and Python's own limit is this."""
+
+
+def require_end(machine: Machine, depth: int) -> None:
+    """Raises Raised, RecursionError, where a module is below itself, and each place of it is walked."""
+    if depth > _DEEPEST:
+        raise machine.raises("RecursionError", "maximum recursion depth exceeded")
+
+
 def modules(machine: Machine, root: Value, prefix: str, unique: bool) -> Entries:
     """`named_modules`: depth first; the children of a module are looked at after it was given."""
     seen: set[Value] = set()
@@ -95,6 +105,8 @@ def modules(machine: Machine, root: Value, prefix: str, unique: bool) -> Entries
             continue
         if unique:
             seen.add(value)
+        else:
+            require_end(machine, len(open_))
         path = f"{above}.{name}" if above else name
         yield path, value
         open_.append((path, entries(machine, value, "modules")))

@@ -19,6 +19,7 @@ from modgraph.prediction.domain.values import (
     FALSE,
     MODULE,
     NONE,
+    OPEN,
     TRUE,
     Address,
     BoundMethod,
@@ -147,7 +148,20 @@ def get_tensor(arguments: Arguments, machine: Machine) -> Value:
     reached = _asked(machine, arguments)
     if isinstance(reached, Unknown):
         machine.may_refuse("AttributeError")
-    return reached if isinstance(reached, Unknown) else machine.get_attribute(*reached)
+        return reached
+    found = machine.get_attribute(*reached)
+    owner, name = reached
+    module = machine.state.find(owner, ModuleObject)
+    if last_name(arguments.function) == "get_parameter":
+        tensor = machine.state.find(found, TensorObject)
+        is_other = found == NONE or (isinstance(found, Address) and (tensor is None or tensor.is_parameter is False))
+    else:
+        is_known = module is not None and OPEN not in module.buffers and isinstance(found, (Address, Constant))
+        is_other = module is not None and is_known and name not in module.buffers
+    if is_other:
+        kind = "an nn.Parameter" if arguments.function.endswith("parameter") else "a buffer"
+        raise machine.raises("AttributeError", f"`{name}` is not {kind}")
+    return found
 
 
 @models(f"{MODULE}.set_submodule")
@@ -155,8 +169,12 @@ def set_submodule(arguments: Arguments, machine: Machine) -> Value:
     reached = _asked(machine, arguments)
     if isinstance(reached, Unknown):
         machine.expose((arguments.positional[0],), reached)
-    else:
-        machine.set_attribute(*reached, arguments.get(2, "module", NONE))
+        return NONE
+    held = machine.find_attribute(*reached)
+    is_other = isinstance(held, Constant) or (held is not None and machine.state.find(held, TensorObject) is not None)
+    if is_other or (held is None and machine.truth(arguments.get(3, "strict", FALSE))):
+        raise machine.raises("AttributeError", f"`{reached[1]}` is not an nn.Module")
+    machine.set_attribute(*reached, arguments.get(2, "module", NONE))
     return NONE
 
 

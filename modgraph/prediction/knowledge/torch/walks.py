@@ -58,13 +58,15 @@ def module_of(machine: Machine, arguments: Arguments) -> tuple[Address, ModuleOb
 def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -> Iterator[tuple[str, Value]]:
     """`named_modules`: (path, module) depth first; a child that is not known, too; None slots left out."""
     seen: set[Value] = set()
-    pending: list[tuple[str, Value]] = [(prefix, root)]
+    pending: list[tuple[str, Value, int]] = [(prefix, root, 0)]
     while pending:
-        path, value = pending.pop()
+        path, value, depth = pending.pop()
         if value == NONE or value in seen:
             continue
         if unique:
             seen.add(value)
+        else:
+            live_walks.require_end(machine, depth)
         machine.makes(ITEMS_OF_A_PATH if unique else ITEMS_OF_A_FURTHER_PATH)
         yield path, value
         module = machine.state.find(value, ModuleObject)
@@ -73,8 +75,8 @@ def walk(machine: Machine, root: Value, prefix: str = "", unique: bool = True) -
             if further is not None:
                 yield f"{path}.{OPEN}", further
         else:
-            children = [(f"{path}.{name}" if path else name, child) for name, child in held_in(module.modules)]
-            pending.extend(reversed(children))
+            children = held_in(module.modules)
+            pending.extend((f"{path}.{name}" if path else name, child, depth + 1) for name, child in reversed(children))
 
 
 def descendants(machine: Machine, value: Value) -> Unknown | None:

@@ -1,0 +1,127 @@
+"""Names of a module whose objects its statements change under another name, or through a function.
+
+The names of an installed package are evaluated one by one, each by the statements that bind it or change it by its
+name; `kept = TABLE["a"]; kept["b"] = 1` is none of those of TABLE.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from modgraph.source.changed_objects import changed_by_method, root_name, stored_in
+from modgraph.source.index import Statement
+from modgraph.source.modules import SourceModule
+from modgraph.source.quiet import python_tree
+
+_FRESH = frozenset(
+    (
+        *("abs", "all", "any", "bool", "dict", "enumerate", "float", "frozenset", "hasattr", "int", "isinstance"),
+        *("issubclass", "len", "list", "print", "range", "repr", "set", "sorted", "str", "sum", "tuple", "type", "zip"),
+    )
+)
+"""What they give is none of what they are given."""
+_OTHER = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*[A-Za-z_]\w*\s*(?:#.*)?")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_known: WeakKeyDictionary[SourceModule, dict[str, int]] = WeakKeyDictionary()
+_leaked: WeakKeyDictionary[SourceModule, dict[int, frozenset[str]]] = WeakKeyDictionary()
+
+
+def changed_elsewhere(source: SourceModule) -> dict[str, int]:
+    """By name: the line of a statement that may change its object without its name.
+
+    Raises:
+        SourceError: the file cannot be read.
+    """
+    if source not in _known:
+        _known[source] = _changed(source)
+    return _known[source]
+
+
+def leaked(source: SourceModule, statement: Statement) -> frozenset[str]:
+    """Names whose objects, or parts of them, what the statement binds or calls may be given or keep."""
+    known = _leaked.setdefault(source, {})
+    if statement.first_line not in known:
+        tree = _tree(source, statement.first_line, statement.last_line)
+        known[statement.first_line] = frozenset(_names(tree)) if tree is not None else frozenset()
+    return known[statement.first_line]
+
+
+def is_other_name(source: SourceModule, statement: Statement) -> bool:
+    """`other = name`, and nothing else."""
+    return _OTHER.fullmatch(source.lines[statement.first_line - 1]) is not None
+
+
+def _changed(source: SourceModule) -> dict[str, int]:
+    body = source.index.body
+    touched = {name: each.first_line for each in body for name in each.touched}
+    found: dict[str, int] = {}
+    assigned = [each for each in body if each.kind == "assign"]
+    for each in body:
+        if each.kind not in ("assign", "expression", "compound"):
+            continue
+        for function in _CALLED.findall("\n".join(source.lines[each.first_line - 1 : each.last_line])):
+            for name in _changed_by(source, function):
+                found.setdefault(name, each.first_line)
+    pending = [each for each in assigned if not touched.keys().isdisjoint(each.names)]
+    while pending:
+        statement = pending.pop()
+        changed = next(name for name in statement.names if name in touched or name in found)
+        line = touched.get(changed, found.get(changed, 0))
+        for name in (leaked(source, statement) | _twins(source, statement)) - found.keys() - {changed}:
+            found[name] = line
+            pending += [each for each in assigned if name in each.names]
+    return found
+
+
+def _twins(source: SourceModule, statement: Statement) -> frozenset[str]:
+    """All names of `one = other = value`."""
+    if len(statement.names) < 2:
+        return frozenset()
+    tree = _tree(source, statement.first_line, statement.last_line)
+    nodes = ast.iter_child_nodes(tree) if tree is not None else ()
+    return frozenset(statement.names) if any(len(getattr(each, "targets", ())) > 1 for each in nodes) else frozenset()
+
+
+def _changed_by(source: SourceModule, function: str) -> Iterator[str]:
+    """The module's names whose objects a function of it changes in place."""
+    definition = source.index.definitions.get(function)
+    if definition is None or definition.kind != "function":
+        return
+    tree = _tree(source, definition.first_line, definition.last_line)
+    for node in ast.walk(tree) if tree is not None else ():
+        yield from node.names if isinstance(node, ast.Global) else ()
+        changed = stored_in(node) or changed_by_method(node)
+        name = root_name(changed) if changed is not None else None
+        if name is not None and name in source.index.statements:
+            yield name
+
+
+def _tree(source: SourceModule, first: int, last: int) -> ast.AST | None:
+    try:
+        return python_tree(textwrap.dedent("\n".join(source.lines[first - 1 : last])))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Names that are there as objects: not looked through, copied or asked for what they hold."""
+    parts: list[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Name):
+        yield from [node.id] if isinstance(node.ctx, ast.Load) else ()
+    elif isinstance(node, (ast.Compare, ast.Starred, ast.JoinedStr, ast.For, ast.comprehension)) or _is_fresh(node):
+        parts = [each for each in parts if not isinstance(each, ast.Name)]
+    elif isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        parts = [value for key, value in pairs if key is not None or not isinstance(value, ast.Name)]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        parts.remove(node.func)
+    for each in parts:
+        yield from _names(each)
+
+
+def _is_fresh(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FRESH
