@@ -9,7 +9,7 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.domain.registry import Model, known_class, models
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -24,7 +24,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.stdlib.sorting import sort as in_order
-from modgraph.prediction.python import exceptions, hashing, persistence, unordered
+from modgraph.prediction.python import classes, exceptions, hashing, persistence, unordered
 from modgraph.prediction.python.comparison import same_item
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
@@ -403,7 +403,7 @@ def combine(arguments: Arguments, machine: Machine) -> Value:
     held = machine.state.find(arguments.positional[0], SetObject)
     result = _combined(machine, "union" if kind == "copy" else kind, arguments)
     if held is not None:
-        result.cls = held.cls
+        result.cls = classes.kind_of_set(machine, held.cls)
     return machine.allocate(result)
 
 
@@ -419,13 +419,27 @@ _UPDATES = {
 }
 
 
+@models("builtins.frozenset.__init__")
+def fill_frozen(arguments: Arguments, machine: Machine) -> Value:
+    """What `frozenset.__new__` does, for classes derived from it."""
+    return update(arguments, machine)
+
+
 @_changing(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
+    if name == "__init__" and (len(arguments.positional) > 2 or arguments.keywords):
+        raise machine.raises("TypeError", "a set is made of one iterable")
     result = _combined(machine, _UPDATES.get(name, "union"), arguments)
     target = _set(machine, arguments)
     target.items, target.open = result.items, result.open
     return arguments.positional[0] if name.startswith("__i") and name != "__init__" else NONE
+
+
+def _is_no_set(machine: Machine, value: Value) -> bool:
+    return isinstance(value, (Constant, TupleValue)) or isinstance(
+        machine.state.read(value) if isinstance(value, Address) else None, (ListObject, DictObject)
+    )
 
 
 _SUBSETS = {"__le__": "issubset", "__ge__": "issuperset", "__lt__": "issubset", "__gt__": "issuperset"}
@@ -433,6 +447,8 @@ _SUBSETS = {"__le__": "issubset", "__ge__": "issuperset", "__lt__": "issubset", 
 
 @models(*_names("issubset", "issuperset", "isdisjoint", *_SUBSETS, of=_SETS))
 def compare(arguments: Arguments, machine: Machine) -> Value:
+    if last_name(arguments.function) in _SUBSETS and _is_no_set(machine, arguments.positional[1]):
+        raise machine.raises("TypeError", "a set is compared with what is none")
     left, why = _members(machine, arguments.positional[0])
     right, other_why = _members(machine, arguments.positional[1])
     if why or other_why:
