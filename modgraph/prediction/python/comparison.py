@@ -21,6 +21,7 @@ from modgraph.prediction.domain.objects import (
 from modgraph.prediction.domain.registry import LOADED_MODULES
 from modgraph.prediction.domain.values import (
     FALSE,
+    NOT_IMPLEMENTED,
     TRUE,
     Address,
     Choice,
@@ -28,6 +29,7 @@ from modgraph.prediction.domain.values import (
     Constant,
     EnumMember,
     KnownClass,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
@@ -74,7 +76,7 @@ _KEYS_OF_A_UNIT = 10
 def truth(machine: Machine, value: Value) -> bool | None:
     """bool(value); None where it cannot be known."""
     if isinstance(value, Constant):
-        return bool(value.value)
+        return None if value.value is NotImplemented else bool(value.value)
     if isinstance(value, Unknown):
         return True if value.text is not None and not partial_texts.may_be(value, "") else None
     if isinstance(value, Choice):
@@ -343,7 +345,11 @@ def _equal_instances(
     if isinstance(method, Unknown):
         return None
     if method is not None and isinstance(ours.cls, KnownClass):
-        answer = truth(machine, machine.call(method, (left, right)))
+        if method == KnownFunction("builtins.object.__eq__"):
+            answer = identical(machine, left, right)
+        else:
+            said = machine.call(method, (left, right))
+            answer = False if said == NOT_IMPLEMENTED else truth(machine, said)
         if answer is not False or ours.cls not in _BY_ATTRIBUTES:
             return answer
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):

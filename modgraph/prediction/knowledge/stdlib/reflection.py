@@ -416,11 +416,10 @@ def object_delattr(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-_COMPARED = tuple(
-    f"builtins.{name}"
-    for name in ("int", "float", "complex", "str", "bytes", "tuple", "list", "dict", "set", "frozenset")
-)
-"""Classes whose own `__eq__` is not registered."""
+def _is_compared_by_identity(cls: Value) -> bool:
+    """A class in whose place no other than `object` says what is equal to an instance."""
+    known = isinstance(cls, KnownClass) and (cls == classes.OBJECT or cls.name.startswith("enum."))
+    return known or isinstance(cls, ClassValue)
 
 
 @models("builtins.object.__eq__")
@@ -428,7 +427,7 @@ def object_eq(arguments: Arguments, machine: Machine) -> Value:
     left, right = arguments.positional
     cls = machine.class_of(left)
     given = machine.class_attribute(cls, data_classes.MARK) if isinstance(cls, ClassValue) else None
-    if given is not None or any(isinstance(base, KnownClass) and base.name in _COMPARED for base in machine.mro(cls)):
+    if given is not None or not all(map(_is_compared_by_identity, machine.mro(cls))):
         return machine.unknown("how it is compared is not modelled", left)
     same = machine.compare("is", left, right)
     return NOT_IMPLEMENTED if same == FALSE else same
