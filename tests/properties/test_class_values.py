@@ -194,6 +194,27 @@ class Uncopied:
 
 class Default(Base, collections.defaultdict):
     pass
+
+class Ordered(collections.OrderedDict):
+    pass
+
+@dataclasses.dataclass
+class Unlisted(Data):
+    c: typing.ClassVar[int] = 7
+
+@dataclasses.dataclass(slots=True)
+class Placing:
+    q: int = 5
+
+class Placed2(Placing):
+    pass
+
+class Generic(typing.Generic[T]):
+    __slots__ = ()
+
+class Mask(enum.IntFlag):
+    A = 1
+    B = 2
 """
 EXPRESSIONS = """
     Bare.__bases__|Bare.__base__|Pair.__bases__|[x.__name__ for x in Pair.__mro__]|[x.__name__ for x in Number.mro()]
@@ -213,6 +234,8 @@ EXPRESSIONS = """
     Partial().f.__self__ is None|[*reversed(Iterated())]|[*reversed(Placed())]|Many([1]) or 1|Many([1]).__or__(Many([2]))
     type(Many([1]) \\| Many([2])).__name__|Kept([1, 2]) == {1, 2}|Kept(a=1)|Many([1]) < (1,)|pattern(Hidden())|Other.f(Bare())
     Bare().__eq__(Bare())|vars(copy.copy(Uncopied()))|vars(Default(list))|Default(3)|abs(Hidden())|dict(Hidden())
+    Ordered('yz', True)|[x.name for x in dataclasses.fields(Unlisted)]|type(Placed2.q) is int|with_set(Generic(), 'c', 1)
+    Mask.A \\| Number.A|Mask.B \\| 1
 """
 ASKED = [each.strip().replace("\\|", "|") for each in re.split(r"(?<!\\)\||\n", EXPRESSIONS) if each.strip()]
 

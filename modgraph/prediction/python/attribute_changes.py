@@ -273,7 +273,7 @@ def _has_place(machine: Machine, cls: Value, name: str) -> bool:
         return True
     for base in machine.mro(cls):
         if not isinstance(base, ClassValue):
-            if base != classes.OBJECT:
+            if not slots.is_bare(base):
                 return True
             continue
         names = slots.named(machine, base)

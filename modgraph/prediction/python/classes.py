@@ -186,7 +186,10 @@ def linearize(cls: Value, bases: Sequence[tuple[Value, tuple[Value, ...]]]) -> t
 
 def shown_mro(machine: Machine, cls: Value) -> tuple[Value, ...]:
     """`cls.__mro__`."""
-    return tuple(base for base in mro(machine, cls) if base not in _NAMED_TUPLES)
+    order = [base for base in mro(machine, cls) if base not in _NAMED_TUPLES]
+    if _PROTOCOL in order and _GENERIC not in order:  # it is a base of the other, whichever is written
+        order.insert(order.index(_PROTOCOL) + 1, _GENERIC)
+    return tuple(order)
 
 
 def shown_bases(machine: Machine, cls: Value) -> tuple[Value, ...]:
@@ -203,6 +206,7 @@ def _known_bases(cls: Value) -> tuple[Value, ...]:
     return () if facts is None or cls == OBJECT else tuple(map(KnownClass, facts.bases))
 
 
+_PROTOCOL, _GENERIC = KnownClass("typing.Protocol"), KnownClass("typing.Generic")
 _NAMED_TUPLES = (KnownClass("typing.NamedTuple"), KnownClass("typing_extensions.NamedTuple"))
 """Classes in no MRO: they make one derived from `tuple` of what is derived from them."""
 

@@ -306,6 +306,9 @@ def dataclass_fields(machine: Machine, cls: ClassValue) -> list[Field]:
             if MARK in item.namespace:
                 for each in _own_fields(machine, base, item):
                     found[each.name] = each
+                for name, annotation in annotated.annotated_texts(machine, item):
+                    if "ClassVar" in annotation:
+                        found.pop(name, None)
     return list(found.values())
 
 

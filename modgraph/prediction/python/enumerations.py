@@ -345,7 +345,8 @@ def combined(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
         return None
     for other in (left, right):
         same = isinstance(other, EnumMember) and other.cls == owner.cls
-        if not same and not (isinstance(other, Constant) and _is_number(machine, owner.cls)):
+        is_number = isinstance(other, Constant) or (isinstance(other, EnumMember) and _is_number(machine, other.cls))
+        if not same and not (is_number and _is_number(machine, owner.cls)):
             return None
     first, second = _bits(left), _bits(right)
     if first is None or second is None:

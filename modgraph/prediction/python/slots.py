@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.domain.objects import DictObject, HeapObject, InstanceObject, ListObject
+from modgraph.prediction.domain.objects import ClassObject, DictObject, HeapObject, InstanceObject, ListObject
 from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, Unknown, Value
 from modgraph.prediction.python import classes
 from modgraph.source.mangling import mangled
@@ -57,14 +57,24 @@ def has_dict(machine: Machine, cls: Value) -> bool:
         return True
     for base in machine.mro(cls):
         names = named(machine, base) if isinstance(base, ClassValue) else None
-        bare = base == classes.OBJECT or _is_named_tuple(machine, base)
-        if not bare and (not isinstance(names, list) or None in names or _DICT in names):
+        if not is_bare(base) and (not isinstance(names, list) or None in names or _DICT in names):
             return True
     return False
 
 
-def _is_named_tuple(machine: Machine, cls: Value) -> bool:
-    return isinstance(cls, KnownClass) and cls.name in ("builtins.tuple", "typing.NamedTuple", "builtins.int")
+def is_bare(cls: Value) -> bool:
+    """A known class whose instances have no `__dict__`."""
+    if not isinstance(cls, KnownClass):
+        return False
+    return cls.name in _BARE or cls.name.startswith("collections.abc.")
+
+
+_BARE = frozenset(
+    {
+        *(f"builtins.{name}" for name in ("object", "tuple", "int", "str", "float")),
+        *("typing.NamedTuple", "typing.Generic", "typing.Protocol", "abc.ABC"),
+    }
+)
 
 
 def is_own(machine: Machine, cls: ClassValue, name: str) -> bool:
@@ -73,16 +83,29 @@ def is_own(machine: Machine, cls: ClassValue, name: str) -> bool:
     return isinstance(names, list) and name in names
 
 
+def _are_added(machine: Machine, cls: ClassValue) -> bool:
+    """A decorator has made the class anew with these slots, in the place of what its body binds."""
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    return (
+        item.definition is not None
+        and item.definition.entry is not None
+        and (_SLOTS in item.namespace and _SLOTS not in item.definition.statements)
+    )
+
+
 def is_first(machine: Machine, cls: Value, name: str) -> bool:
     """What the class has under that name is the descriptor of a slot."""
     if not _has_any(machine, cls):
         return False
     for base in machine.mro(cls):
         if isinstance(base, ClassValue):
+            is_slot = is_own(machine, base, name)
+            if is_slot and _are_added(machine, base):
+                return True
             if classes.own_attribute(machine, base, name) is not None:
                 return False
-            names = named(machine, base)
-            if isinstance(names, list) and name in names:
+            if is_slot:
                 return True
     return False
 

@@ -118,6 +118,8 @@ def _share_stores(machine: Machine, held: DictObject, given: Sequence[Value]) ->
 @_changing(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
+    if arguments.open is None and len(arguments.positional) > 2:
+        raise machine.raises("TypeError", f"{arguments.function} expected at most 1 argument")
     given = arguments.positional[1:2]
     fill(machine, address, given, arguments.keywords, arguments.open)
     _share_stores(machine, held, given)
