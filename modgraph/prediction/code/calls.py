@@ -77,6 +77,7 @@ from modgraph.prediction.domain.weights import SHORT, UNITS_OF_A_WORD, weigh
 from modgraph.prediction.paths import given_up, recording, several
 from modgraph.prediction.paths.guards import CALL
 from modgraph.prediction.python import (
+    abstract_methods,
     argument_counts,
     attributes,
     classes,
@@ -189,7 +190,22 @@ def _alias(machine: Machine, function: GenericAlias, arguments: Arguments) -> Va
 def _known_function(machine: Machine, function: KnownFunction, arguments: Arguments) -> Value:
     if function.name == "builtins.object.<nothing>":
         return NONE
+    if function.name == attributes.OBJECT_INIT:
+        return _object_init(machine, arguments)
     return _model(machine, function.name, arguments)
+
+
+def _object_init(machine: Machine, arguments: Arguments) -> Value:
+    """Raises:
+    Raised: TypeError, where it is given what a class in source was to take.
+    """
+    cls = machine.class_of(arguments.positional[0]) if arguments.positional else NONE
+    own = machine.class_attribute(cls, "__init__") if isinstance(cls, ClassValue) else None
+    maker = machine.class_attribute(cls, "__new__") if isinstance(cls, ClassValue) else None
+    if (len(arguments.positional) > 1 or arguments.keywords) and (own is not None or maker is None):
+        message = "object.__init__() takes exactly one argument (the instance to initialize)"
+        raise machine.raises("TypeError", message)
+    return NONE
 
 
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
@@ -571,6 +587,7 @@ def make_instance(machine: Machine, cls: ClassValue, arguments: Arguments) -> Va
         return made
 
     def make() -> Value:
+        abstract_methods.require_none(machine, cls)
         address = allocate_instance(machine, cls, arguments)
         initialise(machine, address, cls, arguments)
         _may_end(machine, address, cls)
@@ -676,7 +693,8 @@ def _initialise(machine: Machine, address: Address, cls: Value, arguments: Argum
         machine.state.change(address, ModuleObject).arguments = named_arguments(init, arguments)
     if init is None:
         exceptional = isinstance(item, InstanceObject) and "args" in item.attributes
-        if (arguments.positional or arguments.keywords) and not exceptional and isinstance(item, InstanceObject):
+        taken = exceptional or isinstance(machine.class_attribute(cls, "__new__"), (StaticMethod, FunctionValue))
+        if (arguments.positional or arguments.keywords) and not taken and isinstance(item, InstanceObject):
             raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no arguments")
         return
     if isinstance(init, Unknown):

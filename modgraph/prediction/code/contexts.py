@@ -23,6 +23,7 @@ from modgraph.prediction.domain.values import (
     Choice,
     ClassValue,
     Constant,
+    EnumMember,
     FunctionValue,
     KnownClass,
     KnownFunction,
@@ -33,7 +34,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import recording
 from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
-from modgraph.prediction.python import producing
+from modgraph.prediction.python import producing, standard_names
 from modgraph.prediction.python.classes import short_name
 from modgraph.source import nodes
 
@@ -47,7 +48,7 @@ _CLOSING = "contextlib.closing"
 _ENTERED = "<entered>"
 _NOTHING = (NONE, NONE, NONE)
 """What `__exit__` is given where nothing is raised."""
-_NO_MANAGERS = tuple(map(KnownClass, (MODULE, *(f"builtins.{name}" for name in ("object", "list", "dict", "set")))))
+_MODULE = KnownClass(MODULE)
 
 known_class(_GENERATED)
 known_class(_SUPPRESS)
@@ -110,16 +111,22 @@ def _require_manager(machine: Machine, manager: Value) -> None:
     """Raises:
     Raised: TypeError (AttributeError in Python 3.10), where its class certainly has not both methods.
     """
-    if not isinstance(manager, (Constant, TupleValue, FunctionValue, Address)):
+    if not isinstance(manager, (Constant, TupleValue, FunctionValue, Address, EnumMember)):
         return
     cls = machine.class_of(manager)
-    known = (isinstance(each, ClassValue) or each in _NO_MANAGERS for each in machine.mro(cls))
+    known = (isinstance(each, ClassValue) or _is_no_manager(each) for each in machine.mro(cls))
     if isinstance(cls, Unknown) or (isinstance(manager, Address) and not all(known)):
         return
     if all(machine.class_attribute(cls, name) is not None for name in ("__enter__", "__exit__")):
         return
     name = "AttributeError" if sys.version_info < (3, 11) else "TypeError"
     raise machine.raises(name, f"'{short_name(cls)}' object does not support the context manager protocol")
+
+
+def _is_no_manager(cls: Value) -> bool:
+    """A class that is known, and has no `__exit__`."""
+    found = standard_names.standard_object(cls.name) if isinstance(cls, KnownClass) else None
+    return cls == _MODULE or (found is not None and found.is_class and not found.holds("__exit__"))
 
 
 def is_generated(manager: InstanceObject) -> bool:

@@ -366,6 +366,9 @@ def make_class(
         Raised: TypeError, where the bases have no consistent order, or no class can have them.
     """
     layouts.require_bases(machine, bases)
+    for base in bases:
+        if enumerations.named(machine, base):
+            raise machine.raises("TypeError", f"{classes.short_name(base)} has members, and cannot be derived from")
     orders = [machine.mro(base) for base in bases]
     machine.makes(sum(map(len, orders)))
     if sum(map(len, orders)) > MAX_INHERITED:

@@ -9,7 +9,7 @@ from modgraph.prediction.code import control, names
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value, is_optional
-from modgraph.prediction.python import keys
+from modgraph.prediction.python import attributes, keys
 from modgraph.source import nodes
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _class(
 def _attribute(
     machine: Machine, frame: Frame, name: str, pattern: nodes.Pattern, subject: Value, captures: Captures
 ) -> bool | None:
-    value = machine.find_attribute(subject, name)
+    value = attributes.found(machine, subject, name)
     if value is None:
         return False
     return matches(machine, frame, pattern, value, captures)

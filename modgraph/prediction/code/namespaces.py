@@ -26,7 +26,7 @@ from modgraph.prediction.domain.values import (
     remaining,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import class_annotations, classes, standard_names, standard_sources
+from modgraph.prediction.python import class_annotations, classes, slots, standard_names, standard_sources
 from modgraph.source.layer_parameters import BUNDLED_SOURCE
 from modgraph.source.modules import CompiledModule, SourceError, SourceModule
 from modgraph.source.reached import Reached
@@ -230,7 +230,9 @@ class _ClassNamespace(Mapping[str, Value]):
         item = machine.state.read(cls.address)
         assert isinstance(item, ClassObject)
         statements = item.definition.statements if item.definition is not None else {}
-        self.names = dict.fromkeys([*statements, *item.namespace])
+        slotted = slots.named(machine, cls)
+        self.slots = [each for each in slotted if each is not None] if isinstance(slotted, list) else []
+        self.names = dict.fromkeys([*statements, *item.namespace, *self.slots])
         if _ANNOTATIONS not in self.names and class_annotations.annotations_of(machine, cls).shown:
             self.names[_ANNOTATIONS] = None
 
@@ -240,6 +242,8 @@ class _ClassNamespace(Mapping[str, Value]):
         found = classes.own_attribute(self.machine, self.cls, name)
         if found is None and name == _ANNOTATIONS:
             found = self.machine.allocate(class_annotations.annotations_of(self.machine, self.cls))
+        if found is None and name in self.slots:
+            found = self.machine.unknown(f"the descriptor of the slot {name} is not modelled")
         return default if found is None else found
 
     def __getitem__(self, name: str) -> Value:

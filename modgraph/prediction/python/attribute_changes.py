@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 from modgraph.prediction.domain import registry
-from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import (
     VIEW_OF,
     ClassObject,
@@ -42,16 +41,17 @@ from modgraph.prediction.python import (
     attributes,
     callables,
     classes,
+    data_classes,
     items,
     named_tuples,
     optional_names,
     patched_classes,
     registration,
+    slots,
     stored_attributes,
     tensor_classes,
     weak_updates,
 )
-from modgraph.source.mangling import mangled
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -87,7 +87,12 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
         if not (isinstance(value, FunctionValue) and callables.is_as_before(machine, value, name, new)):
             stored_attributes.store(machine, value, name, new)
     elif isinstance(value, (Constant, TupleValue)):
-        _require_place(machine, classes.class_of(machine, value), name)
+        cls = classes.class_of(machine, value)
+        _require_place(machine, cls, name)
+        if isinstance(cls, ClassValue) and named_tuples.has_no_further(machine, cls, name):
+            raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
+        if isinstance(cls, ClassValue):
+            named_tuples.keep_attribute(machine, name, new)
     elif isinstance(value, BoundMethod) and name == "__defaults__":
         named_tuples.set_defaults(machine, value, new)
     elif isinstance(value, Address):
@@ -167,7 +172,8 @@ def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -
     if isinstance(cls, ClassValue):
         override = classes.class_attribute(machine, cls, "__setattr__")
         if isinstance(override, GeneratedMethod):
-            raise _frozen(machine, f"cannot assign to field '{name}'")
+            _require_thawed(machine, cls, override, name, f"cannot assign to field '{name}'")
+            override = classes.class_attribute(machine, cls, "__setattr__", override.cls)
         if _is_other(override, "__setattr__"):
             machine.call(override, (value, Constant(name), new))
             return
@@ -194,8 +200,19 @@ def _require_place(machine: Machine, cls: Value, name: str) -> None:
         raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
 
 
-def _frozen(machine: Machine, message: str) -> Raised:
-    return machine.raises("dataclasses.FrozenInstanceError", message)
+def _require_thawed(machine: Machine, cls: Value, method: GeneratedMethod, name: str, message: str) -> None:
+    """Of an attribute that is set or deleted by the method of a frozen dataclass: objects of classes derived from one
+    have others, which are not.
+
+    Raises:
+        Raised: FrozenInstanceError; TypeError, where the method looks for the class as it was before it had slots.
+    """
+    is_field = name in [each.name for each in data_classes.dataclass_fields(machine, method.cls) if not each.init_var]
+    slotted = data_classes.has_slots(machine, method.cls)
+    if slotted and not is_field:
+        raise machine.raises("TypeError", "super(type, obj): obj must be an instance or subtype of type")
+    if is_field or cls == method.cls:
+        raise machine.raises("dataclasses.FrozenInstanceError", message)
 
 
 def own_assign(machine: Machine, value: Address, name: str, new: Value) -> None:
@@ -211,7 +228,7 @@ def own_assign(machine: Machine, value: Address, name: str, new: Value) -> None:
             if attribute.setter is not None:
                 machine.call(attribute.setter, (value, new))
                 return
-            if not isinstance(attribute.getter, KnownFunction) and not attributes.is_cached_property(attribute):
+            if not isinstance(attribute.getter, KnownFunction) and not attributes.is_overlaid(attribute):
                 raise machine.raises("AttributeError", f"property '{name}' has no setter")
     if is_module:
         if name == "__dict__":
@@ -256,22 +273,15 @@ def _has_place(machine: Machine, cls: Value, name: str) -> bool:
         return True
     for base in machine.mro(cls):
         if not isinstance(base, ClassValue):
-            if base != classes.OBJECT:
+            if not slots.is_bare(base):
                 return True
             continue
-        slots = classes.own_attribute(machine, base, "__slots__")
-        names = [slots] if isinstance(slots, Constant) else machine.iterate(slots) if slots is not None else None
+        names = slots.named(machine, base)
         if isinstance(names, Unknown):
             machine.may_fail("AttributeError")
-        if not isinstance(names, list) or any(_slot(each, base) in (name, "__dict__", None) for each in names):
+        if not isinstance(names, list) or any(each in (name, "__dict__", None) for each in names):
             return True
     return False
-
-
-def _slot(named: Value, cls: ClassValue) -> str | None:
-    """The attribute that an entry of `__slots__` makes room for; None where it is not known."""
-    text = named.value if isinstance(named, Constant) else None
-    return mangled(text, classes.short_name(cls)) if isinstance(text, str) else None
 
 
 def _is_other(override: Value | None, name: str) -> TypeGuard[Value]:
@@ -333,7 +343,8 @@ def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
     cls = classes.class_of(machine, value)
     override = classes.class_attribute(machine, cls, "__delattr__") if isinstance(cls, ClassValue) else None
     if isinstance(override, GeneratedMethod):
-        raise _frozen(machine, f"cannot delete field '{name}'")
+        _require_thawed(machine, cls, override, name, f"cannot delete field '{name}'")
+        override = classes.class_attribute(machine, cls, "__delattr__", override.cls)
     if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:

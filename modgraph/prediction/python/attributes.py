@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -52,6 +53,7 @@ from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import (
     callables,
     classes,
+    data_classes,
     enumerations,
     exceptions,
     items,
@@ -60,6 +62,7 @@ from modgraph.prediction.python import (
     named_tuples,
     patched_classes,
     registration,
+    slots,
     standard_attributes,
     standard_names,
 )
@@ -107,6 +110,16 @@ def asked(machine: Machine, value: Value, name: str) -> Value | None:
     """value.name; None where AttributeError would certainly be raised."""
     found = find(machine, value, name)
     return standard_attributes.given(machine, value, name) if found is None else found
+
+
+def found(machine: Machine, value: Value, name: str) -> Value | None:
+    """The same as `find`; None, too, where code that is asked for it raises AttributeError."""
+    try:
+        return find(machine, value, name)
+    except Raised as raised:
+        if raised.name != "builtins.AttributeError":
+            raise
+        return None
 
 
 def find(machine: Machine, value: Value, name: str) -> Value | None:
@@ -189,6 +202,8 @@ def _through_class(machine: Machine, found: Value, cls: Value) -> Value:
         return _each(machine, found, lambda each: _through_class(machine, each, cls))
     if isinstance(found, KnownFunction):
         return _of_standard_class(machine, found, cls)
+    if isinstance(found, PropertyValue) and isinstance(found.getter, PartialValue):
+        return PartialValue(KnownFunction(callables.PARTIAL_METHOD), found.getter.positional, found.getter.keywords)
     return _described(machine, found, NONE, cls) if isinstance(found, Address) else found
 
 
@@ -243,6 +258,9 @@ def _of_tuple(machine: Machine, value: TupleValue, name: str) -> Value | None:
                     return TupleValue(tuple(Constant(field) for field, _ in item.fields))
                 if name in ("_asdict", "_replace"):
                     return BoundMethod(KnownFunction(f"collections.namedtuple.{name}"), value)
+        kept = named_tuples.kept_attribute(machine, name)
+        if kept is not None:
+            return kept
     return of_plain(machine, value, name)
 
 
@@ -267,7 +285,11 @@ def _of_class(machine: Machine, value: Any, name: str) -> Value | None:
     special = _class_special(machine, value, name)
     if special is not None:
         return special
-    found = classes.class_attribute(machine, value, name)
+    if slots.is_first(machine, value, name):
+        return machine.unknown(f"the descriptor of the slot {name} is not modelled")
+    if isinstance(value, ClassValue) and named_tuples.is_field(machine, value, name):
+        return machine.unknown(f"the descriptor of the field {name} is not modelled")
+    found = data_classes.seen(machine, classes.class_attribute(machine, value, name))
     if found is not None:
         return _through_class(machine, found, value)
     if isinstance(value, ClassValue) and classes.is_enum(machine, value) and name == "__members__":
@@ -283,13 +305,17 @@ def _of_class(machine: Machine, value: Any, name: str) -> Value | None:
     return found
 
 
+_NAMES = {"enum.EnumMeta": enum.EnumMeta.__name__}
+"""Classes that have another name in some versions of Python."""
+
+
 def _class_special(machine: Machine, value: Any, name: str) -> Value | None:
     if name in ("__name__", "__qualname__", "__module__") and isinstance(value, ClassValue):
         item = machine.state.find(value.address, ClassObject)
         if item is not None and name in item.namespace:
             return item.namespace[name]
     if name == "__name__":
-        return Constant(classes.short_name(value))
+        return Constant(_NAMES.get(value.name) or classes.short_name(value))
     if name == "__qualname__":
         item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
         definition = item.definition if item is not None else None
@@ -300,11 +326,10 @@ def _class_special(machine: Machine, value: Any, name: str) -> Value | None:
             return Constant(item.definition.module)
         return Constant(value.name.rpartition(".")[0])
     if name == "__mro__":
-        return TupleValue(machine.mro(value))
+        return TupleValue(classes.shown_mro(machine, value))
     if name in ("__bases__", "__base__"):
-        item = machine.state.find(value.address, ClassObject) if isinstance(value, ClassValue) else None
-        bases = item.bases if item is not None else machine.mro(value)[1:2]
-        return TupleValue(bases) if name == "__bases__" else (bases or (classes.OBJECT,))[0]
+        bases = classes.shown_bases(machine, value)
+        return TupleValue(bases) if name == "__bases__" else _best_base(machine, bases)
     if name == "__class__":
         return classes.class_of(machine, value)
     if name == "__dict__":
@@ -319,8 +344,19 @@ def _class_special(machine: Machine, value: Any, name: str) -> Value | None:
     if name == "__subclasses__":
         return PartialValue(KnownFunction("builtins.type.__subclasses__"), (value,))
     if name == "mro":
-        return PartialValue(KnownFunction("functools._same"), (TupleValue(machine.mro(value)),))
+        return PartialValue(KnownFunction("functools._same"), (TupleValue(classes.shown_mro(machine, value)),))
     return None
+
+
+def _best_base(machine: Machine, bases: tuple[Value, ...]) -> Value:
+    """`cls.__base__`: of several bases, the one that says what form its objects have in memory."""
+    for base in bases[1:]:
+        order = machine.mro(base)
+        if not all(isinstance(each, ClassValue) or each == classes.OBJECT for each in order) or slots.of_lineage(
+            machine, base
+        ):
+            return machine.unknown("which of its bases gives a class its form is not known")
+    return (*bases, NONE)[0]
 
 
 def _of_super(machine: Machine, value: SuperValue, name: str) -> Value | None:
@@ -332,6 +368,8 @@ def _of_super(machine: Machine, value: SuperValue, name: str) -> Value | None:
     is_own = isinstance(found, (StaticMethod, FunctionValue))
     if name == "__new__" and not is_own and named_tuples.fields_of(machine, cls) is not None:
         return BoundMethod(KnownFunction(named_tuples.TUPLE_NEW), cls)
+    if found is None and name == "__init__" and _ends_in_object(machine, cls, value.cls):
+        return BoundMethod(KnownFunction(OBJECT_INIT), receiver)
     if found is None:
         return registry.lookup(f"builtins.object.{name}") or _OF_OBJECT.get(name)
     if name == "__new__":
@@ -355,6 +393,15 @@ def _of_super_metaclass(machine: Machine, value: SuperValue, name: str) -> Value
     return bind(machine, found, value.receiver, meta) if found is not None else None
 
 
+def _ends_in_object(machine: Machine, cls: Value, after: Value) -> bool:
+    """Behind that one, only classes with source stand in the MRO before `object`."""
+    order = machine.mro(cls)
+    rest = order[order.index(after) + 1 :] if after in order else ()
+    return bool(rest) and all(isinstance(base, ClassValue) or base == classes.OBJECT for base in rest)
+
+
+OBJECT_INIT = "builtins.object.<init>"
+"""`object.__init__`, where nothing else is to take its arguments."""
 _OF_OBJECT = dict.fromkeys(("__init__", "__init_subclass__"), KnownFunction("builtins.object.<nothing>"))
 """What `object` has, and does nothing that matters here."""
 
@@ -439,8 +486,8 @@ def raw(machine: Machine, value: Address, name: str) -> Value | None:
     if name == "__module__" and isinstance(cls, (ClassValue, KnownClass)):
         return _class_special(machine, cls, name)
     if name == "__dict__" and isinstance(item, WITH_ATTRIBUTES):
-        return items.view(machine, value)
-    attribute = classes.class_attribute(machine, cls, name)
+        return items.view(machine, value) if slots.has_dict(machine, cls) else None
+    attribute = data_classes.seen(machine, classes.class_attribute(machine, cls, name))
     if isinstance(attribute, Choice) and _runs(attribute):
         return machine.distribute(attribute, lambda each: _raw(machine, value, name, each) or each)
     return _raw(machine, value, name, attribute)
@@ -451,7 +498,7 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
     item = machine.state.read(value)
     cls = classes.class_of_object(item)
     if isinstance(attribute, PropertyValue) and not (
-        is_cached_property(attribute) and name in getattr(item, "attributes", ())
+        is_overlaid(attribute) and name in getattr(item, "attributes", ())
     ):
         given = machine.call(attribute.getter, (value,))
         if is_cached_property(attribute) and isinstance(item, WITH_ATTRIBUTES):
@@ -471,6 +518,8 @@ def _raw(machine: Machine, value: Address, name: str, attribute: Value | None) -
             entry = keys.find_entry(machine, item, Constant(name))
             if entry is not None:
                 return entry
+    if slots.is_first(machine, cls, name):
+        return None
     if attribute is not None and not isinstance(attribute, Unknown):
         return bind(machine, attribute, value, cls)
     if type(item) is InstanceObject and "args" in item.attributes:
@@ -515,6 +564,11 @@ def _is_data_descriptor(machine: Machine, attribute: Value | None) -> bool:
     methods = (FunctionValue, KnownFunction)
     get, *changing = (isinstance(machine.class_attribute(held.cls, each), methods) for each in names)
     return get and any(changing)
+
+
+def is_overlaid(attribute: PropertyValue) -> bool:
+    """It only gives what the object does not hold itself: a cached property, or `functools.partialmethod`."""
+    return is_cached_property(attribute) or isinstance(attribute.getter, PartialValue)
 
 
 def is_cached_property(attribute: PropertyValue) -> bool:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 GETTER = "builtins.function.__get__"
 """What makes a method of a function, and of other attributes of a class what an instance sees."""
 
+PARTIAL_METHOD = "functools.<partial method>"
 _BY_WRAPS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__annotations__", "__isabstractmethod__"})
 """What functools.wraps hands on."""
 
@@ -144,6 +145,8 @@ def of_method(machine: Machine, value: BoundMethod, name: str) -> Value | None:
 
 def of_partial(machine: Machine, value: PartialValue, name: str) -> Value | None:
     """An attribute of functools.partial."""
+    if value.function == KnownFunction(PARTIAL_METHOD):
+        return machine.unknown(f"{name} of a partial method is not modelled")
     if name == "func":
         return value.function
     if name == "args":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -46,7 +47,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.python import annotated, annotation_parts, patched_classes, stored_attributes
+from modgraph.prediction.python import annotated, annotation_parts, patched_classes, standard_names, stored_attributes
 from modgraph.prediction.python.counted import count
 
 if TYPE_CHECKING:
@@ -183,6 +184,33 @@ def linearize(cls: Value, bases: Sequence[tuple[Value, tuple[Value, ...]]]) -> t
                     behind[sequence[at + 1]] -= 1
 
 
+def shown_mro(machine: Machine, cls: Value) -> tuple[Value, ...]:
+    """`cls.__mro__`."""
+    order = [base for base in mro(machine, cls) if base not in _NAMED_TUPLES]
+    if _PROTOCOL in order and _GENERIC not in order:  # it is a base of the other, whichever is written
+        order.insert(order.index(_PROTOCOL) + 1, _GENERIC)
+    return tuple(order)
+
+
+def shown_bases(machine: Machine, cls: Value) -> tuple[Value, ...]:
+    """`cls.__bases__`."""
+    item = machine.state.find(cls.address, ClassObject) if isinstance(cls, ClassValue) else None
+    bases = item.bases if item is not None else _known_bases(cls)
+    if not bases and cls != OBJECT:
+        return (OBJECT,)
+    return tuple(_TUPLE if base in _NAMED_TUPLES else base for base in bases)
+
+
+def _known_bases(cls: Value) -> tuple[Value, ...]:
+    facts = registry.class_facts(cls.name) if isinstance(cls, KnownClass) else None
+    return () if facts is None or cls == OBJECT else tuple(map(KnownClass, facts.bases))
+
+
+_PROTOCOL, _GENERIC = KnownClass("typing.Protocol"), KnownClass("typing.Generic")
+_NAMED_TUPLES = (KnownClass("typing.NamedTuple"), KnownClass("typing_extensions.NamedTuple"))
+"""Classes in no MRO: they make one derived from `tuple` of what is derived from them."""
+
+
 def is_module_class(machine: Machine, cls: Value) -> bool:
     return any(isinstance(base, (ClassValue, KnownClass)) and base.name == MODULE for base in mro(machine, cls))
 
@@ -293,7 +321,8 @@ def known_attribute(machine: Machine, cls: KnownClass, name: str) -> Value | Non
 def _of_python(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     """Python's own classes say which attributes they have, though not here what these do."""
     if name.startswith("__"):
-        return None
+        is_abstract = cls.name.startswith("collections.abc.") and name in _of_abstract(cls.name)
+        return machine.unknown(f"{cls.name}.{name} is not modelled") if is_abstract else None
     module, _, last = cls.name.rpartition(".")
     is_standard = module.partition(".")[0] in sys.stdlib_module_names
     real = getattr(sys.modules.get(module), last, None) if is_standard else None  # others may not be loaded
@@ -306,11 +335,35 @@ def _of_python(machine: Machine, cls: KnownClass, name: str) -> Value | None:
     return machine.unknown(f"{last}.{name} is not modelled") if name in vars(real) else None
 
 
+@cache
+def _of_abstract(name: str) -> frozenset[str]:
+    """Special methods that a class of `collections.abc` has and that do something else than Python without them."""
+    real = getattr(collections.abc, name.rpartition(".")[2], None)
+    own = {"__eq__"}.intersection(*(vars(each) for each in (real,) if each is not None))
+    return frozenset(getattr(real, "__abstractmethods__", ())) | own
+
+
 def is_enum(machine: Machine, cls: Value) -> bool:
     return any(
         isinstance(base, KnownClass) and base.name in ("enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag")
         for base in mro(machine, cls)
     )
+
+
+def kind_of_set(machine: Machine, cls: Value) -> Value:
+    """Of what methods of a set make: no other class than the two that Python has."""
+    return next((base for base in mro(machine, cls) if base in _SETS), cls)
+
+
+_SETS = (KnownClass("builtins.set"), KnownClass("builtins.frozenset"))
+
+
+def is_plain_member(machine: Machine, member: EnumMember) -> bool:
+    """It is a number or text as well, and does what its value does."""
+    return any(isinstance(base, KnownClass) and base.name in _PLAIN for base in mro(machine, member.cls))
+
+
+_PLAIN = frozenset({"builtins.int", "builtins.str", "builtins.float"})
 
 
 # ---- isinstance ------------------------------------------------------------------------------------------------------
@@ -491,6 +544,11 @@ def _abstract_subclass(machine: Machine, order: tuple[Value, ...], of: Value) ->
         return True
     if not isinstance(order[0], ClassValue):
         return False
+    of_python = [standard_names.standard_object(base.name) for base in order if isinstance(base, KnownClass)]
+    if name in _RECOGNISED and any(
+        each is not None and all(each.holds(method) for method in _RECOGNISED[name]) for each in of_python
+    ):
+        return None  # a method of its own may take it away
     if name in _RECOGNISED:
         found = [class_attribute(machine, order[0], method) for method in _RECOGNISED[name]]
         return None if any(isinstance(method, Unknown) for method in found) else None not in found

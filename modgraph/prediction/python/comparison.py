@@ -29,6 +29,7 @@ from modgraph.prediction.domain.values import (
     Constant,
     EnumMember,
     KnownClass,
+    KnownFunction,
     TupleValue,
     Unknown,
     Value,
@@ -46,7 +47,7 @@ from modgraph.prediction.python import (
     unordered,
 )
 from modgraph.prediction.python.bounds import is_long_range
-from modgraph.prediction.python.classes import short_name
+from modgraph.prediction.python.classes import is_plain_member, short_name
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.identity import (
     any_alternative,
@@ -76,7 +77,7 @@ _KEYS_OF_A_UNIT = 10
 def truth(machine: Machine, value: Value) -> bool | None:
     """bool(value); None where it cannot be known."""
     if isinstance(value, Constant):
-        return bool(value.value)
+        return None if value.value is NotImplemented else bool(value.value)
     if isinstance(value, Unknown):
         return True if value.text is not None and not partial_texts.may_be(value, "") else None
     if isinstance(value, Choice):
@@ -84,7 +85,7 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(value, TupleValue):
         return bool(value.items)
     if isinstance(value, EnumMember):
-        by_value = _is_plain_enum(machine, value) or enumerations.is_flag(machine, value.cls)
+        by_value = is_plain_member(machine, value) or enumerations.is_flag(machine, value.cls)
         return truth(machine, value.value) if by_value else True
     if isinstance(value, ClassValue):
         meta = machine.metaclass_of(value)
@@ -146,11 +147,6 @@ def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:
         if method is not None:
             return truth(machine, machine.call(method, (value,)))
     return True
-
-
-def _is_plain_enum(machine: Machine, value: EnumMember) -> bool:
-    names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
-    return bool(names & {"builtins.int", "builtins.str", "builtins.float", "enum.IntEnum", "enum.StrEnum"})
 
 
 def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
@@ -230,7 +226,7 @@ def _equal_members(machine: Machine, left: Value, right: Value) -> bool | None:
         return same_member(left, right)
     member, other = (left, right) if isinstance(left, EnumMember) else (right, left)
     assert isinstance(member, EnumMember)
-    return equal(machine, member.value, other) if _is_plain_enum(machine, member) else False
+    return equal(machine, member.value, other) if is_plain_member(machine, member) else False
 
 
 def _is_source(method: Value) -> bool:
@@ -350,7 +346,11 @@ def _equal_instances(
     if isinstance(method, Unknown):
         return None
     if method is not None and isinstance(ours.cls, KnownClass):
-        answer = truth(machine, machine.call(method, (left, right)))
+        if method == KnownFunction("builtins.object.__eq__"):
+            answer = identical(machine, left, right)
+        else:
+            said = machine.call(method, (left, right))
+            answer = False if said == NOT_IMPLEMENTED else truth(machine, said)
         if answer is not False or ours.cls not in _BY_ATTRIBUTES:
             return answer
     if isinstance(theirs, InstanceObject) and theirs.cls == ours.cls and isinstance(ours.cls, ClassValue):
@@ -386,9 +386,9 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
         asked = METHODS[operator_], MIRRORED[operator_], "__eq__"
         rich_comparison.perhaps_asked(machine, [left, right], _whichever(left, right), *asked)
         return number_unknown(machine, "an operand is not known", left, right)
-    if isinstance(left, EnumMember) and _is_plain_enum(machine, left):
+    if isinstance(left, EnumMember) and is_plain_member(machine, left):
         left = left.value
-    if isinstance(right, EnumMember) and _is_plain_enum(machine, right):
+    if isinstance(right, EnumMember) and is_plain_member(machine, right):
         right = right.value
     if isinstance(left, Constant) and isinstance(right, Constant):
         try:
@@ -589,7 +589,7 @@ def _only_by_value(machine: Machine, item: Value, keys: Collection[Value]) -> bo
 
 
 def _in_constant(machine: Machine, container: Constant, item: Value) -> bool | None:
-    if isinstance(item, EnumMember) and _is_plain_enum(machine, item):
+    if isinstance(item, EnumMember) and is_plain_member(machine, item):
         item = item.value
     if not isinstance(item, Constant):
         return None if isinstance(item, Unknown) else _other_in_constant(machine, container, item)

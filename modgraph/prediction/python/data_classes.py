@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from modgraph.prediction.domain.values import (
     TRUE,
     Address,
     Choice,
+    ClassMethod,
     ClassValue,
     Constant,
     EnumMember,
@@ -31,7 +33,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import annotated, class_annotations, classes, enumerations, named_tuples
+from modgraph.prediction.python import annotated, class_annotations, classes, enumerations, named_tuples, slots
 from modgraph.prediction.python.counted import count
 
 MARK = "__dataclass_fields__"
@@ -89,14 +91,25 @@ def decorate(arguments: Arguments, machine: Machine) -> Value:
         item = machine.state.change(cls.address, ClassObject)
         item.namespace.update({name: GeneratedMethod(cls, name) for name in ("__setattr__", "__delattr__")})
     if arguments.keywords.get("slots", FALSE) == TRUE:
-        names = [text for text, annotation in annotated.annotated_texts(machine, item) if _is_field(annotation)]
-        item = machine.state.change(cls.address, ClassObject)
-        item.namespace["__slots__"] = TupleValue(tuple(map(Constant, names)))
+        names = _slots(machine, cls)
+        machine.state.change(cls.address, ClassObject).namespace["__slots__"] = TupleValue(tuple(map(Constant, names)))
     return cls
 
 
+def _slots(machine: Machine, cls: ClassValue) -> list[str]:
+    """The fields, those of bases included, for which no base has a slot."""
+    names: dict[str, None] = {}
+    for base in reversed(machine.mro(cls)):
+        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        if item is not None and MARK in item.namespace:
+            texts = annotated.annotated_texts(machine, item)
+            names.update(dict.fromkeys(text for text, annotation in texts if _is_field(annotation)))
+    there = slots.of_lineage(machine, cls)
+    return [name for name in names if name not in there]
+
+
 def _is_field(annotation: str) -> bool:
-    return "ClassVar" not in annotation and last_name(annotation) != "KW_ONLY"
+    return not any(each in annotation for each in ("ClassVar", "InitVar")) and last_name(annotation) != "KW_ONLY"
 
 
 @models("dataclasses.field")
@@ -125,6 +138,8 @@ def fields_of(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the fields are not known", value)
     if (why := unsure_base(machine, cls)) is not None:
         return machine.unknown("the fields are not known", why)
+    if machine.class_attribute(cls, MARK) is None:
+        raise machine.raises("TypeError", "must be called with a dataclass type or instance")
     found: list[Value] = []
     for each in dataclass_fields(machine, cls):
         if each.init_var:
@@ -179,7 +194,19 @@ def fields_by_name(arguments: Arguments, machine: Machine) -> Value:
 @models("dataclasses.asdict")
 def asdict(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
+    cls = machine.class_of(value)
+    if _is_no_dataclass(machine, cls):
+        raise machine.raises("TypeError", "asdict() should be called on dataclass instances")
+    if "dict_factory" in arguments.keywords or len(arguments.positional) > 1:
+        return machine.unknown("asdict with a factory is not modelled", value)
     return _asdict(machine, value)
+
+
+def _is_no_dataclass(machine: Machine, cls: Value) -> bool:
+    """Certainly none is among its bases, nor is it one."""
+    if not isinstance(cls, (ClassValue, KnownClass)) or any(isinstance(each, Unknown) for each in machine.mro(cls)):
+        return False
+    return machine.class_attribute(cls, MARK) is None
 
 
 def _asdict(machine: Machine, value: Value) -> Value:
@@ -189,7 +216,7 @@ def _asdict(machine: Machine, value: Value) -> Value:
         return machine.unknown("the fields are not known", why)
     if instance is not None and isinstance(cls, ClassValue) and machine.class_attribute(cls, MARK) is not None:
         entries: dict[Value, Value] = {
-            Constant(each.name): _asdict(machine, instance.attributes.get(each.name, NONE))
+            Constant(each.name): _asdict(machine, machine.get_attribute(value, each.name))
             for each in dataclass_fields(machine, cls)
             if not each.init_var
         }
@@ -205,18 +232,27 @@ def _asdict(machine: Machine, value: Value) -> Value:
     return value
 
 
+_REFUSED = "TypeError" if sys.version_info >= (3, 13) else "ValueError"
+
+
 @models("dataclasses.replace")
 def replace(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
     instance = machine.state.find(value, InstanceObject)
     cls = machine.class_of(value)
+    if _is_no_dataclass(machine, cls):
+        raise machine.raises("TypeError", "replace() should be called on dataclass instances")
     if instance is None or not isinstance(cls, ClassValue) or unsure_base(machine, cls) is not None:
         return machine.unknown("the dataclass is not known", value)
-    keywords = {
-        each.name: instance.attributes[each.name]
-        for each in dataclass_fields(machine, cls)
-        if each.init and each.name in instance.attributes
-    }
+    keywords: dict[str, Value] = {}
+    for each in dataclass_fields(machine, cls):
+        given = each.name in arguments.keywords
+        if given and not each.init:
+            raise machine.raises(_REFUSED, f"field {each.name} is declared with init=False, it cannot be replaced")
+        if each.init_var and not given and each.default is None:
+            raise machine.raises(_REFUSED, f"InitVar '{each.name}' must be specified with replace()")
+        if each.init and not each.init_var and not given:
+            keywords[each.name] = machine.get_attribute(value, each.name)
     return machine.call(cls, (), {**keywords, **arguments.keywords}, arguments.where)
 
 
@@ -270,6 +306,9 @@ def dataclass_fields(machine: Machine, cls: ClassValue) -> list[Field]:
             if MARK in item.namespace:
                 for each in _own_fields(machine, base, item):
                     found[each.name] = each
+                for name, annotation in annotated.annotated_texts(machine, item):
+                    if "ClassVar" in annotation:
+                        found.pop(name, None)
     return list(found.values())
 
 
@@ -282,7 +321,7 @@ def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterato
         if last_name(annotation) == "KW_ONLY":
             keyword_only = True
             continue
-        value = classes.own_attribute(machine, cls, name)
+        value = classes.own_attribute(machine, cls, name) or _inherited(machine, cls, name)
         default, factory, init, only, unsure, compared = value, None, True, keyword_only, None, True
         metadata: Value | None = None
         details = machine.state.find(value, InstanceObject) if value is not None else None
@@ -296,6 +335,32 @@ def _own_fields(machine: Machine, cls: ClassValue, item: ClassObject) -> Iterato
             given = [details.attributes.get(option) for option in ("init", "kw_only", "compare")]
             unsure = next((each for each in given if isinstance(each, (Unknown, Choice))), None)
         yield Field(name, default, factory, init, only, "InitVar" in annotation, cls, unsure, compared, metadata)
+
+
+def _inherited(machine: Machine, cls: ClassValue, name: str) -> Value | None:
+    """What the class has under the name of a field that it gives no default: that of a base is its default."""
+    for base in machine.mro(cls)[1:]:
+        if not isinstance(base, ClassValue):
+            continue
+        item = machine.state.read(base.address)
+        assert isinstance(item, ClassObject)
+        if slots.is_own(machine, base, name):
+            return machine.unknown("the descriptor of a slot as the default of a field is not modelled")
+        found = classes.own_attribute(machine, base, name)
+        details = machine.state.find(found, InstanceObject) if found is not None else None
+        if details is not None and details.cls == KnownClass(_FIELD):
+            found = _given(details.attributes.get("default"))
+        if found is not None:
+            return found
+    return None
+
+
+def seen(machine: Machine, found: Value | None) -> Value | None:
+    """What a class has under a name: of a field of a dataclass its default, or nothing."""
+    details = machine.state.find(found, InstanceObject) if type(found) is Address else None
+    if details is None or details.cls != KnownClass(_FIELD):
+        return found
+    return _given(details.attributes.get("default"))
 
 
 def _given(value: Value | None) -> Value | None:
@@ -319,7 +384,7 @@ def call_generated(machine: Machine, function: GeneratedMethod, arguments: Argum
     for each in fields:
         if not each.init:
             value = machine.call(each.factory) if each.factory is not None else each.default
-            if value is not None:
+            if value is not None and (each.factory is not None or has_slots(machine, function.cls)):
                 values.append((each, value))
             continue
         if rest and not each.keyword_only:
@@ -347,6 +412,14 @@ def call_generated(machine: Machine, function: GeneratedMethod, arguments: Argum
     if after is not None:
         machine.call(after, (receiver, *passed_on), {}, arguments.where)
     return NONE
+
+
+def has_slots(machine: Machine, cls: ClassValue) -> bool:
+    """`dataclass(slots=True)` has made it: what the class has of a field is not its default."""
+    item = machine.state.read(cls.address)
+    assert isinstance(item, ClassObject)
+    options = machine.state.find(item.namespace.get(OPTIONS), DictObject)
+    return options is not None and options.entries.get(Constant("slots"), FALSE) != FALSE
 
 
 def _store(machine: Machine, receiver: Value, name: str, value: Value) -> None:
@@ -409,19 +482,36 @@ def _tuple_subclass(machine: Machine, cls: ClassValue, arguments: Arguments) -> 
 
 def _member(machine: Machine, cls: ClassValue, arguments: Arguments) -> Value:
     value = arguments.get(0, "value", NONE)
+    if len(arguments.positional) + len(arguments.keywords) != 1 and (arguments.positional or arguments.keywords):
+        return machine.unknown("an Enum class called with several arguments is not followed", *arguments.positional)
+    if not arguments.positional and not arguments.keywords and arguments.open is None:
+        raise machine.raises("TypeError", f"{classes.short_name(cls)}() needs a value")
     if isinstance(value, EnumMember) and value.cls == cls:
         return value
     if isinstance(value, (Unknown, Choice)):
+        machine.may_fail("ValueError")
         return machine.unknown("which member it is is not known", value)
     for member in (enumerations.named(machine, cls) or {}).values():
         answer = machine.equal(member.value, value)
         if answer is None:
+            machine.may_fail("ValueError")
             return machine.unknown("which member it is is not known", member.value)
         if answer:
             return member
-    if isinstance(value, Constant) and type(value.value) is int and enumerations.is_flag(machine, cls):
-        return enumerations.with_bits(machine, cls, value.value)
-    missing = machine.class_attribute(cls, "_missing_")
-    if missing is not None and not isinstance(missing, Unknown):
-        return machine.call(missing, (cls, value))
-    raise machine.raises("ValueError", f"{machine.string(value)} is not a valid {classes.short_name(cls)}")
+    return _missing(machine, cls, value)
+
+
+def _missing(machine: Machine, cls: ClassValue, value: Value) -> Value:
+    """What an Enum class gives for a value that none of its members has."""
+    missing = enumerations.own_missing(machine, cls)
+    found: Value = NONE
+    if missing is not None:
+        missing = missing.function if isinstance(missing, (ClassMethod, StaticMethod)) else missing
+        found = missing if isinstance(missing, Unknown) else machine.call(missing, (cls, value))
+    elif isinstance(value, Constant) and type(value.value) is int and enumerations.is_flag(machine, cls):
+        return enumerations.of_bits(machine, cls, value.value)
+    if isinstance(found, (Unknown, Choice)) or (isinstance(found, EnumMember) and found.cls == cls):
+        return found
+    if found == NONE:
+        raise machine.raises("ValueError", f"{machine.string(value)} is not a valid {classes.short_name(cls)}")
+    raise machine.raises("TypeError", f"_missing_ of {classes.short_name(cls)} gives what is no member")

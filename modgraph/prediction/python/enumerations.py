@@ -141,6 +141,8 @@ def as_member(machine: Machine, cls: ClassValue, name: str, value: Value) -> Val
         value = _next_value(machine, cls, name, before)
     maker = machine.class_attribute(cls, "__new__")
     maker = maker.function if isinstance(maker, StaticMethod) else maker
+    if machine.class_attribute(cls, "__getattr__") is not None:
+        value = machine.unknown("an Enum class with a __getattr__ of its own may keep other values", value)
     value = (
         _mixed_in(machine, cls, value) if not isinstance(maker, FunctionValue) else _made(machine, cls, maker, value)
     )
@@ -304,6 +306,38 @@ def with_bits(machine: Machine, cls: ClassValue, bits: int) -> EnumMember:
     return EnumMember(cls, "|".join(dict.fromkeys(parts)), Constant(bits))
 
 
+def own_missing(machine: Machine, cls: ClassValue) -> Value | None:
+    """`_missing_` where it is written in source; what may be one of a base that is not known."""
+    for base in machine.mro(cls):
+        if isinstance(base, Unknown):
+            return base
+        found = classes.own_attribute(machine, base, "_missing_") if isinstance(base, ClassValue) else None
+        if found is not None:
+            return found
+    return None
+
+
+def of_bits(machine: Machine, cls: ClassValue, bits: int) -> Value:
+    """What a call of a Flag class gives for a number that no member has; a Flag that is no number takes no other bits
+    than its members have.
+
+    Raises:
+        Raised: ValueError.
+    """
+    if not _is_number(machine, cls):
+        mask = 0
+        for member in (named(machine, cls) or {}).values():
+            mask |= _bits(member) or 0
+        item = machine.state.read(cls.address)
+        assert isinstance(item, ClassObject)
+        if bits < 0 or unsure(machine, cls) is not None or (item.definition and item.definition.node.keywords):
+            machine.may_fail("ValueError")
+            return machine.unknown("which bits a Flag class takes is not known")
+        if bits & ~mask:
+            raise machine.raises("ValueError", f"{bits} is not a valid {classes.short_name(cls)}")
+    return with_bits(machine, cls, bits)
+
+
 def combined(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
     """`left | right` and kin of flags; None where neither is one."""
     owner = next((each for each in (left, right) if isinstance(each, EnumMember) and is_flag(machine, each.cls)), None)
@@ -311,11 +345,16 @@ def combined(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
         return None
     for other in (left, right):
         same = isinstance(other, EnumMember) and other.cls == owner.cls
-        if not same and not (isinstance(other, Constant) and _is_number(machine, owner.cls)):
+        is_number = isinstance(other, Constant) or (isinstance(other, EnumMember) and _is_number(machine, other.cls))
+        if not same and not (is_number and _is_number(machine, owner.cls)):
             return None
     first, second = _bits(left), _bits(right)
     if first is None or second is None:
         return machine.unknown("the value of a flag is not known", left, right)
+    if own_missing(machine, owner.cls) is not None:
+        return machine.unknown(
+            "what flags with a `_missing_` of their own are combined to is not followed", left, right
+        )
     return with_bits(machine, owner.cls, _COMBINE[symbol](first, second))
 
 
@@ -336,10 +375,22 @@ def inverted(machine: Machine, value: Value) -> Value | None:
     return with_bits(machine, value.cls, every & ~bits)
 
 
+_HELD = "__contains__"
+
+
 def holds(machine: Machine, container: Value, item: Value) -> bool | None:
-    """`item in container` of two flags of a class; None where they are none."""
-    if not isinstance(container, EnumMember) or not isinstance(item, EnumMember) or container.cls != item.cls:
+    """`item in container` of two flags of a class; None where the container is none, or says so itself.
+
+    Raises:
+        Raised: TypeError, where the item is another thing.
+    """
+    if not isinstance(container, EnumMember) or not is_flag(machine, container.cls):
         return None
+    if isinstance(item, (Unknown, Choice)) or isinstance(machine.class_attribute(container.cls, _HELD), FunctionValue):
+        return None
+    if not isinstance(item, EnumMember) or container.cls != item.cls:
+        short = classes.short_name(container.cls)
+        raise machine.raises("TypeError", f"what `in` looks for in a {short} is to be a {short}")
     inner, outer = _bits(item), _bits(container)
     return inner & outer == inner if inner is not None and outer is not None else None
 

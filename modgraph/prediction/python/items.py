@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import (
     MIXED,
     VIEW_OF,
@@ -46,6 +47,7 @@ from modgraph.prediction.python import (
     hashing,
     inner_stores,
     keys,
+    slots,
     unordered,
     weak_updates,
 )
@@ -95,6 +97,8 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
         return machine.call(method, (value, key))
     if isinstance(item, (ListObject, DictObject)):
         return own_item(machine, value, key)
+    if isinstance(value, EnumMember) and classes.is_plain_member(machine, value):
+        return get(machine, value.value, key)
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
 
 
@@ -116,11 +120,11 @@ def own_item(machine: Machine, value: Value, key: Value) -> Value:
 
 def index_of(machine: Machine, key: Value) -> int | None:
     """The integer that a key is, through __index__; None where it is not known."""
-    if isinstance(key, EnumMember):
+    if isinstance(key, EnumMember) and classes.is_plain_member(machine, key):
         key = key.value
     if isinstance(key, Constant) and isinstance(key.value, int):
         return cast(int, whole(key.value))
-    if isinstance(key, Address):
+    if isinstance(key, (Address, EnumMember)):
         method = machine.class_attribute(machine.class_of(key), "__index__")
         if method is not None and not isinstance(method, Unknown):
             return index_of(machine, machine.call(method, (key,)))
@@ -128,11 +132,16 @@ def index_of(machine: Machine, key: Value) -> int | None:
 
 
 def _is_no_index(machine: Machine, key: Value) -> bool:
-    """An instance of a class that is written without `__index__`, and derived from no other."""
+    """An instance of a class that is written without `__index__`, and derived from no other but those of `enum`."""
     item = machine.state.find(key, InstanceObject)
-    bases = machine.mro(item.cls) if item is not None and isinstance(item.cls, ClassValue) else ()
-    known = all(isinstance(base, ClassValue) or base == classes.OBJECT for base in bases)
-    return item is not None and bool(bases) and known and machine.class_attribute(item.cls, "__index__") is None
+    cls = key.cls if isinstance(key, EnumMember) else item.cls if item is not None else None
+    if not isinstance(cls, ClassValue):
+        return False
+    known = all(
+        isinstance(base, ClassValue) or base == classes.OBJECT or getattr(base, "name", "").startswith("enum.")
+        for base in machine.mro(cls)
+    )
+    return known and machine.class_attribute(cls, "__index__") is None
 
 
 def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
@@ -392,6 +401,8 @@ def view(machine: Machine, owner: Address, store: str = "attributes") -> Address
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
     item = machine.state.read(owner)
     shown: dict[str, Value] = getattr(item, store)
+    if store == "attributes":
+        shown = slots.in_dict(machine, item, shown)
     shuffled: Unknown | None = getattr(item, "shuffled", None) if store == "attributes" else None
     open_ = getattr(item, "open", None) or shuffled if store == "attributes" else None
     open_ = partial_texts.plainly(open_) if open_ is not None else None
@@ -480,7 +491,7 @@ def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Val
         return list(mapping.entries.items()), mapping.open
     if isinstance(value, (Unknown, Choice)):
         return machine.unknown("the mapping is not known", value)
-    keys = machine.find_attribute(value, "keys")
+    keys = _found(machine, value, "keys")
     if keys is None:
         if isinstance(value, Constant) or machine.state.find(value, ListObject) is not None:
             name = classes.short_name(machine.class_of(value))
@@ -492,6 +503,15 @@ def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Val
     if isinstance(found, Unknown):
         return found
     return [(key, get(machine, value, key)) for key in found], None
+
+
+def _found(machine: Machine, value: Value, name: str) -> Value | None:
+    try:
+        return machine.find_attribute(value, name)
+    except Raised as raised:
+        if raised.name != "builtins.AttributeError":
+            raise
+        return None
 
 
 def merge_mapping(machine: Machine, address: Address, value: Value) -> None:

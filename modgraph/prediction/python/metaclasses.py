@@ -37,6 +37,8 @@ def metaclass_of(machine: Machine, cls: Value) -> ClassValue | KnownClass | None
 @cache
 def _of_python(name: str) -> KnownClass | None:
     real = standard_names.standard_object(name)
+    if name == "typing.Protocol":
+        return KnownClass("typing._ProtocolMeta")
     if real is None or not real.is_class:
         return None
     return KnownClass("enum.EnumMeta") if real.is_enum else KnownClass("abc.ABCMeta") if real.is_abstract else None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import keyword
+import sys
+from dataclasses import replace
 
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, DictObject
@@ -16,6 +19,7 @@ from modgraph.prediction.domain.values import (
     Constant,
     FunctionValue,
     KnownClass,
+    PropertyValue,
     StaticMethod,
     TupleValue,
     Unknown,
@@ -30,6 +34,11 @@ def made(
     """By the `__new__` of a class derived from the named tuple, where there is one."""
     maker = machine.class_attribute(cls, "__new__")
     maker = maker.function if isinstance(maker, StaticMethod) else maker
+    if isinstance(machine.class_attribute(cls, "__init__"), FunctionValue):
+        why = machine.unknown("what the __init__ of a class derived from a named tuple does is not followed")
+        machine.expose([*arguments.positional, *arguments.keywords.values()], why)
+        machine.may_fail()
+        return why
     if isinstance(maker, FunctionValue):
         given = (cls, *arguments.positional)
         return machine.invoke(maker, Arguments("__new__", given, arguments.keywords, arguments.where, arguments.open))
@@ -46,12 +55,52 @@ def fields_of(machine: Machine, cls: Value) -> tuple[tuple[str, Value | None], .
     return None
 
 
+def is_field(machine: Machine, cls: ClassValue, name: str) -> bool:
+    """What the class has under that name is the descriptor of a field."""
+    if _TUPLE not in machine.mro(cls):
+        return False
+    for base in machine.mro(cls):
+        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
+        if item is not None and isinstance(base, ClassValue):
+            fields = item.fields or _declared(machine, base, item)
+            if fields is not None:
+                return any(field == name for field, _ in fields)
+            if classes.own_attribute(machine, base, name) is not None:
+                return False
+    return False
+
+
+def has_no_further(machine: Machine, cls: ClassValue, name: str) -> bool:
+    """Instances take no attribute of that name: they have no `__dict__`, and no descriptor of the class takes it."""
+    item = machine.state.find(cls.address, ClassObject)
+    if item is None or (item.fields or _declared(machine, cls, item)) is None:
+        return False
+    return not isinstance(machine.class_attribute(cls, name), PropertyValue)
+
+
+_INSTANCES = "<instances of classes derived from tuple>"
+
+
+def keep_attribute(machine: Machine, name: str, new: Value) -> None:
+    """An instance of a class derived from `tuple` is given an attribute: of which, is not followed."""
+    why = machine.unknown("on which tuple an attribute was set is not followed", new)
+    machine.state.globals[(_INSTANCES, name)] = points_to.either_of(replace(why, optional=True), (new,))
+
+
+def kept_attribute(machine: Machine, name: str) -> Value | None:
+    return machine.state.bound((_INSTANCES, name))
+
+
+_TUPLE = KnownClass("builtins.tuple")
+
+
 def field_names(machine: Machine, cls: ClassValue) -> Value | None:
     """`_fields` of a named tuple class; None of another class."""
     fields = fields_of(machine, cls)
     return None if fields is None else TupleValue(tuple(Constant(name) for name, _ in fields))
 
 
+_REFUSED = "TypeError" if sys.version_info >= (3, 13) else "ValueError"
 TUPLE_NEW = "collections.namedtuple.__new__"
 
 
@@ -164,6 +213,9 @@ def named_tuple_replace(arguments: Arguments, machine: Machine) -> Value:
     fields = machine.get_attribute(value, "_fields")
     assert isinstance(value, TupleValue)
     assert isinstance(fields, TupleValue)
+    names = [field.value for field in fields.items if isinstance(field, Constant)]
+    if any(name not in names for name in arguments.keywords):
+        raise machine.raises(_REFUSED, f"Got unexpected field names: {list(arguments.keywords)}")
     changed = [
         arguments.keywords.get(field.value, item) if isinstance(field, Constant) else item
         for field, item in zip(fields.items, value.items, strict=True)

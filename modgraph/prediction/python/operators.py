@@ -31,6 +31,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import (
     annotation_parts,
+    classes,
     enumerations,
     exceptions,
     hashing,
@@ -339,7 +340,7 @@ def _sets(machine: Machine, symbol: str, left: Value, right: Value) -> Value | N
     if first is None or second is None or symbol not in "|&-^":
         return None
     items, why = hashing.combined(machine, _ON_SETS[symbol], first.items, second.items)
-    return machine.allocate(SetObject(items, first.open or second.open or why, first.cls))
+    return machine.allocate(SetObject(items, first.open or second.open or why, classes.kind_of_set(machine, first.cls)))
 
 
 _ON_SETS = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
@@ -400,11 +401,7 @@ def _special(machine: Machine, receiver: Value, name: str) -> Value | None:
 
 def _plain_member(machine: Machine, value: Value) -> Value:
     """The value of a member of an IntEnum, StrEnum or kin, which computes like its value."""
-    if isinstance(value, EnumMember):
-        names = {cls.name for cls in machine.mro(value.cls) if isinstance(cls, KnownClass)}
-        if names & {"builtins.int", "builtins.str", "builtins.float", "enum.IntEnum", "enum.StrEnum", "enum.IntFlag"}:
-            return value.value
-    return value
+    return value.value if isinstance(value, EnumMember) and classes.is_plain_member(machine, value) else value
 
 
 def _type_name(machine: Machine, value: Value) -> str:

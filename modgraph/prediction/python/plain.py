@@ -38,6 +38,8 @@ from modgraph.prediction.python.bounds import is_long_range, too_much, work
 from modgraph.prediction.python.stand_ins import (
     ClosedDict,
     FilledDict,
+    MemberNumber,
+    MemberText,
     NamedTuple,
     OtherDict,
     OtherList,
@@ -51,8 +53,6 @@ from modgraph.source.reached import Reached
 _DEPTH = 20
 TEXT = "<text>"
 """Under this name an instance of a class derived from str, such as `torch.__version__`, keeps what it says."""
-_PLAIN_BASES = ("builtins.str", "builtins.int", "enum.IntEnum", "enum.StrEnum")
-
 
 _LIST, _DICT = KnownClass("builtins.list"), KnownClass("builtins.dict")
 _WORDS_OF_A_CONTAINER = 10
@@ -98,8 +98,7 @@ def _plain(machine: Machine, value: Value, depth: int, looking: Looking) -> tupl
     if depth > _DEPTH or looking.is_over:
         return None
     if isinstance(value, EnumMember):
-        plain_base = any(isinstance(base, KnownClass) and base.name in _PLAIN_BASES for base in machine.mro(value.cls))
-        return _plain(machine, value.value, depth + 1, looking) if plain_base else None
+        return _member(machine, value)
     if isinstance(value, TupleValue):
         items = _all(machine, value.items, depth, looking)
         return None if items is None else (_tuple(machine, value, items),)
@@ -123,6 +122,32 @@ def _plain(machine: Machine, value: Value, depth: int, looking: Looking) -> tupl
     instance = machine.state.find(value, InstanceObject)
     text = instance.attributes.get(TEXT) if instance is not None else None
     return (text.value,) if isinstance(text, Constant) else None
+
+
+def _member(machine: Machine, member: EnumMember) -> tuple[Any] | None:
+    """The number or text that a member of an Enum class is as well, with its texts."""
+    bases = [base.name for base in machine.mro(member.cls) if isinstance(base, KnownClass)]
+    held = member.value.value if isinstance(member.value, Constant) else None
+    made: MemberNumber | MemberText
+    if type(held) is int and "builtins.int" in bases:
+        made = MemberNumber(held)
+    elif type(held) is str and "builtins.str" in bases:
+        made = MemberText(held)
+    else:
+        return None
+    shown, said = (machine.class_attribute(member.cls, name) for name in ("__repr__", "__str__"))
+    is_single = "|" not in member.name and bool(member.name)
+    title = f"{last_name(member.cls.name)}.{member.name}"
+    own = str(held) if _REPLACING in bases else title if is_single else None
+    made.texts = (
+        f"<{title}: {held!r}>" if is_single and (shown is None or isinstance(shown, KnownFunction)) else None,
+        own if said is None or isinstance(said, KnownFunction) else None,
+    )
+    return (made,)
+
+
+_REPLACING = "enum.ReprEnum"
+"""Classes derived from it have the text of the values; from Python 3.11 on."""
 
 
 def _all(machine: Machine, values: Collection[Value], depth: int, looking: Looking) -> list[Any] | None:
@@ -246,7 +271,9 @@ def lifted(machine: Machine, result: Any) -> Value:
         return machine.allocate(
             DictObject({lifted(machine, key): lifted(machine, item) for key, item in result.items()})
         )
-    return Constant(result)
+    if isinstance(result, MemberNumber):
+        return Constant(int(result))
+    return Constant(str.__str__(result) if isinstance(result, MemberText) else result)
 
 
 def number_unknown(machine: Machine, reason: str, *causes: Value) -> Unknown:

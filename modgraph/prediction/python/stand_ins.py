@@ -55,6 +55,41 @@ class OtherTuple(_Unwritten, tuple[Any, ...]):
     """Of a class whose text is not known."""
 
 
+class MemberNumber(int):
+    """A member of an Enum class that is a number as well; `texts` are what `repr` and `str` give, as far as known."""
+
+    texts: tuple[str | None, str | None]
+
+    def __repr__(self) -> str:
+        return _told(self.texts[0])
+
+    def __str__(self) -> str:
+        return _told(self.texts[1])
+
+
+class MemberText(str):
+    """The same of one that is a text."""
+
+    __slots__ = ("texts",)
+
+    texts: tuple[str | None, str | None]
+
+    def __repr__(self) -> str:
+        return _told(self.texts[0])
+
+    def __str__(self) -> str:
+        return _told(self.texts[1])
+
+    def __format__(self, spec: str) -> str:
+        return format(_told(self.texts[1]), spec)
+
+
+def _told(text: str | None) -> str:
+    if text is None:
+        raise OtherTextError
+    return text
+
+
 class Size(tuple[Any, ...]):
     """A torch.Size."""
 

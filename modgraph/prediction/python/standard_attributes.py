@@ -35,7 +35,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import class_annotations, classes, standard_names, stored_attributes
+from modgraph.prediction.python import class_annotations, classes, slots, standard_names, stored_attributes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -121,6 +121,8 @@ def _is_given(machine: Machine, value: Value, name: str) -> bool | None:
             return False
         if name == "__abstractmethods__":
             return False
+        if name in ("name", "value") and any(each.is_enum for each in bases):
+            return None  # of members alone
     elif isinstance(value, KnownFunction):
         real = standard_names.standard_object(value.name)
         if real is not None:
@@ -141,6 +143,8 @@ def _is_named_like_class(name: str) -> bool:
 def _of_instance(machine: Machine, value: Value, name: str) -> bool | None:
     cls = classes.class_of(machine, value)
     lineage = machine.mro(cls)
+    if name == "__dict__" and not slots.has_dict(machine, cls):
+        return None
     if any(isinstance(base, ClassValue) for base in lineage) and hasattr(_Bare(), name):
         return True
     if any(each.holds(name) or (each.is_enum and name in _OF_ENUM) for each in _real_bases(machine, cls)):

@@ -18,6 +18,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
+from modgraph.prediction.python import slots
 from modgraph.prediction.python.may_items import Perhaps
 
 
@@ -100,7 +101,9 @@ def _shown(machine: Machine, view: ViewObject) -> dict[str, Value] | None:
     owner, store = view.attributes.get(VIEW_OF), view.attributes.get(VIEW_STORE)
     if not isinstance(owner, Address) or not isinstance(store, Constant):
         return None
-    return cast("dict[str, Value]", getattr(machine.state.read(owner), store.value))
+    item = machine.state.read(owner)
+    held = cast("dict[str, Value]", getattr(item, store.value))
+    return slots.in_dict(machine, item, held) if store.value == "attributes" else held
 
 
 def _seen(machine: Machine, watched: Value | None, key: Value, view: Value) -> Value:

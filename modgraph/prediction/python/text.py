@@ -147,9 +147,9 @@ def _member(machine: Machine, value: EnumMember) -> str | None:
         result = machine.call(method, (value,)) if method is not None else None
         return result.value if isinstance(result, Constant) and isinstance(result.value, str) else None
     names = {base.name for base in machine.mro(value.cls) if isinstance(base, KnownClass)}
-    if names & {"enum.StrEnum", "enum.IntEnum"}:
+    if "enum.ReprEnum" in names:
         return string(machine, value.value)
-    return f"{value.cls.name.rpartition('.')[2]}.{value.name}"
+    return f"{value.cls.name.rpartition('.')[2]}.{value.name}" if value.name and "|" not in value.name else None
 
 
 def _instance(machine: Machine, value: Address) -> str | None:
@@ -307,7 +307,7 @@ def _shown(machine: Machine, value: Value, show: Callable[[Any], str]) -> str | 
     if isinstance(value, Dtype):
         return f"torch.{value.name}"
     if isinstance(value, EnumMember):
-        return None
+        return _shown_member(machine, value, show)
     if isinstance(value, Address) and isinstance(machine.state.read(value), InstanceObject):
         method = machine.class_attribute(machine.class_of(value), "__repr__")
         said = _said(machine.call(method, (value,))) if isinstance(method, FunctionValue) else None
@@ -317,6 +317,17 @@ def _shown(machine: Machine, value: Value, show: Callable[[Any], str]) -> str | 
         return None if text_size(python) > MAX_VALUE_SIZE or isinstance(python, str) else show(python)
     except (NotPlainError, OtherTextError, TypeError, ValueError):
         return None
+
+
+def _shown_member(machine: Machine, value: EnumMember, show: Callable[[Any], str]) -> str | None:
+    method = machine.class_attribute(value.cls, "__repr__")
+    if isinstance(method, FunctionValue):
+        said = _said(machine.call(method, (value,)))
+    elif method is None and isinstance(value.value, Constant) and value.name and "|" not in value.name:
+        said = f"<{value.cls.name.rpartition('.')[2]}.{value.name}: {value.value.value!r}>"
+    else:
+        return None
+    return said if said is None or show is repr or said.isascii() else None
 
 
 def _own_format(machine: Machine, value: Value) -> Value | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import (
@@ -44,10 +46,11 @@ def abstract(arguments: Arguments, machine: Machine) -> Value:
 
 
 known_class("enum.Enum")
-known_class("enum.IntEnum", "builtins.int", "enum.Enum")
-known_class("enum.StrEnum", "builtins.str", "enum.Enum")
 known_class("enum.Flag", "enum.Enum")
-known_class("enum.IntFlag", "builtins.int", "enum.Flag")
+known_class("enum.ReprEnum", "enum.Enum")
+known_class("enum.StrEnum", "builtins.str", "enum.Enum")  # which Python 3.10 does not have
+for _each in (getattr(enum, name) for name in ("IntEnum", "StrEnum", "IntFlag") if hasattr(enum, name)):
+    known_class(f"enum.{_each.__name__}", *(f"{base.__module__}.{base.__name__}" for base in _each.__bases__))
 known_class("enum.EnumMeta", "builtins.type")
 alias("enum.EnumType", "enum.EnumMeta")
 for _owner in ("typing", "typing_extensions"):
@@ -56,6 +59,7 @@ for _owner in ("typing", "typing_extensions"):
     known_class(f"{_owner}.TypedDict", "builtins.dict")
 known_class("abc.ABC")
 known_class("abc.ABCMeta", "builtins.type")
+known_class("typing._ProtocolMeta", "abc.ABCMeta")
 known_class("numbers.Number")
 known_class("numbers.Complex", "numbers.Number")
 known_class("numbers.Real", "numbers.Complex")

@@ -29,6 +29,7 @@ from modgraph.prediction.domain.values import (
     Address,
     ClassValue,
     Constant,
+    EnumMember,
     FunctionValue,
     KnownClass,
     KnownFunction,
@@ -40,7 +41,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import exceptions, hashing, producing, unordered
+from modgraph.prediction.python import classes, exceptions, hashing, producing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
@@ -90,10 +91,11 @@ def _dunder(name: str) -> Callable[[Arguments, Machine], Value | None]:
         receiver = arguments.positional[0]
         if not isinstance(receiver, Address):
             return None
-        method = machine.find_attribute(receiver, name)
-        if method is None:
-            return None
-        return method if isinstance(method, Unknown) else machine.call(method, arguments.positional[1:])
+        cls = machine.class_of(receiver)
+        method = machine.class_attribute(cls, name) if machine.is_class(cls) else cls
+        if method is None or isinstance(method, Unknown):
+            return method
+        return machine.call(machine.bound(method, receiver, cls), arguments.positional[1:])
 
     return call
 
@@ -284,18 +286,23 @@ def _iterator(machine: Machine, items: list[Value], why: Unknown | None = None) 
 @models("builtins.reversed")
 def backwards(arguments: Arguments, machine: Machine) -> Value:
     receiver = arguments.positional[0]
-    own = machine.find_attribute(receiver, "__reversed__") if isinstance(receiver, Address) else None
-    if own is not None and not isinstance(own, Unknown):
-        return machine.call(own)
     cls = machine.class_of(receiver)
-    is_iterator = machine.state.find(receiver, IteratorObject) is not None
-    if isinstance(cls, KnownClass) and (is_iterator or cls.name in _WITHOUT_ORDER):
+    own = (
+        machine.class_attribute(cls, "__reversed__")
+        if isinstance(receiver, Address) and machine.is_class(cls)
+        else None
+    )
+    if own is not None and not isinstance(own, Unknown):
+        return machine.call(machine.bound(own, receiver, cls))
+    item = machine.state.read(receiver) if isinstance(receiver, Address) else None
+    if isinstance(cls, KnownClass) and (isinstance(item, IteratorObject) or cls.name in _WITHOUT_ORDER):
         raise machine.raises("TypeError", f"'{cls.name.removeprefix('builtins.')}' object is not reversible")
-    if (
-        machine.state.find(receiver, InstanceObject) is not None
-        or machine.state.find(receiver, ModuleObject) is not None
-    ):
+    if isinstance(item, InstanceObject) and isinstance(receiver, Address):
+        return _by_place(machine, receiver, cls)
+    if isinstance(item, ModuleObject):
         return _from_last_place(machine, receiver)
+    if isinstance(receiver, EnumMember) and KnownClass("builtins.str") not in machine.mro(receiver.cls):
+        raise machine.raises("TypeError", f"'{last_name(receiver.cls.name)}' object is not reversible")
     items = machine.iterate(receiver)
     return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
 
@@ -306,6 +313,21 @@ def _from_last_place(machine: Machine, receiver: Value) -> Value:
     if not isinstance(number, Constant) or number.value > MAX_VALUE_SIZE:
         return _iterator(machine, [], machine.unknown("how many items there are is not known", number))
     return _iterator(machine, [machine.get_item(receiver, Constant(i)) for i in reversed(range(number.value))])
+
+
+def _by_place(machine: Machine, receiver: Address, cls: Value) -> Value:
+    """The items of an object without `__reversed__`, from the last place on."""
+    order = machine.mro(cls)
+    if not all(isinstance(base, ClassValue) or base == classes.OBJECT for base in order):
+        items = machine.iterate(receiver)
+        return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
+    getter = machine.class_attribute(cls, "__getitem__")
+    if getter is None:
+        raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not reversible")
+    size = machine.length(receiver)
+    if isinstance(size, Unknown) or size > MAX_LOOP_ITERATIONS:
+        return _iterator(machine, [], machine.unknown("its length is not known"))
+    return _iterator(machine, [machine.call(getter, (receiver, Constant(place))) for place in reversed(range(size))])
 
 
 _WITHOUT_ORDER = tuple(

@@ -28,7 +28,7 @@ def shallow_copy(arguments: Arguments, machine: Machine) -> Value:
     if not isinstance(value, Address):
         return value
     own = machine.class_attribute(machine.class_of(value), "__copy__")  # Python, too, asks the class alone
-    if own is not None and not isinstance(own, Unknown):
+    if own not in (None, NONE) and not isinstance(own, Unknown):
         return machine.call(own, (value,))
     item = machine.state.read(value)
     why = machine.pickled_its_own_way(value)

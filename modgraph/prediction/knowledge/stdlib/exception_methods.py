@@ -6,15 +6,25 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject, ListObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import NONE, Address, TupleValue, Value
+from modgraph.prediction.domain.values import NONE, Address, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.python import classes
 
 BASE = "builtins.BaseException"
+
+
+_WITH_KEYWORDS = tuple(f"builtins.{name}" for name in ("ImportError", "AttributeError", "NameError"))
 
 
 @models(f"{BASE}.__init__")
 def initialise(arguments: Arguments, machine: Machine) -> Value:
     """It keeps what it is given, in place of what the class was called with."""
     receiver, *given = arguments.positional
+    cls = machine.class_of(receiver)
+    if arguments.keywords and not any(
+        isinstance(base, Unknown) or (isinstance(base, KnownClass) and base.name in _WITH_KEYWORDS)
+        for base in machine.mro(cls)
+    ):
+        raise machine.raises("TypeError", f"{classes.short_name(cls)}() takes no keyword arguments")
     if isinstance(receiver, Address) and machine.state.find(receiver, InstanceObject) is not None:
         held = arguments.open or TupleValue(tuple(given))
         machine.state.change(receiver, InstanceObject).attributes["args"] = held

@@ -12,6 +12,7 @@ from modgraph.prediction.domain.registry import (
 )
 from modgraph.prediction.domain.values import (
     NONE,
+    BoundMethod,
     FunctionValue,
     KnownFunction,
     PartialValue,
@@ -20,6 +21,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.python.callables import PARTIAL_METHOD
 
 known_class("functools.partial")
 
@@ -83,8 +85,20 @@ def partial_method(arguments: Arguments, machine: Machine) -> Value:
 @models("functools._bound_partial")
 def bound_partial(arguments: Arguments, machine: Machine) -> Value:
     function, given, receiver = arguments.positional
+    return BoundMethod(
+        PartialValue(KnownFunction(PARTIAL_METHOD), (function, given), tuple(arguments.keywords.items())), receiver
+    )
+
+
+@models(PARTIAL_METHOD)
+def call_partial(arguments: Arguments, machine: Machine) -> Value:
+    """What a partial method does when it is called, be it through an instance or through the class."""
+    function, given, *rest = arguments.positional
     assert isinstance(given, TupleValue)
-    return PartialValue(function, (receiver, *given.items), tuple(arguments.keywords.items()))
+    positional = (*rest[:1], *given.items, *rest[1:])
+    return machine.invoke(
+        function, Arguments(arguments.function, positional, arguments.keywords, arguments.where, arguments.open)
+    )
 
 
 @models("functools._same", "functools.total_ordering")

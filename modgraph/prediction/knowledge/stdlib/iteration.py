@@ -19,6 +19,7 @@ from modgraph.prediction.domain.values import (
     is_optional,
 )
 from modgraph.prediction.paths.partial_texts import plainly
+from modgraph.prediction.python import attributes
 from modgraph.prediction.python.producing import drain
 
 
@@ -86,7 +87,7 @@ def pairs_of(machine: Machine, given: Value) -> tuple[list[tuple[Value, Value]],
         return list(entries.entries.items()), entries.open
     if isinstance(given, Unknown):
         return [], given
-    if machine.find_attribute(given, "items") is not None:
+    if attributes.found(machine, given, "items") is not None:
         given = own(machine, given, "items")
     first, why = prefix_of(machine, given)
     pairs: list[tuple[Value, Value]] = []

@@ -37,7 +37,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib.iteration import pairs_of, prefix_of
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import exceptions, hashing, items, keys, weak_updates
+from modgraph.prediction.python import classes, exceptions, hashing, items, keys, weak_updates
 from modgraph.prediction.python.items import FACTORY
 
 DICT = "builtins.dict"
@@ -118,6 +118,8 @@ def _share_stores(machine: Machine, held: DictObject, given: Sequence[Value]) ->
 @_changing(f"{DICT}.__init__", f"{DICT}.update", f"{DICT}.__ior__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     address, held = _dict(machine, arguments)
+    if arguments.open is None and len(arguments.positional) > 2:
+        raise machine.raises("TypeError", f"{arguments.function} expected at most 1 argument")
     given = arguments.positional[1:2]
     fill(machine, address, given, arguments.keywords, arguments.open)
     _share_stores(machine, held, given)
@@ -134,15 +136,26 @@ def ordered(arguments: Arguments, machine: Machine) -> Value:
 @models(DEFAULT)
 def with_default(arguments: Arguments, machine: Machine) -> Value:
     factory = arguments.get(0, FACTORY, NONE)
+    _require_factory(machine, factory)
     address = machine.allocate(DictObject({}, cls=KnownClass(DEFAULT), attributes={FACTORY: factory}))
     fill(machine, address, arguments.positional[1:2], arguments.keywords, arguments.open)
     return address
 
 
+def _require_factory(machine: Machine, factory: Value) -> None:
+    """Raises:
+    Raised: TypeError, where it certainly cannot be called.
+    """
+    if factory != NONE and classes.is_callable(machine, factory) is False:
+        raise exceptions.exactly(machine, "TypeError", "first argument must be callable or None")
+
+
 @models(f"{DEFAULT}.__init__")
 def initialise_default(arguments: Arguments, machine: Machine) -> Value:
     address, _ = _dict(machine, arguments)
-    machine.state.change(address, DictObject).attributes[FACTORY] = arguments.get(1, FACTORY, NONE)
+    factory = arguments.get(1, FACTORY, NONE)
+    _require_factory(machine, factory)
+    machine.state.change(address, DictObject).attributes[FACTORY] = factory
     fill(machine, address, arguments.positional[2:3], arguments.keywords, arguments.open)
     return NONE
 

@@ -20,6 +20,7 @@ from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
+    NOT_IMPLEMENTED,
     TRUE,
     Address,
     Choice,
@@ -28,6 +29,7 @@ from modgraph.prediction.domain.values import (
     FunctionValue,
     KnownClass,
     ModuleReference,
+    StaticMethod,
     SuperValue,
     TupleValue,
     Unknown,
@@ -36,10 +38,12 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import (
+    abstract_methods,
     attribute_changes,
     attributes,
     class_listing,
     classes,
+    data_classes,
     enum_texts,
     hashing,
     items,
@@ -191,6 +195,7 @@ def super_(arguments: Arguments, machine: Machine) -> Value:
     owner = frame.function.owner if frame.function is not None else None
     if owner is None or frame.receiver is None:
         return machine.unknown("super() outside a method")
+    _require_kin(machine, owner, frame.receiver)
     return SuperValue(owner, frame.receiver)
 
 
@@ -202,6 +207,8 @@ def _require_kin(machine: Machine, cls: Value, receiver: Value) -> None:
     """
     of = receiver if machine.is_class(receiver) else machine.class_of(receiver)
     mro = machine.mro(of) if isinstance(of, ClassValue) else ()
+    if of == receiver:
+        mro = (*mro, *machine.mro(machine.class_of(receiver)))  # in a method of a metaclass
     if not isinstance(cls, ClassValue) or not all(isinstance(each, (ClassValue, KnownClass)) for each in (of, *mro)):
         return
     place = _place(machine, cls)
@@ -216,10 +223,16 @@ def _place(machine: Machine, cls: Value) -> tuple[str, str, int] | None:
     return (definition.module, definition.qualname, definition.parsed.first_line) if definition is not None else None
 
 
+_TYPE = KnownClass("builtins.type")
+
+
 @models("builtins.type", "abc.ABCMeta")
 def type_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) == 1:
-        return machine.class_of(arguments.positional[0])
+        value = arguments.positional[0]
+        found = machine.class_of(value)
+        why = next((base for base in machine.mro(value) if isinstance(base, Unknown)), None) if found == _TYPE else None
+        return found if why is None else machine.unknown("what metaclass a base has is not known", why)
     if len(arguments.positional) != 3:
         raise machine.raises("TypeError", "type() takes 1 or 3 arguments")
     name, bases, namespace = arguments.positional
@@ -238,7 +251,10 @@ def type_(arguments: Arguments, machine: Machine) -> Value:
 def vars_(arguments: Arguments, machine: Machine) -> Value:
     if not arguments.positional:
         return locals_(arguments, machine)
-    return machine.get_attribute(arguments.positional[0], "__dict__")
+    found = attributes.asked(machine, arguments.positional[0], "__dict__")
+    if found is None:
+        raise machine.raises("TypeError", "vars() argument must have __dict__ attribute")
+    return found
 
 
 @models("builtins.locals")
@@ -361,7 +377,19 @@ def object_new(arguments: Arguments, machine: Machine) -> Value:
     cls = arguments.positional[0]
     if not isinstance(cls, (ClassValue, KnownClass)):
         return machine.unknown("which class is instantiated is not known", cls)
+    if isinstance(cls, ClassValue):
+        _require_no_more(machine, cls, arguments)
+        abstract_methods.require_none(machine, cls)
     return calls.allocate_instance(machine, cls, Arguments("object.__new__", (), {}, arguments.where))
+
+
+def _require_no_more(machine: Machine, cls: ClassValue, arguments: Arguments) -> None:
+    """Raises:
+    Raised: TypeError, where `object.__new__` is given what is for `__init__`, and the class has a `__new__` of its own.
+    """
+    maker, init = (machine.class_attribute(cls, name) for name in ("__new__", "__init__"))
+    if len(arguments.positional) + len(arguments.keywords) > 1 and (isinstance(maker, StaticMethod) or init is None):
+        raise machine.raises("TypeError", "object.__new__() takes exactly one argument (the type to instantiate)")
 
 
 @models("builtins.object.__getattribute__")
@@ -388,10 +416,21 @@ def object_delattr(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
+def _is_compared_by_identity(cls: Value) -> bool:
+    """A class in whose place no other than `object` says what is equal to an instance."""
+    known = isinstance(cls, KnownClass) and (cls == classes.OBJECT or cls.name.startswith("enum."))
+    return known or isinstance(cls, ClassValue)
+
+
 @models("builtins.object.__eq__")
 def object_eq(arguments: Arguments, machine: Machine) -> Value:
     left, right = arguments.positional
-    return machine.compare("is", left, right)
+    cls = machine.class_of(left)
+    given = machine.class_attribute(cls, data_classes.MARK) if isinstance(cls, ClassValue) else None
+    if given is not None or not all(map(_is_compared_by_identity, machine.mro(cls))):
+        return machine.unknown("how it is compared is not modelled", left)
+    same = machine.compare("is", left, right)
+    return NOT_IMPLEMENTED if same == FALSE else same
 
 
 @models(*(f"{each}.__getitem__" for each in ("builtins.list", "builtins.dict", "builtins.tuple", "torch.Size")))

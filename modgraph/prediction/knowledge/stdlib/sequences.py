@@ -25,7 +25,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.stdlib.iteration import index_of, prefix_of
 from modgraph.prediction.knowledge.stdlib.sorting import sort as in_order
-from modgraph.prediction.python import exceptions, hashing, persistence, unordered
+from modgraph.prediction.python import classes, exceptions, hashing, persistence, unordered
 from modgraph.prediction.python.comparison import same_item
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.source.reached import Reached
@@ -418,7 +418,7 @@ def combine(arguments: Arguments, machine: Machine) -> Value:
     held = machine.state.find(arguments.positional[0], SetObject)
     result = _combined(machine, "union" if kind == "copy" else kind, arguments)
     if held is not None:
-        result.cls = held.cls
+        result.cls = classes.kind_of_set(machine, held.cls)
     return machine.allocate(result)
 
 
@@ -434,11 +434,19 @@ _UPDATES = {
 }
 
 
+@models("builtins.frozenset.__init__")
+def fill_frozen(arguments: Arguments, machine: Machine) -> Value:
+    """What `frozenset.__new__` does, for classes derived from it."""
+    return update(arguments, machine)
+
+
 @_changing(*_names(*_UPDATES, of=("builtins.set",)), "builtins.set.__init__")
 def update(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
     if _is_left_to_other(machine, arguments):
         return NOT_IMPLEMENTED
+    if name == "__init__" and (len(arguments.positional) > 2 or arguments.keywords):
+        raise machine.raises("TypeError", "a set is made of one iterable")
     result = _combined(machine, _UPDATES.get(name, "union"), arguments)
     target = _set(machine, arguments)
     target.items, target.open = result.items, result.open

@@ -100,6 +100,7 @@ class Dispatched:
     def register(self, cls, method=None):
         return self.dispatcher.register(cls, func=method)
     def __get__(self, instance, owner=None):
+        @functools.wraps(self.func)
         def called(*args, **keywords):
             chosen = self.dispatcher.dispatch(type(args[0]))
             return chosen.__get__(instance, owner)(*args, **keywords)
