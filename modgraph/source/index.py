@@ -314,11 +314,13 @@ def _bound(node: ast.stmt) -> Iterator[str]:
                 yield name.name
         return
     for part in _own_expressions(node):
-        inside = {id(name) for each in walk(part) if isinstance(each, ast.comprehension) for name in walk(each.target)}
+        inside: set[int] = set()  # names of comprehensions, which come before what is in them
         for inner in walk(part):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
                 if id(inner) not in inside:
                     yield inner.id
+            elif isinstance(inner, ast.comprehension):
+                inside.update(map(id, walk(inner.target)))
             elif isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name:
                 yield inner.name
             elif isinstance(inner, ast.MatchMapping) and inner.rest:

@@ -50,6 +50,38 @@ def leaked(source: SourceModule, statement: Statement) -> frozenset[str]:
     return known[statement.first_line]
 
 
+def changer(source: SourceModule, name: str) -> str | None:
+    """The one other name of the module whose statements change the object of `name`, all of them below its own; None
+    where it is not only that."""
+    known = [each for each in source.index.body if each.kind == "assign" and name in leaked(source, each)]
+    others = [each for each in known if any(other in _touched(source) for other in each.names)]
+    if len(others) != 1 or len(others[0].names) != 1:
+        return None
+    other = others[0].names[0]
+    own = [each.last_line for each in source.index.statements[name]]
+    changes = [each.first_line for each in source.index.statements[other] if other in each.touched]
+    if other in changed_elsewhere(source) or not changes or max(own) >= min(changes) or len(known) > 1:
+        return None
+    called = (each for line in source.index.body for each in _calls_in(source, line))
+    return None if any(name in _changed_by(source, function) for function in called) else other
+
+
+def _touched(source: SourceModule) -> set[str]:
+    return {name for each in source.index.body for name in each.touched}
+
+
+def _calls_in(source: SourceModule, statement: Statement) -> list[str]:
+    if statement.kind not in ("assign", "expression", "compound"):
+        return []
+    return _CALLED.findall("\n".join(source.lines[statement.first_line - 1 : statement.last_line]))
+
+
+def is_bound_by_functions(source: SourceModule, name: str) -> bool:
+    """A function of the module, which it calls itself, may bind that name of it."""
+    line = changed_elsewhere(source).get(name)
+    return line is not None and re.search(rf"^\s+global\b.*\b{name}\b", source.text, re.M) is not None
+
+
 def is_other_name(source: SourceModule, statement: Statement) -> bool:
     """`other = name`, and nothing else."""
     return _OTHER.fullmatch(source.lines[statement.first_line - 1]) is not None
@@ -61,9 +93,7 @@ def _changed(source: SourceModule) -> dict[str, int]:
     found: dict[str, int] = {}
     assigned = [each for each in body if each.kind == "assign"]
     for each in body:
-        if each.kind not in ("assign", "expression", "compound"):
-            continue
-        for function in _CALLED.findall("\n".join(source.lines[each.first_line - 1 : each.last_line])):
+        for function in _calls_in(source, each):
             for name in _changed_by(source, function):
                 found.setdefault(name, each.first_line)
     pending = [each for each in assigned if not touched.keys().isdisjoint(each.names)]

@@ -56,6 +56,14 @@ BODIES = {
         N = [make(each) for each in (1, 2)]
         """,
     "a comprehension beside a name that is asked for twice": "A = [i for i in range(3)]\nB = list(A)\nA[:1] = []\n",
+    "another name whose statements add": """
+        A = dict(a=1)
+        B = dict(a=3, b=4)
+        C = (A, B)
+        for each in C:
+            each.setdefault("z", each.get("a"))
+        N = len(A)
+        """,
     "names bound at once": "A = B = [1]\nN = len(A)\nB.append(2)\nM = len(A)\n",
 }
 
@@ -89,6 +97,19 @@ def test_what_is_claimed_is_what_importing_gives(
     claims = _claims(folder, text, names)
     told = {name: claim[0] for name, claim in claims.items() if claim is not None}
     assert told == {name: real[name] for name in told}
+
+
+def test_what_one_other_name_changes_below_is_known(tmp_path: Path) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    text = (
+        'A = dict(a=1)\nB = (A,)\nfor each in B:\n    each.setdefault("z", 2)\nF = False\nC = dict(f=F)\nC["g"] = 1\n'
+    )
+    assert _claims(folder, text, ["A", "F", "C"]) == {
+        "A": ({"a": 1, "z": 2},),
+        "F": (False,),
+        "C": ({"f": False, "g": 1},),
+    }
 
 
 def test_what_only_reads_is_known(tmp_path: Path) -> None:

@@ -229,7 +229,19 @@ def global_name(machine: Machine, module: str, name: str) -> Value | None:
     if machine.base.next_index > since and not isinstance(value, ClassValue):
         machine.claim(key, since)
     namespace[name] = value
+    _change_by_another_name(machine, module, name, value)
     return value
+
+
+def _change_by_another_name(machine: Machine, module: str, name: str, value: Value | None) -> None:
+    """Runs the statements of another name that change the object of this one."""
+    source = machine.finder.source(module)
+    if source is None or module in machine.modules.whole or standard_sources.is_standard(source):
+        return
+    if _is_container(machine, value) and name in shared_names.changed_elsewhere(source):
+        other = shared_names.changer(source, name)
+        if other is not None:
+            global_name(machine, module, other)
 
 
 def _of_running(machine: Machine, module: str, name: str) -> Value | None:
@@ -330,10 +342,16 @@ def _unless_shared(machine: Machine, source: SourceModule, name: str, value: Val
     """What the statements of a name have made, where no other statement changes the same object."""
     if any(each.kind == "import" for each in source.index.statements[name]):
         return value  # it is followed where it is made
+    if isinstance(value, Constant) and not shared_names.is_bound_by_functions(source, name):
+        return value
     if value is None or not (_is_container(machine, value) or isinstance(value, Constant)):
         return value
     line = shared_names.changed_elsewhere(source).get(name)
-    return value if line is None else machine.unknown(f"line {line} of {source.name} may change {name} by another name")
+    if line is None:
+        return value
+    if shared_names.changer(source, name) is not None:
+        return value  # `global_name` runs what changes it
+    return machine.unknown(f"line {line} of {source.name} may change {name} by another name")
 
 
 def _shadows_standard(machine: Machine, module: str) -> bool:
