@@ -27,6 +27,7 @@ from modgraph.prediction.domain.values import (
     FunctionValue,
     KnownFunction,
     ModuleReference,
+    TupleValue,
     Unknown,
     Value,
     is_optional,
@@ -432,6 +433,10 @@ def _run(machine: Machine, source: SourceModule, name: str, statements: list[Sta
     return final.names.get(name) or _elsewhere(machine, source, name)
 
 
+_MAY_CHANGE = (Address, ClassValue, FunctionValue, TupleValue)
+"""Values behind which, or in which, objects are that a statement may change."""
+
+
 def run_statement(
     machine: Machine, source: SourceModule, name: str, statement: Statement, environment: Address
 ) -> None:
@@ -444,7 +449,7 @@ def run_statement(
         value = _imported(machine, source, name, statement)
     elif statement.definition is not None:
         value = machine.define(source, statement.definition)
-    elif name not in statement.names and not isinstance(names.get(name), (Address, ClassValue, FunctionValue)):
+    elif name not in statement.names and not isinstance(names.get(name), _MAY_CHANGE):
         return  # changes in place something that cannot be changed, as far as is known
     elif machine.waits(source, name, statement, names.get(name)):
         return
