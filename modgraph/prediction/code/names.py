@@ -239,7 +239,7 @@ def _change_by_another_name(machine: Machine, module: str, name: str, value: Val
     source = machine.finder.source(module)
     if source is None or module in machine.modules.whole or standard_sources.is_standard(source):
         return
-    if _is_container(machine, value) and name in shared_names.changed_elsewhere(source):
+    if isinstance(value, Address) and name in shared_names.changed_elsewhere(source) and _is_container(machine, value):
         other = shared_names.changer(source, name)
         if other is not None:
             global_name(machine, module, other)
