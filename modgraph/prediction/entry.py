@@ -129,17 +129,17 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
                 why or f"there is no Python source of module {target.module!r} on the search path",
                 hint=None if why else f"name its file: path/to/{target.module.replace('.', '/')}.py:{target.name}",
             )
-    machine.modules.roots.append(source.name)
     assert source.index is not None  # reads the file, and says what is wrong with it
-    _begin(machine, source)
+    begin(machine, source)
     import_effects.run(machine, source)
     attempt(machine, lambda: module_effects.tell(machine, source), lambda why: _leave_untold(machine, source, why))
     attempt(machine, lambda: namespace_stores.tell(machine, source), lambda why: _leave_untold(machine, source, why))
     return source
 
 
-def _begin(machine: Interpreter, source: SourceModule) -> None:
+def begin(machine: Interpreter, source: SourceModule) -> None:
     """Executes the target's module; where that does not come to its end, all is forgotten that it has done."""
+    machine.modules.roots.append(source.name)
     try:
         whole_modules.begin(machine, source)
     except NotWholeError as error:

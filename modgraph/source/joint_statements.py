@@ -8,29 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from weakref import WeakKeyDictionary
 
 from modgraph.source.changed_objects import root_name
+from modgraph.source.containers import DEQUE, LIST
 from modgraph.source.index import Statement
 from modgraph.source.modules import SourceModule
-from modgraph.source.quiet import python_tree
+from modgraph.source.quiet import tree_of_lines
 
-_METHODS = frozenset(
-    (
-        "append",
-        "appendleft",
-        "extend",
-        "extendleft",
-        "insert",
-        "pop",
-        "popitem",
-        "popleft",
-        "remove",
-        "reverse",
-        "rotate",
-    )
-)
+_METHODS = (LIST | DEQUE | {"popitem"}) - {"clear", "sort"}
+"""Those of containers that do something else when they are called again."""
 _MAY_DIFFER = re.compile(rf"\.(?:{'|'.join(sorted(_METHODS))})\(|[^=!<>]=|\bnext\(|\bdel\b")
 _known: WeakKeyDictionary[SourceModule, dict[int, bool]] = WeakKeyDictionary()
 
@@ -46,14 +33,10 @@ def is_one(source: SourceModule, statement: Statement) -> bool:
 
 
 def _changes_several(source: SourceModule, statement: Statement) -> bool:
-    text = textwrap.dedent("\n".join(source.lines[statement.first_line - 1 : statement.last_line]))
-    if not _MAY_DIFFER.search(text):
+    first, last = statement.first_line, statement.last_line
+    if not any(map(_MAY_DIFFER.search, source.lines[first - 1 : last])):
         return False
-    try:
-        tree = python_tree(text)
-    except (SyntaxError, ValueError):
-        return False
-    parts = list(ast.walk(tree))
+    parts = list(ast.walk(tree_of_lines(source.lines, first, last)))
     turns = {
         name.id
         for part in parts

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import warnings
+from collections.abc import Sequence
 from types import CodeType
 from typing import Any, Literal, overload
 
@@ -66,3 +68,11 @@ def literal_value(text: str) -> Any:
         SyntaxError, ValueError, TypeError, RecursionError, MemoryError: as `ast.literal_eval`.
     """
     return ast.literal_eval(python_tree(text.lstrip(" \t"), mode="eval"))
+
+
+def tree_of_lines(lines: Sequence[str], first: int, last: int) -> ast.AST:
+    """The tree of some lines of a file, counted from 1, however they are indented; of no Python, one without nodes."""
+    try:
+        return python_tree(textwrap.dedent("\n".join(lines[first - 1 : last])))
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])

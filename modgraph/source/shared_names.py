@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from modgraph.source.changed_objects import changed_by_method, root_name, stored_in
-from modgraph.source.index import Statement
+from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceModule
-from modgraph.source.quiet import python_tree
+from modgraph.source.quiet import tree_of_lines
 
 _FRESH = frozenset(
     (
@@ -27,6 +26,7 @@ _FRESH = frozenset(
 _OTHER = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*[A-Za-z_]\w*\s*(?:#.*)?")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _known: WeakKeyDictionary[SourceModule, dict[str, int]] = WeakKeyDictionary()
+_changers: WeakKeyDictionary[SourceModule, dict[str, str | None]] = WeakKeyDictionary()
 _leaked: WeakKeyDictionary[SourceModule, dict[int, frozenset[str]]] = WeakKeyDictionary()
 
 
@@ -45,29 +45,30 @@ def leaked(source: SourceModule, statement: Statement) -> frozenset[str]:
     """Names whose objects, or parts of them, what the statement binds or calls may be given or keep."""
     known = _leaked.setdefault(source, {})
     if statement.first_line not in known:
-        tree = _tree(source, statement.first_line, statement.last_line)
-        known[statement.first_line] = frozenset(_names(tree)) if tree is not None else frozenset()
+        known[statement.first_line] = frozenset(_names(_tree(source, statement)))
     return known[statement.first_line]
 
 
 def changer(source: SourceModule, name: str) -> str | None:
     """The one other name of the module whose statements change the object of `name`, all of them below its own; None
     where it is not only that."""
-    known = [each for each in source.index.body if each.kind == "assign" and name in leaked(source, each)]
-    others = [each for each in known if any(other in _touched(source) for other in each.names)]
-    if len(others) != 1 or len(others[0].names) != 1:
+    known = _changers.setdefault(source, {})
+    if name not in known:
+        known[name] = _changer(source, name)
+    return known[name]
+
+
+def _changer(source: SourceModule, name: str) -> str | None:
+    keeping = [each for each in source.index.body if each.kind == "assign" and name in leaked(source, each)]
+    if len(keeping) != 1 or len(keeping[0].names) != 1:
         return None
-    other = others[0].names[0]
-    own = [each.last_line for each in source.index.statements[name]]
+    other = keeping[0].names[0]
     changes = [each.first_line for each in source.index.statements[other] if other in each.touched]
-    if other in changed_elsewhere(source) or not changes or max(own) >= min(changes) or len(known) > 1:
+    own = [each.last_line for each in source.index.statements[name]]
+    if other in changed_elsewhere(source) or not changes or max(own) >= min(changes):
         return None
     called = (each for line in source.index.body for each in _calls_in(source, line))
     return None if any(name in _changed_by(source, function) for function in called) else other
-
-
-def _touched(source: SourceModule) -> set[str]:
-    return {name for each in source.index.body for name in each.touched}
 
 
 def _calls_in(source: SourceModule, statement: Statement) -> list[str]:
@@ -78,8 +79,9 @@ def _calls_in(source: SourceModule, statement: Statement) -> list[str]:
 
 def is_bound_by_functions(source: SourceModule, name: str) -> bool:
     """A function of the module, which it calls itself, may bind that name of it."""
-    line = changed_elsewhere(source).get(name)
-    return line is not None and re.search(rf"^\s+global\b.*\b{name}\b", source.text, re.M) is not None
+    if "global" not in source.text or re.search(rf"^\s+global\b.*\b{name}\b", source.text, re.M) is None:
+        return False
+    return name in changed_elsewhere(source)
 
 
 def is_other_name(source: SourceModule, statement: Statement) -> bool:
@@ -111,8 +113,7 @@ def _twins(source: SourceModule, statement: Statement) -> frozenset[str]:
     """All names of `one = other = value`."""
     if len(statement.names) < 2:
         return frozenset()
-    tree = _tree(source, statement.first_line, statement.last_line)
-    nodes = ast.iter_child_nodes(tree) if tree is not None else ()
+    nodes = ast.iter_child_nodes(_tree(source, statement))
     return frozenset(statement.names) if any(len(getattr(each, "targets", ())) > 1 for each in nodes) else frozenset()
 
 
@@ -121,8 +122,7 @@ def _changed_by(source: SourceModule, function: str) -> Iterator[str]:
     definition = source.index.definitions.get(function)
     if definition is None or definition.kind != "function":
         return
-    tree = _tree(source, definition.first_line, definition.last_line)
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(_tree(source, definition)):
         yield from node.names if isinstance(node, ast.Global) else ()
         changed = stored_in(node) or changed_by_method(node)
         name = root_name(changed) if changed is not None else None
@@ -130,11 +130,8 @@ def _changed_by(source: SourceModule, function: str) -> Iterator[str]:
             yield name
 
 
-def _tree(source: SourceModule, first: int, last: int) -> ast.AST | None:
-    try:
-        return python_tree(textwrap.dedent("\n".join(source.lines[first - 1 : last])))
-    except (SyntaxError, ValueError):
-        return None
+def _tree(source: SourceModule, part: Statement | Definition) -> ast.AST:
+    return tree_of_lines(source.lines, part.first_line, part.last_line)
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -114,9 +114,8 @@ def evaluated(tmp_path: Path) -> Callable[[str], Any]:
     """evaluated(text): the interpreter's value of the name RESULT, as Python's own; UNKNOWN where it is not known.
 
     The text is executed as a file of the user's; its names are evaluated one by one where it raises."""
-    from modgraph.prediction.code import whole_modules
     from modgraph.prediction.deep_stack import with_deep_stack
-    from modgraph.prediction.entry import interpreter
+    from modgraph.prediction.entry import begin, interpreter
     from modgraph.prediction.python.plain import plain
 
     def run(text: str) -> Any:
@@ -126,11 +125,7 @@ def evaluated(tmp_path: Path) -> Callable[[str], Any]:
         def value() -> tuple[Any] | None:
             source = machine.finder.source("code")
             assert source is not None
-            machine.modules.roots.append(source.name)
-            try:
-                whole_modules.begin(machine, source)
-            except whole_modules.NotWholeError:
-                machine.start_lazily()
+            begin(machine, source)
             return plain(machine, machine.get_attribute(machine.resolve("code"), "RESULT"))
 
         found = with_deep_stack(value)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import textwrap
 from typing import Any
 
 import pytest
 
-from modgraph.prediction.code import whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import limits
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.values import Choice, Unknown
-from modgraph.prediction.entry import interpreter
+from modgraph.prediction.entry import begin, interpreter
 from modgraph.prediction.python.text import to_python
 from modgraph.source import nodes
 from modgraph.source.lowering import lower
@@ -33,9 +31,7 @@ class Program:
     def _begin(self) -> None:
         source = self.machine.finder.source("program")
         assert source is not None
-        self.machine.modules.roots.append(source.name)
-        with contextlib.suppress(whole_modules.NotWholeError):  # of what raises, its names are evaluated one by one
-            whole_modules.begin(self.machine, source)
+        begin(self.machine, source)
 
     def value(self, name: str = "result") -> Any:
         return with_deep_stack(lambda: self.machine.resolve(f"program.{name}"))

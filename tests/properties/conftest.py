@@ -260,9 +260,8 @@ def graphs():
 def claimed_names(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, list[str]], list[Any]]:
     """claimed_names(text, names): what the interpreter says of each name of a module; None where it does not know, (value,)
     where it does."""
-    from modgraph.prediction.code import whole_modules
     from modgraph.prediction.deep_stack import with_deep_stack
-    from modgraph.prediction.entry import interpreter
+    from modgraph.prediction.entry import begin, interpreter
     from modgraph.prediction.python.plain import plain
 
     folder: Path = tmp_path_factory.mktemp("code")
@@ -274,8 +273,8 @@ def claimed_names(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, li
         def values() -> list[Any]:
             source = machine.finder.source("code")
             assert source is not None
-            machine.modules.roots.append(source.name)
-            whole_modules.begin(machine, source)
+            begin(machine, source)
+            assert source.name in machine.modules.whole
             module = machine.resolve("code")
             return [_told(plain(machine, machine.get_attribute(module, name))) for name in names]
 

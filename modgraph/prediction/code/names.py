@@ -270,10 +270,12 @@ def _so_far(machine: Machine, module: str, name: str, line: int) -> Value | None
     changed = any(name in each.touched and each.first_line > line for each in made)
     if not (rebound or changed) or not any(name in each.names for each in before):
         return None
-    here = next((each for each in source.index.body if each.first_line <= line <= each.last_line), None)
-    keeps = here is None or name in shared_names.leaked(source, here)
-    if changed and not rebound and keeps and here is not None and shared_names.is_other_name(source, here):
-        return None  # it is that object, whatever it holds in the end
+    keeps = False
+    if changed:
+        here = next((each for each in source.index.body if each.first_line <= line <= each.last_line), None)
+        keeps = here is None or name in shared_names.leaked(source, here)
+        if keeps and not rebound and here is not None and shared_names.is_other_name(source, here):
+            return None  # it is that object, whatever it holds in the end
     if machine.has_come_to(module, line):
         return None
     key = (module, name, before[-1].first_line)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -21,7 +20,7 @@ from modgraph.source import containers, torch_names
 from modgraph.source.changed_objects import stored_in
 from modgraph.source.index import Definition, Statement
 from modgraph.source.modules import SourceModule
-from modgraph.source.quiet import python_tree
+from modgraph.source.quiet import tree_of_lines
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -122,7 +121,7 @@ def changes(machine: Machine, source: SourceModule, statement: Statement, name: 
     """A function to which the statement hands the object changes what it is given."""
     return any(
         _function_changes(machine, source, call, place)
-        for call in _calls(_tree(source, statement.first_line, statement.last_line))
+        for call in _calls(tree_of_lines(source.lines, statement.first_line, statement.last_line))
         for place in _places(call, {name})
     )
 
@@ -145,19 +144,12 @@ def _table(source: SourceModule) -> dict[str, list[Statement]]:
         found: dict[str, list[Statement]] = {}
         for statement in source.index.body:
             if statement.kind in ("expression", "compound"):
-                tree = _tree(source, statement.first_line, statement.last_line)
+                tree = tree_of_lines(source.lines, statement.first_line, statement.last_line)
                 given = {_root(argument) for call in _calls(tree) for argument in _arguments(call).values()}
                 for name in sorted(each for each in given if each):
                     found.setdefault(name, []).append(statement)
         _handed[source] = found
     return _handed[source]
-
-
-def _tree(source: SourceModule, first: int, last: int) -> ast.AST:
-    try:
-        return python_tree(textwrap.dedent("\n".join(source.lines[first - 1 : last])))
-    except (SyntaxError, ValueError):
-        return ast.Module(body=[], type_ignores=[])
 
 
 def _calls(tree: ast.AST) -> Iterator[ast.Call]:
@@ -209,7 +201,7 @@ def _value(machine: Machine, module: str, node: ast.AST) -> Value | None:
 
 
 def _changes_argument(source: SourceModule, definition: Definition, place: int | str, depth: int) -> bool:
-    tree = _tree(source, definition.first_line, definition.last_line)
+    tree = tree_of_lines(source.lines, definition.first_line, definition.last_line)
     function = next((each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)), None)
     if function is None or depth > MAX_HANDED_DEPTH:
         return False

@@ -32,7 +32,6 @@ from modgraph.prediction.domain.values import (
     EnumMember,
     FunctionValue,
     KnownClass,
-    KnownFunction,
     SliceValue,
     TupleValue,
     Unknown,
@@ -300,19 +299,19 @@ def backwards(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(item, InstanceObject) and isinstance(receiver, Address):
         return _by_place(machine, receiver, cls)
     if isinstance(item, ModuleObject):
-        return _from_last_place(machine, receiver)
+        return _from_last(machine, receiver, MAX_VALUE_SIZE, lambda place: machine.get_item(receiver, place))
     if isinstance(receiver, EnumMember) and KnownClass("builtins.str") not in machine.mro(receiver.cls):
         raise machine.raises("TypeError", f"'{last_name(receiver.cls.name)}' object is not reversible")
     items = machine.iterate(receiver)
     return _iterator(machine, [], items) if isinstance(items, Unknown) else _iterator(machine, items[::-1])
 
 
-def _from_last_place(machine: Machine, receiver: Value) -> Value:
+def _from_last(machine: Machine, receiver: Value, most: int, item: Callable[[Constant], Value]) -> Value:
     """The items of an object by their places, as often as it says: `__iter__` is not asked."""
-    number = machine.call(KnownFunction("builtins.len"), (receiver,))
-    if not isinstance(number, Constant) or number.value > MAX_VALUE_SIZE:
-        return _iterator(machine, [], machine.unknown("how many items there are is not known", number))
-    return _iterator(machine, [machine.get_item(receiver, Constant(i)) for i in reversed(range(number.value))])
+    size = machine.length(receiver)
+    if isinstance(size, Unknown) or size > most:
+        return _iterator(machine, [], machine.unknown("its length is not known"))
+    return _iterator(machine, [item(Constant(place)) for place in reversed(range(size))])
 
 
 def _by_place(machine: Machine, receiver: Address, cls: Value) -> Value:
@@ -324,10 +323,7 @@ def _by_place(machine: Machine, receiver: Address, cls: Value) -> Value:
     getter = machine.class_attribute(cls, "__getitem__")
     if getter is None:
         raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not reversible")
-    size = machine.length(receiver)
-    if isinstance(size, Unknown) or size > MAX_LOOP_ITERATIONS:
-        return _iterator(machine, [], machine.unknown("its length is not known"))
-    return _iterator(machine, [machine.call(getter, (receiver, Constant(place))) for place in reversed(range(size))])
+    return _from_last(machine, receiver, MAX_LOOP_ITERATIONS, lambda place: machine.call(getter, (receiver, place)))
 
 
 _WITHOUT_ORDER = tuple(
