@@ -33,7 +33,7 @@ def call_sites(tree: ast.Module, name: str) -> CallSites | None:
     names = _names_of(tree, last_name(name))
     scopes: dict[str, None] = {}
     lines: list[int] = []
-    bodies = dict(_functions(tree.body))
+    bodies = dict(outermost_functions(tree.body))
     called_in = {scope: _called(node) for scope, node in bodies.items()}
     for scope, called in called_in.items():
         found = [line for each, line in called if last_name(each) in names]
@@ -68,13 +68,13 @@ def _names_of(tree: ast.Module, name: str) -> set[str]:
     return found
 
 
-def _functions(body: Iterable[ast.stmt], outer: str = "") -> Iterable[tuple[str, FunctionNode]]:
+def outermost_functions(body: Iterable[ast.stmt], outer: str = "") -> Iterable[tuple[str, FunctionNode]]:
     """The outermost functions, and the methods of classes, by qualified name."""
     for statement in body:
         if isinstance(statement, FunctionNode):
             yield f"{outer}{statement.name}", statement
         elif isinstance(statement, ast.ClassDef):
-            yield from _functions(statement.body, f"{outer}{statement.name}.")
+            yield from outermost_functions(statement.body, f"{outer}{statement.name}.")
 
 
 def _called(node: ast.AST) -> list[tuple[str, int]]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from modgraph.arguments.call_sites import call_sites
 from modgraph.arguments.constructor import Constructor
-from modgraph.arguments.data_files import data_beside
+from modgraph.arguments.followed import followed
 from modgraph.arguments.importable import Importable
-from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
+from modgraph.prediction.calls_elsewhere import ReachedCall
 
 MAX_CALLS = 3
 """Calls of one file that are taken."""
+MAX_WORK = 4_000_000
+"""Units of work after which no further way to start it is tried."""
 
 
 def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
@@ -23,12 +25,6 @@ def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
     if sites is None or target.file is None:
         return
     importable = Importable(target, constructor.file.module, constructor.finder)
-    looked = CallsElsewhere(
-        target,
-        (target.file, target.name),
-        importable.named_in(constructor.finder),
-        most=MAX_CALLS,
-        data_of=data_beside(str(target.file)),
-    )
-    looked.look(sites.scopes, sites.names, in_script=sites.in_script)
+    name_of = importable.named_in(constructor.finder)
+    looked = followed(target, sites, constructor, name_of, most=MAX_CALLS, most_work=MAX_WORK)
     yield from looked.found or looked.partly[:1]

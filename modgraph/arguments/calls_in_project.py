@@ -6,22 +6,24 @@ is none of them.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites, call_sites
+from modgraph.arguments.callers import Provider, providers_of, use_sites
 from modgraph.arguments.constructor import Constructor
-from modgraph.arguments.data_files import data_beside
+from modgraph.arguments.followed import followed, relative
 from modgraph.arguments.importable import Importable
 from modgraph.doors.borders import border_around, project_folders
 from modgraph.doors.reading import lies_in, read
 from modgraph.errors import TargetError
 from modgraph.names import last_name
-from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
+from modgraph.prediction.calls_elsewhere import ReachedCall
 from modgraph.source.files import decode, python_files
 from modgraph.source.integers import parse
 from modgraph.source.modules import finder_for
@@ -39,32 +41,70 @@ MAX_WORK = 8_000_000
 """Units of work, of all of them together."""
 MAX_CALLS = 3
 """Calls that are taken."""
+MAX_CALLERS_UP = 3
+"""Steps from the functions in which calls stand to those that say what they are given."""
 _TRAINING = re.compile(r"train|main|run|fit|demo|example|test", re.IGNORECASE)
 
 
-def calls_in_project(constructor: Constructor) -> Iterator[ReachedCall]:
+def calls_in_project(constructor: Constructor, *, callers: bool) -> Iterator[ReachedCall]:
     """The calls, in the order of the files: each file's first of which all arguments are known; where it has none, the
-    first of which some are, the others `Unsaid`."""
-    target = constructor.target
-    if target.file is None:
-        return
-    importable = Importable(target, constructor.file.module, constructor.finder)
-    work = n_found = 0
-    for path, sites in islice(_files_with_calls(target.file, target.name), MAX_FOLLOWED):
-        script = _script(path, target)
-        if script is None:
-            continue
-        finder = finder_for([str(script.root), *script.search_path], script.home)
-        looked = CallsElsewhere(
-            script, (target.file, target.name), importable.named_in(finder), 1, data_beside(str(path))
+    first of which some are, the others `Unsaid`.
+
+    Args:
+        callers: where no file has a call of which all is known, the files that use the functions in which the calls
+            stand are interpreted as well.
+    """
+    if constructor.target.file is not None:
+        yield from _Search(constructor, constructor.target.file).calls(MAX_CALLERS_UP if callers else 0)
+
+
+class _Search:
+    """For the calls of one class."""
+
+    def __init__(self, constructor: Constructor, model: Path) -> None:
+        self._constructor = constructor
+        self._target = constructor.target
+        self._model = model
+        self._importable = Importable(self._target, constructor.file.module, constructor.finder)
+        self._work = self._n_found = self._n_followed = 0
+
+    def calls(self, callers_up: int) -> Iterator[ReachedCall]:
+        own = call_sites(self._constructor.file.tree, self._target.name)
+        providers = [each for each in [self._provider(self._model, self._constructor.file.tree, own)] if each]
+        name = last_name(self._target.name)
+        of_class = [Provider(self._model, frozenset([name]))]
+        sites: Iterable[_Sites] = _sites_around(
+            self._model, {name}, lambda path, tree: call_sites(tree, name) or use_sites(path, tree, of_class)
         )
-        looked.look(sites.scopes, sites.names, in_script=sites.in_script)
-        for call in looked.found or looked.partly[:1]:
-            yield replace(call, file=_shown(path, call.file, script, target))
-        work += looked.work
-        n_found += len(looked.found)
-        if work > MAX_WORK or n_found >= MAX_CALLS:
+        for level in range(callers_up + 1):
+            for path, tree, found in islice(sites, MAX_FOLLOWED):
+                provider = self._provider(path, tree, found)
+                providers += [provider] if provider is not None else []
+                yield from self._in_file(path, found, bare=level == 0)
+                if self._is_over():
+                    return
+            if self._n_found or not providers:
+                return
+            sites, providers = _users_of(self._model, providers), []
+
+    def _is_over(self) -> bool:
+        return self._work > MAX_WORK or self._n_found >= MAX_CALLS
+
+    def _provider(self, path: Path, tree: ast.Module, sites: CallSites | None) -> Provider | None:
+        return providers_of(path, tree, sites.scopes) if sites is not None else None
+
+    def _in_file(self, path: Path, sites: CallSites, *, bare: bool) -> Iterator[ReachedCall]:
+        """Those of one file, as it is started without words; where that says not all, as the project starts it."""
+        script = _script(path, self._target)
+        if script is None:
             return
+        finder = finder_for([str(script.root), *script.search_path], script.home)
+        name_of = self._importable.named_in(finder)
+        looked = followed(script, sites, self._constructor, name_of, most=1, most_work=max(0, MAX_WORK - self._work))
+        self._work += looked.work
+        self._n_found += len(looked.found)
+        for call in looked.found or (looked.partly[:1] if bare else ()):
+            yield replace(call, file=_shown(path, call.file, script, self._target))
 
 
 def _script(path: Path, target: Target) -> Target | None:
@@ -79,28 +119,46 @@ def _script(path: Path, target: Target) -> Target | None:
 
 def _shown(path: Path, file: str, script: Target, target: Target) -> str:
     """The file of a call, as it lies to the model's."""
-    if file != script.relative_file or target.root is None:
-        return file
-    return os.path.relpath(path, target.root).replace(os.sep, "/")
+    return file if file != script.relative_file else relative(str(path), target)
 
 
-def _files_with_calls(model: Path, name: str) -> Iterator[tuple[Path, CallSites]]:
-    word = re.compile(rf"\b{re.escape(last_name(name))}\b")
-    for path in islice(_files_around(model), MAX_FILES):
+_Sites = tuple[Path, ast.Module, CallSites]
+
+
+def _sites_around(
+    model: Path, names: set[str], sites_in: Callable[[Path, ast.Module], CallSites | None], own: bool = False
+) -> Iterator[_Sites]:
+    """Of the files that have one of the names, those with sites, the nearest to the model first.
+
+    Args:
+        own: the model's file is one of them.
+    """
+    word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
+    for path in islice(_files_around(model, own=own), MAX_FILES):
         text = _text(path)
         if text is None or word.search(text) is None:
             continue
         try:
-            sites = call_sites(parse(text), name)
+            tree = parse(text)
+            sites = sites_in(path, tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         if sites is not None:
-            yield path, sites
+            yield path, tree, sites
 
 
-def _files_around(model: Path) -> Iterator[Path]:
-    """Files of Python but the model's, those first that take the fewest steps from folder to folder."""
-    seen = {str(model)}
+def _users_of(model: Path, providers: list[Provider]) -> Iterator[_Sites]:
+    names = {name for each in providers for name in each.names}
+    return _sites_around(model, names, lambda path, tree: use_sites(path, tree, providers), own=True)
+
+
+def _files_around(model: Path, *, own: bool) -> Iterator[Path]:
+    """Files of Python, those first that take the fewest steps from folder to folder.
+
+    Args:
+        own: the model's is one of them.
+    """
+    seen = set() if own else {str(model)}
     folder = str(model.parent)
     border = border_around(folder)
     tops = project_folders(folder)

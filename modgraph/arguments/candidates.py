@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,16 +78,26 @@ def _found(
     """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them."""
     if (config := _of_config(constructor)) is not None:
         yield config
-    for calls in (calls_in_file, calls_in_project):
-        for call in calls(constructor):
-            filled = _with_fields(constructor, call) if assume else None
-            if filled is not None or any(isinstance(value, Unsaid) for value in call.values):
-                partly.append(filled or (call, ()))
-                continue
-            candidate = _of_call(constructor, call)
-            if candidate is not None:
-                yield candidate
+    known, lacking = list[Candidate](), list[Candidate]()
+    for call in _calls(constructor, known):
+        filled = _with_fields(constructor, call) if assume else None
+        if filled is not None or any(isinstance(value, Unsaid) for value in call.values):
+            partly.append(filled or (call, ()))
+            continue
+        candidate = _of_call(constructor, call)
+        if candidate is not None and not call.says_all:
+            lacking.append(candidate)
+        elif candidate is not None:
+            known.append(candidate)
+            yield candidate
+    yield from lacking
     yield from _of_files(constructor)
+
+
+def _calls(constructor: Constructor, known: Sequence[Candidate]) -> Iterator[ReachedCall]:
+    """Of its file and its project; of those that call the callers only where nothing is known before."""
+    yield from calls_in_file(constructor)
+    yield from calls_in_project(constructor, callers=not known)
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:
@@ -116,7 +126,9 @@ def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:
     if bound is None:
         return None
     target = _with(constructor.target, call.positional, dict(call.keywords))
-    origin = ArgumentsFrom(kind="call", text=shown_arguments(bound), file=call.file, line=call.line)
+    origin = ArgumentsFrom(
+        kind="call", text=shown_arguments(bound), file=call.file, line=call.line, started_by=call.started_by
+    )
     return Candidate(target, origin, bound)
 
 
@@ -155,7 +167,14 @@ def _of_partly(constructor: Constructor, call: ReachedCall, names: tuple[str, ..
         *names,
         *(name for name in bound if name not in said),
     )  # where there is a default, it stands for what is given
-    origin = ArgumentsFrom(kind="assumed", text=shown_arguments(given), file=call.file, line=call.line, assumed=assumed)
+    origin = ArgumentsFrom(
+        kind="assumed",
+        text=shown_arguments(given),
+        file=call.file,
+        line=call.line,
+        assumed=assumed,
+        started_by=call.started_by,
+    )
     return Candidate(_with(constructor.target, (), given), origin, given)
 
 

@@ -61,7 +61,7 @@ KEYS: dict[Any, str] = {
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
     "backward? ranks? world_size? arguments_from? assumed? no_calls?",
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
-    ArgumentsFrom: "kind file line text assumed? others?",
+    ArgumentsFrom: "kind file line text assumed? others? started_by?",
     OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules? constraints?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "

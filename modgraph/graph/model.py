@@ -433,6 +433,8 @@ class ArgumentsFrom:
     assumed: tuple[str, ...] = ()
     """Those whose values nothing says."""
     others: tuple[OtherArguments, ...] = ()
+    started_by: str | None = None
+    """Where the command line stands with which the project starts the script that has the call: "README.md:57"."""
 
     @property
     def assumed_names(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,11 @@ class ReachedCall:
     file: str
     """Relative to the directory from which its module is imported."""
     line: int
+    says_all: bool = True
+    """Nothing is unsaid inside of its arguments that the class itself reads."""
+    started_by: str | None = None
+    """Where the command line stands with which the project starts the script: "README.md:57"; None where the script
+    was followed as it runs without words."""
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -59,6 +64,8 @@ class CallsElsewhere:
         name_of: where what the file names is imported from in the process of the model.
         most: calls that are wanted.
         data_of: the text of a data file that it opens, by the path as it is written there.
+        words: those of the command line with which it is started.
+        says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
     """
 
     def __init__(
@@ -68,8 +75,12 @@ class CallsElsewhere:
         name_of: NameOf,
         most: int,
         data_of: Callable[[str], str | None],
+        words: tuple[str, ...] = (),
+        says_all: Callable[[ReachedCall], bool] | None = None,
     ) -> None:
+        self._says_all = says_all
         self._data_of = data_of
+        self._words = words
         self._script = script
         self._wanted = wanted
         self._name_of = name_of
@@ -93,6 +104,7 @@ class CallsElsewhere:
         if self._script.root is not None:
             machine.use(finder_for([str(self._script.root), *self._script.search_path], self._script.home))
         machine.data_of = self._data_of
+        machine.words_of_script = self._words
         machine.foreign_work = MAX_FOREIGN_WORK
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:
@@ -130,7 +142,9 @@ class CallsElsewhere:
         positional = tuple(_ported(porter, each) for each in arguments.positional)
         keywords = tuple((name, _ported(porter, each)) for name, each in arguments.keywords.items())
         call = ReachedCall(positional, keywords, arguments.where.file, arguments.where.line)
-        if any(isinstance(each, Unsaid) for each in call.values):
+        if self._says_all is not None and not self._says_all(call):
+            call = replace(call, says_all=False)
+        if any(isinstance(each, Unsaid) for each in call.values) or not call.says_all:
             self.partly.append(call)
         elif call.values:
             self.found.append(call)

@@ -57,4 +57,5 @@ def no_calls_line(graph: Graph) -> str:
 
 
 def _place(found: ArgumentsFrom) -> str:
-    return f"{found.file}:{found.line}" if found.line is not None else str(found.file)
+    place = f"{found.file}:{found.line}" if found.line is not None else str(found.file)
+    return f"{place}, as {found.started_by} starts it" if found.started_by is not None else place

@@ -75,8 +75,8 @@ class Machine(Budget):
         self.awaited: Callable[[ClassValue, Arguments], None] | None = None
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
-        """The text of a data file by the path that a script gives it; None where files are not read, which is anywhere
-        but where arguments are looked for (`calls_elsewhere.py`)."""
+        """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
+        self.words_of_script: tuple[str, ...] = ()  # of the command line that its parser is taken to be given
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False

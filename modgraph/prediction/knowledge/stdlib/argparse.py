@@ -140,20 +140,25 @@ def shown(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{PARSER}.parse_args", f"{PARSER}.parse_known_args")
 def parse(arguments: Arguments, machine: Machine) -> Value:
     receiver, given = arguments.positional[0], arguments.get(1, "args", NONE)
-    words = [] if given == NONE else machine.iterate(given)
+    words = _words_of_script(machine) if given == NONE else machine.iterate(given)
     options, defaults = _options(machine, receiver), _held(machine, receiver, "<defaults>")
     others = machine.state.find(defaults, DictObject) if defaults is not None else None
     if options is None or others is None or isinstance(words, Unknown) or "namespace" in arguments.keywords:
         return machine.unknown("the arguments of the command line are not known", given)
     why = options.open or others.open
     given_values, rest = ({}, []) if not words else _parsed(machine, options, words)
-    values = given_values if isinstance(given_values, Unknown) else _values(machine, options, others, given_values)
-    if isinstance(values, Unknown):
-        return values
+    if isinstance(given_values, Unknown):
+        return given_values
+    values = _values(machine, options, others, given_values)
     namespace = machine.allocate(InstanceObject(KnownClass(NAMESPACE), values, why, where=arguments.where))
     if arguments.function.endswith("parse_args"):
         return namespace
     return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
+
+
+def _words_of_script(machine: Machine) -> list[Value]:
+    """Those of the command line with which the script is taken to be started; none where nothing says them."""
+    return [Constant(word) for word in machine.words_of_script]
 
 
 _ACTIONS = ("store", "store_true", "store_false", "store_const", "append", "extend", "count")
@@ -231,10 +236,8 @@ def _typed(machine: Machine, value: Any, kind: Value) -> Value:
     return lifted(machine, value)
 
 
-def _values(
-    machine: Machine, options: ListObject, others: DictObject, given: dict[str, Value]
-) -> dict[str, Value] | Unknown:
-    """What each name has; Unknown where an argument that has to be given is not."""
+def _values(machine: Machine, options: ListObject, others: DictObject, given: dict[str, Value]) -> dict[str, Value]:
+    """What each name has; one that has to be given and is not, is unknown."""
     values: dict[str, Value] = {}
     for address in options.items:
         item = machine.state.find(address, InstanceObject)
@@ -249,7 +252,8 @@ def _values(
         if default == NONE and _takes_any(option):
             default = machine.allocate(ListObject([]))
         if _required(machine, option):
-            return machine.unknown(f"the command line has to give {name.value}")
+            values[str(name.value)] = machine.unknown(f"the command line has to give {name.value}")
+            continue
         if name in others.entries:
             default = others.entries[name]
         kind = option.get("type", NONE)

@@ -1,0 +1,109 @@
+"""Where the functions are used that call a class: a builder with parameters is told by its callers what it passes on.
+
+`def build(args): return Net(args.width)` says nothing of `args`; the script says it that calls `build`, or what calls
+`build` in a file between them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from modgraph.arguments.call_sites import MAX_SCOPES, CallSites, outermost_functions
+from modgraph.source.dotted_names import dotted
+from modgraph.source.syntax import callable_bare, main_test
+
+MAX_NAMES = 8
+"""Functions and classes of one file whose users are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A file, with the names in it that are to be used elsewhere."""
+
+    path: Path
+    names: frozenset[str]
+
+    @property
+    def module(self) -> str:
+        """The last part of its name as others import it."""
+        return self.path.parent.name if self.path.stem == "__init__" else self.path.stem
+
+
+def providers_of(path: Path, tree: ast.Module, scopes: Iterable[str]) -> Provider | None:
+    """The functions of a file in which calls stand, where others have to say what these are given; of a method its
+    class. None where there are none.
+
+    Args:
+        scopes: qualified names of outermost functions and methods.
+    """
+    bodies = dict(outermost_functions(tree.body))
+    names = [
+        scope.partition(".")[0]
+        for scope in scopes
+        if scope in bodies and ("." in scope or not callable_bare(bodies[scope]))
+    ]
+    return Provider(path, frozenset(list(dict.fromkeys(names))[:MAX_NAMES])) if names else None
+
+
+def use_sites(path: Path, tree: ast.Module, providers: Iterable[Provider]) -> CallSites | None:
+    """Where a file names what others provide; None where it does not."""
+    names = {name for each in providers for name in _names_for(path, tree, each)}
+    if not names:
+        return None
+    names |= _tables_of(tree, names)
+    scopes: dict[str, bool] = {}
+    lines: list[int] = []
+    for scope, node in outermost_functions(tree.body):
+        used = list(_used(node, names - {scope}))
+        lines += used
+        if used:
+            scopes[scope] = callable_bare(node, bound="." in scope)
+    if not scopes and not any(True for _ in _used(tree, names)):
+        return None
+    in_script = any(main_test(statement) for statement in tree.body)
+    ordered = sorted(scopes, key=lambda scope: not scopes[scope])
+    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(sorted(set(lines))))
+
+
+def _tables_of(tree: ast.Module, names: Iterable[str]) -> set[str]:
+    """Names of the module that are given something in which one of the names stands: a table of classes."""
+    return {
+        target.id
+        for statement in tree.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
+        for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        if isinstance(target, ast.Name) and any(True for _ in _used(statement.value, names))
+    }
+
+
+def _names_for(path: Path, tree: ast.Module, provider: Provider) -> set[str]:
+    """The names under which a file has those of a provider: imported one by one, all of them, or as attributes."""
+    if path == provider.path:
+        return set(provider.names)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            last = (node.module or "").rpartition(".")[2]
+            for each in node.names:
+                if each.name in provider.names:
+                    found.add(each.asname or each.name)
+                elif each.name == provider.module or (each.name == "*" and last == provider.module):
+                    found |= provider.names
+        elif isinstance(node, ast.Import) and any(
+            each.name.rpartition(".")[2] == provider.module for each in node.names
+        ):
+            found |= provider.names
+    return found
+
+
+def _used(node: ast.AST, names: Iterable[str]) -> Iterator[int]:
+    """Lines on which one of the names is read, by itself or as an attribute of a module."""
+    wanted = set(names)
+    for inner in ast.walk(node):
+        is_name = isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in wanted
+        is_attribute = isinstance(inner, ast.Attribute) and inner.attr in wanted and dotted(inner) is not None
+        if isinstance(inner, ast.expr) and (is_name or is_attribute):
+            yield inner.lineno

@@ -1,0 +1,80 @@
+"""One file, followed to the calls of a class that it makes: as it runs without words, then as the project starts it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+
+from modgraph.arguments.call_sites import CallSites
+from modgraph.arguments.command_lines import command_lines
+from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.data_files import data_beside
+from modgraph.prediction.answer.found_arguments import NameOf
+from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
+from modgraph.source.targets import Built, Target, Unsaid
+
+
+@dataclass
+class Followed:
+    """What became of it."""
+
+    found: list[ReachedCall]
+    """Calls of which all is known."""
+    partly: list[ReachedCall]
+    """Others, of which something is."""
+    work: int
+    """Units that it took."""
+
+
+def followed(
+    script: Target, sites: CallSites, constructor: Constructor, name_of: NameOf, *, most: int, most_work: int
+) -> Followed:
+    """The calls of a class that a file comes to.
+
+    Args:
+        name_of: where what the script names is imported from in the process of the model.
+        most: calls that are wanted.
+        most_work: where it took as much, no further command line is tried.
+    """
+    target, path = constructor.target, script.file
+    assert target.file is not None
+    assert path is not None
+    wanted = (target.file, target.name)
+
+    def look(words: tuple[str, ...]) -> Followed:
+        data_of = data_beside(str(path))
+        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, partial(_says_all, constructor))
+        looked.look(sites.scopes, sites.names, in_script=sites.in_script)
+        return Followed(looked.found, looked.partly, looked.work)
+
+    first = look(())
+    work = first.work
+    if first.found:
+        return first
+    for command in command_lines(path):
+        if work > most_work:
+            break
+        again = look(command.words)
+        work += again.work
+        where = f"{relative(command.file, target)}:{command.line}"
+        if again.found:
+            return Followed([replace(call, started_by=where) for call in again.found], [], work)
+        first.partly = first.partly or [replace(call, started_by=where) for call in again.partly]
+    return replace(first, work=work)
+
+
+def _says_all(constructor: Constructor, call: ReachedCall) -> bool:
+    """Nothing is unsaid that `__init__` itself reads from an object that it is given."""
+    bound = constructor.bound(call.positional, call.keywords) or {}
+    return not any(
+        isinstance(held, Unsaid) and name in constructor.reads(parameter)
+        for parameter, value in bound.items()
+        if isinstance(value, Built)
+        for name, held in value.attributes or ()
+    )
+
+
+def relative(path: str, target: Target) -> str:
+    """A file, as it lies to a target's."""
+    return path if target.root is None else os.path.relpath(path, target.root).replace(os.sep, "/")
