@@ -72,7 +72,7 @@ def test_a_module_beside_the_file_that_git_ignores(project: Path) -> None:
 
 
 def test_a_package_that_is_not_there_is_to_be_installed(project: Path) -> None:
-    (project / "net.py").write_text("import missing_of_tests.sub\nclass Net: pass\n")
+    (project / "net.py").write_text("import missing_of_tests.sub\nmissing_of_tests.sub.use()\nclass Net: pass\n")
     assert "needs missing_of_tests, which is not installed here; install missing_of_tests" in said(project, "net.py")
 
 
@@ -86,7 +86,7 @@ def test_a_package_that_is_not_there_is_to_be_installed(project: Path) -> None:
 )
 def test_a_dependency_is_no_module_that_the_project_makes(project: Path, file: str, text: str, is_own: bool) -> None:
     (project / file).write_text(text)
-    (project / "alone.py").write_text("import notinstalledhere\nclass Net: pass\n")
+    (project / "alone.py").write_text("import notinstalledhere as n\nclass Net(n.Net): pass\n")
     told = said(project, "alone.py")
     assert ("a module of the project itself" in told) == is_own
     assert ("which is not installed here" in told) == (not is_own)

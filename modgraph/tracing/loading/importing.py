@@ -19,8 +19,11 @@ from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption, trace_error, user_line
 from modgraph.tracing.loading.own_modules import told_of
+from modgraph.tracing.loading.placeholders import MAX_PACKAGES, missing_package, standing_in
 
 _loaded_here: set[str] = set()
+absent_packages: dict[str, tuple[str, ...]] = {}
+"""By import path of a target's module: packages that it was imported without."""
 
 
 def import_target(target: Target) -> types.ModuleType:
@@ -31,9 +34,7 @@ def import_target(target: Target) -> types.ModuleType:
         TraceError: the user's code raised while it was imported, or needs a package that is not there.
     """
     try:
-        if target.file is not None:
-            return _import_file(target.module, target.file, _text_of(target))
-        return importlib.import_module(target.module)
+        return _imported(target)
     except ModgraphError:
         raise
     except ModuleNotFoundError as error:
@@ -45,6 +46,45 @@ def import_target(target: Target) -> types.ModuleType:
         if is_interruption(error):
             raise
         raise trace_error(error, f"importing {target.place}") from error
+
+
+def _imported(target: Target) -> types.ModuleType:
+    """The module, where packages that it imports and does not use may be missing.
+
+    Raises:
+        BaseException: as importing it raises where each package has to be there.
+    """
+    try:
+        return _import(target)
+    except ModuleNotFoundError as error:
+        first, packages = error, list[str]()
+    failed: BaseException = first
+    while (missing := _may_be_missing(failed, target)) not in (None, *packages) and len(packages) < MAX_PACKAGES:
+        packages.append(str(missing))
+        try:
+            with standing_in(packages):
+                module = _import(target)
+        except BaseException as error:
+            if is_interruption(error):
+                raise
+            failed = error
+        else:
+            absent_packages[target.module] = tuple(packages)
+            return module
+    raise first
+
+
+def _import(target: Target) -> types.ModuleType:
+    if target.file is not None:
+        return _import_file(target.module, target.file, _text_of(target))
+    return importlib.import_module(target.module)
+
+
+def _may_be_missing(error: BaseException, target: Target) -> str | None:
+    """A package whose absence ended the import, and that is neither the target's own nor known to its project."""
+    package = missing_package(error)
+    own = target.module.partition(".")[0]
+    return None if package is None or package == own or told_of(package, target.root) else package
 
 
 def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:
