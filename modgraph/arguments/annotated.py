@@ -78,17 +78,25 @@ class _Classes:
         self._finder = constructor.finder
         self._modules = set(constructor.file.module_classes)
 
-    def named(self, name: str) -> ConfigClass | None:
-        """The class of a name in the file."""
+    def named(self, name: str, *, modules: bool = False) -> ConfigClass | None:
+        """The class of a name in the file; one that is a model holds no configuration.
+
+        Args:
+            modules: such a one counts too.
+        """
         if name in self._file.classes:
-            return None if name in self._modules else ConfigClass(self._file.module, name, self._file.classes[name])
+            return (
+                None
+                if name in self._modules and not modules
+                else ConfigClass(self._file.module, name, self._file.classes[name])
+            )
         first, _, rest = name.partition(".")
         for imported in self._file.module.index.imports_of.get(first, ()):
             home = self._file.module.absolute(imported.module, imported.level)
             wanted = rest if imported.attribute is None else imported.attribute
             source = self._finder.readable(home)
             if source is not None and wanted:
-                node = _class_in(source, wanted)
+                node = class_in(source, wanted)
                 if node is not None:
                     return ConfigClass(source, wanted, node)
         return None
@@ -102,7 +110,13 @@ class _Classes:
                 yield found
 
 
-def _class_in(source: SourceModule, name: str) -> ast.ClassDef | None:
+def class_named(constructor: Constructor, name: str) -> ConfigClass | None:
+    """The class that a name stands for in the file of a constructor."""
+    return _Classes(constructor).named(name, modules=True)
+
+
+def class_in(source: SourceModule, name: str) -> ast.ClassDef | None:
+    """The class of that name in a module; None where there is none, or the file cannot be read."""
     try:
         definition = source.index.definitions.get(name)
         if definition is None or definition.kind != "class":

@@ -38,7 +38,7 @@ class ReachedCall:
     keywords: tuple[tuple[str, Any], ...]
     file: str
     """Relative to the directory from which its module is imported."""
-    line: int
+    line: int | None
 
     @property
     def values(self) -> tuple[Any, ...]:
