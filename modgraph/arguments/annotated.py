@@ -18,6 +18,7 @@ from modgraph.source.syntax import FunctionNode, callable_bare, classes_in, is_o
 
 _MAX_CLASSES = 100
 """Classes that a parameter without an annotation is compared with."""
+_MAX_BASES = 8
 _WORDS = ("config", "cfg", "conf", "args", "param", "option", "opt", "setting", "hparam", "spec")
 """In the names of classes that hold a configuration."""
 
@@ -113,6 +114,26 @@ class _Classes:
 def class_named(constructor: Constructor, name: str) -> ConfigClass | None:
     """The class that a name stands for in the file of a constructor."""
     return _Classes(constructor).named(name, modules=True)
+
+
+def names_for_bases(constructor: Constructor) -> frozenset[str]:
+    """What the constructors of the bases take that may be meant by the `**options` of a class: those of the project, as
+    far as the file of each names them."""
+    found: set[str] = set()
+    pending = [constructor.target.name]
+    seen: set[str] = set()
+    known = _Classes(constructor)
+    while pending and len(seen) < _MAX_BASES:
+        name = pending.pop(0)
+        each = known.named(name, modules=True) if name not in seen else None
+        seen.add(name)
+        if each is None:
+            continue
+        for node in each.node.body:
+            if isinstance(node, FunctionNode) and node.name == "__init__":
+                found.update(one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+        pending += [base for base in map(dotted, each.node.bases) if base is not None]
+    return frozenset(found)
 
 
 def class_in(source: SourceModule, name: str) -> ast.ClassDef | None:

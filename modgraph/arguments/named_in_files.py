@@ -124,7 +124,7 @@ class _Held:
     def of(self, path: str, text: str) -> dict[str, Any] | None:
         """None of what cannot be read, or is derived from what cannot."""
         try:
-            held = _READERS[path.rpartition(".")[2].lower()](text)
+            held: Any = _READERS[path.rpartition(".")[2].lower()](text)
         except (ValueError, ImportError, RecursionError, ArithmeticError):
             return None
         if not isinstance(held, dict):
@@ -135,7 +135,8 @@ class _Held:
             if below is None:
                 return None
             held = _merged(below, held)
-        return held
+        found: dict[str, Any] = held
+        return found
 
     def _base(self, path: str, name: Any) -> dict[str, Any] | None:
         self._left -= 1

@@ -1,8 +1,8 @@
 """Mappings that name a class and have its arguments beside the name, or below: `{type: Net, depth: 3}`,
 `{target: nets.Net, params: {depth: 3}}`.
 
-What such a mapping is, its shape says, and no list of libraries: a text is the name of the class, and the other keys, or
-those of one mapping among them, are parameters of its constructor.
+What such a mapping is, its shape says, and no list of libraries: a text is the name of the class, and the other keys,
+or those of one mapping among them, are parameters of its constructor.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from modgraph.arguments.annotated import names_for_bases
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.interpolations import Path
 
@@ -86,22 +87,20 @@ def is_marker(key: str) -> bool:
 
 
 def arguments_in(mapping: Mapping[str, Any], key: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any], Path]]:
-    """The ways in which a mapping may give arguments, by place and by name, and where the latter stand in it: beside the
-    key of the name, then in each of the mappings there."""
+    """The ways in which a mapping may give arguments, by place and by name, and where the latter stand in it: beside
+    the key of the name, then in each of the mappings there."""
     others = {name: value for name, value in mapping.items() if isinstance(name, str) and name != key}
-    places = next((name for name in _IN_A_LIST if isinstance(others.get(name), list | tuple)), None)
+    places = next((name for name in _IN_A_LIST if isinstance(others.get(name), list | tuple)), "")
     beside = {name: value for name, value in others.items() if not is_marker(name)}
-    yield (), beside, ()
-    positional: tuple[Any, ...] = ()
-    if places is not None:
-        positional = tuple(others[places])
-        beside.pop(places, None)
-        yield positional, beside, ()
-    for name, value in beside.items():
+    if places != _IN_A_LIST[0]:
+        yield (), beside, ()
+    positional = tuple(others[places]) if places else ()
+    beside.pop(places, None)
+    for name, value in beside.items() if places != _IN_A_LIST[0] else ():
         if isinstance(value, dict) and all(isinstance(inner, str) for inner in value):
             yield positional, value, (name,)
-    if places is not None:
-        yield positional, {}, ()
+    if places:
+        yield positional, beside, ()
 
 
 def _taken(
@@ -119,13 +118,18 @@ def _taken(
     required = [each.arg for each in constructor.required]
     taken = {each.arg: keywords[each.arg] for each in constructor.parameters if each.arg in keywords}
     foreign = [name for name in keywords if name not in taken]
-    if constructor.node.args.kwarg is not None:
-        taken.update({name: keywords[name] for name in foreign})
-    elif len(foreign) > max(1, int(_FOREIGN * (len(taken) + len(positional)))):
+    if foreign and constructor.node.args.kwarg is not None:
+        further = names_for_bases(constructor)
+        taken.update({name: keywords[name] for name in foreign if name in further})
+        foreign = [name for name in foreign if name not in further]
+    if any(name in _IN_A_LIST and isinstance(keywords[name], list | tuple) for name in foreign):
+        return None  # arguments by place, which these are not
+    if len(foreign) > max(1, int(_FOREIGN * (len(taken) + len(positional)))):
         return None
     if not taken and not positional:
         return None
     if not positional:  # a class may be told its own name
-        taken = {**{name: value for name, value in (*known.items(), *naming.items()) if name in required}, **taken}
+        lacking = {name: value for name, value in (*known.items(), *naming.items()) if name in required}
+        taken = {**lacking, **taken}
     bound = constructor.bound(positional, taken.items())
     return None if bound is None or any(name.startswith("*") for name in bound) else bound

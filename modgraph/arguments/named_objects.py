@@ -1,5 +1,5 @@
-"""What the values of a mapping are as arguments: themselves, namespaces where attributes are read from them, and objects
-where a mapping names a class in its turn.
+"""What the values of a mapping are as arguments: themselves, namespaces where attributes are read from them, and
+objects where a mapping names a class in its turn.
 
 An object is made of a class of the project that may be imported where the model runs, or of a layer of torch: a
 configuration is data, and may not name anything else to be called.

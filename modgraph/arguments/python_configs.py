@@ -43,7 +43,12 @@ class _Names:
         if isinstance(statement, FunctionNode | ast.ClassDef):
             self.values[statement.name] = _SAYS_NOTHING
             return
-        if (isinstance(statement, ast.If) and main_test(statement)) or isinstance(statement, ast.Import):
+        if isinstance(statement, ast.If) and main_test(statement):
+            return
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            self.values.update(
+                {(each.asname or each.name).partition(".")[0]: _SAYS_NOTHING for each in statement.names}
+            )
             return
         target, value = _given(statement)
         if target is not None and value is not None and not _may_change(value):
@@ -59,7 +64,9 @@ class _Names:
 
     def _lose(self, changed: set[str]) -> None:
         touched = changed.union(*(self._made_of.get(each, ()) for each in changed))
-        for name in self.values:
+        for name, value in self.values.items():
+            if name not in changed and not isinstance(value, dict | list | tuple):
+                continue
             if name in touched or self._made_of.get(name, frozenset()) & touched:
                 self.values[name] = _SAYS_NOTHING
 
