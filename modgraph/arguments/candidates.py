@@ -76,7 +76,9 @@ def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:
 def _found(
     constructor: Constructor, partly: list[tuple[ReachedCall, tuple[str, ...]]], *, assume: bool
 ) -> Iterator[Candidate]:
-    """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them."""
+    """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them. A call
+    that gives None for all that is needed says the least, and is the last."""
+    empty: list[Candidate] = []
     if (config := _of_config(constructor)) is not None:
         yield config
     for calls in (calls_in_file, calls_in_project):
@@ -86,7 +88,9 @@ def _found(
                 partly.append(filled or (call, ()))
                 continue
             candidate = _of_call(constructor, call)
-            if candidate is not None:
+            if candidate is not None and constructor.required and _is_empty(constructor, candidate):
+                empty.append(candidate)
+            elif candidate is not None:
                 yield candidate
     known = {name: Built(each.path) for name, each in config_classes(constructor).items()}
     for call in named_in_files(constructor, known):
@@ -95,6 +99,11 @@ def _found(
         elif (candidate := _of_call(constructor, call, "config")) is not None:
             yield candidate
     yield from _of_files(constructor, known)
+    yield from empty
+
+
+def _is_empty(constructor: Constructor, candidate: Candidate) -> bool:
+    return all(candidate.arguments[each.arg] is None for each in constructor.required)
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:

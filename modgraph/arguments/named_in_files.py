@@ -53,30 +53,37 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
         return
     naming = Naming(target)
     root = str(target.root or target.file.parent)
-    seen: list[str] = []
-    files = _files_with_name(target.file, naming)
-    for path, text in islice(files, MAX_READ):
+    seen: set[str] = set()
+    n_found = 0
+    for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
         held = _Held(border_around(target.file.parent)).of(path, text)
         if held is None:
             continue
         found, n_texts = named_mappings(held, constructor, naming.names, known)
+        place = os.path.relpath(path, root).replace(os.sep, "/")
         for each in found:
-            keywords = _keywords(constructor, each, held, path)
-            if repr(keywords) not in seen and len(seen) < MAX_FOUND:
-                seen.append(repr(keywords))
-                line = None if path.endswith(".py") else naming.line(text, each.number, n_texts)
-                place = os.path.relpath(path, root).replace(os.sep, "/")
-                yield ReachedCall((), keywords, place, line)
-        if len(seen) >= MAX_FOUND:
-            return
+            line = None if path.endswith(".py") else naming.line(text, each.number, n_texts)
+            ways = {repr(keywords): keywords for keywords in _keywords(constructor, each, held, path)}
+            ways = {shown: keywords for shown, keywords in ways.items() if shown not in seen}
+            seen.update(ways)
+            yield from (ReachedCall((), keywords, place, line) for keywords in ways.values())
+            n_found += bool(ways)
+            if n_found == MAX_FOUND:
+                return
 
 
-def _keywords(constructor: Constructor, named: NamedMapping, held: Any, path: str) -> tuple[tuple[str, Any], ...]:
-    """The arguments of a mapping by parameter, as the constructor is given them."""
+def _keywords(
+    constructor: Constructor, named: NamedMapping, held: Any, path: str
+) -> Iterator[tuple[tuple[str, Any], ...]]:
+    """The arguments of a mapping by parameter, as the constructor is given them. Where attributes are read from one,
+    the mapping itself comes second: what both reads and hands on a configuration may want either."""
     references = References(held, os.path.basename(os.path.dirname(path)))
-    values = Values(constructor, references, named.key, named.mapping)
-    given = ((name, values.argument(name, value, named.inside)) for name, value in named.keywords.items())
-    return tuple(given)
+    for as_read in (True, False):
+        values = Values(constructor, references, named.key, named.mapping)
+        yield tuple(
+            (name, values.argument(name, value, named.inside, as_read=as_read))
+            for name, value in named.keywords.items()
+        )
 
 
 def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:

@@ -36,6 +36,8 @@ _PARTIAL = "_partial_"
 _KEYS = ("type", "name", "class", "arch", "target")
 _ARGUMENTS = ("init_args", "params", "kwargs", "args", "arguments")
 _LAYER = re.compile(r"torch\.nn(?:\.modules\.\w+)?\.[A-Z]\w*")
+_OF_TORCH = re.compile(r"torch(?:\.[a-z]\w*)*\.[A-Z]\w*")
+"""What may be handed to a model, which calls it or not: an optimizer for its training."""
 _OF_A_DICT = frozenset({"get", "items", "keys", "values", "pop", "copy", "update", "setdefault"})
 
 
@@ -49,15 +51,16 @@ class Values:
         self._importable = Importable(constructor.target, constructor.file.module, constructor.finder)
         self._left = MAX_VALUES
 
-    def argument(self, parameter: str, value: Any, inside: Path) -> Any:
+    def argument(self, parameter: str, value: Any, inside: Path, *, as_read: bool = True) -> Any:
         """What the constructor is given for a parameter; `Unsaid` where that is not known as a whole.
 
         Args:
             inside: where the mapping stands that has the parameter for a key.
+            as_read: a mapping from which attributes are read has these.
         """
         makes = self._makes_all or _takes_object(self._constructor, parameter)
         found = self._value(value, (*inside, parameter), makes=makes)
-        if isinstance(found, dict | list) and _is_read_by_attribute(self._constructor, parameter):
+        if as_read and isinstance(found, dict | list) and _is_read_by_attribute(self._constructor, parameter):
             found = namespace(found)
         return found
 
@@ -82,7 +85,8 @@ class Values:
         return found if lacking is None else lacking
 
     def _object(self, value: dict[Any, Any], key: str, where: Path) -> Any:
-        name, parameters = self._class(value[key])
+        is_partial = value.get(_PARTIAL) is True
+        name, parameters = self._class(value[key], _OF_TORCH if is_partial else _LAYER)
         if name is None:
             return Unsaid(f"it is made by what may not be called here: {value[key]}")
         for positional, keywords, below in arguments_in(value, key):
@@ -93,15 +97,15 @@ class Values:
             named = {each: self._value(one, (*place, each), makes=True) for each, one in keywords.items()}
             if any(isinstance(each, Unsaid) for each in (*given, *named.values())):
                 return Unsaid(f"not all is known that {value[key]} is given")
-            if value.get(_PARTIAL) is True:
+            if is_partial:
                 return Built("functools.partial", (Ref(name), *given), tuple(named.items()))
             return Built(name, tuple(given), tuple(named.items()))
         return Unsaid(f"{value[key]} does not take what it is given")
 
-    def _class(self, text: str) -> tuple[str | None, set[str] | None]:
+    def _class(self, text: str, of_torch: re.Pattern[str]) -> tuple[str | None, set[str] | None]:
         """Import path of a class that may be called, and its parameters; None for those where its own text does not say
         them."""
-        if _LAYER.fullmatch(text):
+        if of_torch.fullmatch(text):
             return text, None
         found = split_name(text)
         if found is None:

@@ -212,6 +212,65 @@ def test_a_value_is_an_object_where_it_is_used_as_one(tmp_path, cls, text, made)
     assert all(node.predicted and node.observed for node in whole.modules)
 
 
+def test_an_optimizer_is_handed_over_and_not_made(tmp_path):
+    net = """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self, width, optimizer):
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+                self.optimizer = optimizer
+
+            def forward(self, x):
+                return self.layer(x)
+
+        if __name__ == "__main__":
+            Net(None, None)
+        """
+    text = "_target_: net.Net\nwidth: 3\noptimizer: {_target_: torch.optim.Adam, _partial_: true, lr: 0.1}\n"
+    projects.write(tmp_path, {"net.py": net})
+    (tmp_path / "a.yml").write_text(text)
+    graph = modgraph.analyze(str(tmp_path / "net.py:Net"))
+    assert (graph.traced, graph.model.arguments_from.file) == (True, "a.yml")
+    assert shapes(graph) == {"layer.weight": (3, 3), "layer.bias": (3,)}
+    (tmp_path / "a.yml").write_text(text.replace(", _partial_: true", ""))
+    assert found(tmp_path, {}).file == "net.py"  # the call that gives nothing is what is left
+
+
+@pytest.mark.parametrize("reads", ["config.width, Inner(config)", "config.width, Keys(config)"])
+def test_what_reads_attributes_and_hands_on_gets_what_builds(tmp_path, reads):
+    net = f"""
+        from torch import nn
+
+        class Inner(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.layer = nn.Linear(config.width, config.classes)
+
+        class Keys(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.layer = nn.Linear(config["width"], config["classes"])
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                try:
+                    self.width, self.inner = {reads}
+                except AttributeError:
+                    self.inner = Keys(config)
+
+            def forward(self, x):
+                return self.inner.layer(x)
+        """
+    files = {"net.py": net, "a.yml": "type: Net\nconfig: {width: 3, classes: 2}\n"}
+    graph = modgraph.analyze(str(projects.write(tmp_path, files) / "net.py:Net"))
+    assert graph.traced
+    assert shapes(graph) == {"inner.layer.weight": (2, 3), "inner.layer.bias": (2,)}
+    assert [node.class_name for node in graph.modules][1] == ("net.Inner" if "Inner" in reads else "net.Keys")
+
+
 @pytest.mark.parametrize("made_by", ["os.system", "run.Job", "net.build", "nowhere.Part"])
 def test_nothing_is_called_that_is_no_class_of_the_project(tmp_path, made_by):
     run = "class Job:\n    def __init__(self, command): pass\nopen('MARKER', 'w').write('executed')\n"
