@@ -381,10 +381,12 @@ def _first_that_runs(
         if isinstance(traced, Graph):
             return way, traced
         refused = refused or traced
-        if first.origin is None or not _is_of_building(traced, way.target):
+        if not _is_of_building(traced, way.target):
             if is_final(traced):
                 raise traced
             break
+    if first.origin is None and refused is not None and is_final(refused):
+        raise refused
     return first, refused or TraceError("nothing was run")
 
 
@@ -426,8 +428,8 @@ def _is_of_the_command(error: ModgraphError, specs: Sequence[InputSpec], *, runs
 
 
 def _is_of_building(error: ModgraphError, target: Target) -> bool:
-    """With other arguments, the model may be built."""
-    return target.called and any(text in error.message for text in (f"{target.name}(", "the argument"))
+    """With other arguments, the model may be built; not where the user has said them."""
+    return any(text in error.message for text in (f"{target.name}(", "the argument"))
 
 
 def _traced(

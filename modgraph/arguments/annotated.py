@@ -18,6 +18,7 @@ from modgraph.source.syntax import FunctionNode, callable_bare, classes_in, is_o
 
 _MAX_CLASSES = 100
 """Classes that a parameter without an annotation is compared with."""
+_MAX_BASES = 8
 _WORDS = ("config", "cfg", "conf", "args", "param", "option", "opt", "setting", "hparam", "spec")
 """In the names of classes that hold a configuration."""
 
@@ -78,17 +79,25 @@ class _Classes:
         self._finder = constructor.finder
         self._modules = set(constructor.file.module_classes)
 
-    def named(self, name: str) -> ConfigClass | None:
-        """The class of a name in the file."""
+    def named(self, name: str, *, modules: bool = False) -> ConfigClass | None:
+        """The class of a name in the file; one that is a model holds no configuration.
+
+        Args:
+            modules: such a one counts too.
+        """
         if name in self._file.classes:
-            return None if name in self._modules else ConfigClass(self._file.module, name, self._file.classes[name])
+            return (
+                None
+                if name in self._modules and not modules
+                else ConfigClass(self._file.module, name, self._file.classes[name])
+            )
         first, _, rest = name.partition(".")
         for imported in self._file.module.index.imports_of.get(first, ()):
             home = self._file.module.absolute(imported.module, imported.level)
             wanted = rest if imported.attribute is None else imported.attribute
             source = self._finder.readable(home)
             if source is not None and wanted:
-                node = _class_in(source, wanted)
+                node = class_in(source, wanted)
                 if node is not None:
                     return ConfigClass(source, wanted, node)
         return None
@@ -102,7 +111,33 @@ class _Classes:
                 yield found
 
 
-def _class_in(source: SourceModule, name: str) -> ast.ClassDef | None:
+def class_named(constructor: Constructor, name: str) -> ConfigClass | None:
+    """The class that a name stands for in the file of a constructor."""
+    return _Classes(constructor).named(name, modules=True)
+
+
+def names_for_bases(constructor: Constructor) -> frozenset[str]:
+    """What the constructors of the bases take that may be meant by the `**options` of a class: those of the project, as
+    far as the file of each names them."""
+    found: set[str] = set()
+    pending = [constructor.target.name]
+    seen: set[str] = set()
+    known = _Classes(constructor)
+    while pending and len(seen) < _MAX_BASES:
+        name = pending.pop(0)
+        each = known.named(name, modules=True) if name not in seen else None
+        seen.add(name)
+        if each is None:
+            continue
+        for node in each.node.body:
+            if isinstance(node, FunctionNode) and node.name == "__init__":
+                found.update(one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+        pending += [base for base in map(dotted, each.node.bases) if base is not None]
+    return frozenset(found)
+
+
+def class_in(source: SourceModule, name: str) -> ast.ClassDef | None:
+    """The class of that name in a module; None where there is none, or the file cannot be read."""
     try:
         definition = source.index.definitions.get(name)
         if definition is None or definition.kind != "class":

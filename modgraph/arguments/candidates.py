@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from modgraph.arguments.annotated import classes_with_fields, config_classes
 from modgraph.arguments.assumed import assumed_values, suggested
@@ -12,6 +12,7 @@ from modgraph.arguments.calls_in_file import calls_in_file
 from modgraph.arguments.calls_in_project import calls_in_project
 from modgraph.arguments.config_files import config_files
 from modgraph.arguments.constructor import Constructor, constructor_of
+from modgraph.arguments.named_in_files import named_in_files
 from modgraph.arguments.read_names import assumed_object
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
@@ -33,12 +34,12 @@ class Candidate:
     """By parameter name."""
 
     def beside(self, others: tuple[Candidate, ...]) -> ArgumentsFrom:
-        """Its origin, with the calls among the others that give something else."""
+        """Its origin, with those calls and configurations among the others that give something else."""
         told: list[OtherArguments] = []
         for other in others:
             text = ", ".join(_differing(self.arguments, other.arguments))
             place = other.origin
-            if other is not self and place.kind == "call" and text and place.file and place.line:
+            if other is not self and place.kind in ("call", "config") and text and place.file and place.line:
                 told.append(OtherArguments(text=_cut(text), file=place.file, line=place.line))
         return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
 
@@ -48,12 +49,12 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> t
 
     Args:
         assume: values that the names of parameters suggest count too, as the last.
-        needed: a class that needs none is any other; else the calls count that give it some.
+        needed: a class that needs none is any other; else it is the only one, and what counts is what gives it some.
     """
     if target.called and target.line is None:  # the user says them
         return ()
     constructor = constructor_of(target)
-    if constructor is None or not constructor.parameters or (needed and not constructor.required):
+    if constructor is None or not constructor.parameters or needed != bool(constructor.required):
         return ()
     partly: list[tuple[ReachedCall, tuple[str, ...]]] = []
     found = list(_without_the_same(_found(constructor, partly, assume=assume)))
@@ -75,23 +76,38 @@ def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:
 def _found(
     constructor: Constructor, partly: list[tuple[ReachedCall, tuple[str, ...]]], *, assume: bool
 ) -> Iterator[Candidate]:
-    """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them."""
+    """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them. A call
+    that gives None for all that is needed says the least, and is the last."""
+    empty: list[Candidate] = []
     if (config := _of_config(constructor)) is not None:
         yield config
-    known, lacking = list[Candidate](), list[Candidate]()
-    for call in _calls(constructor, known):
+    said, lacking = list[Candidate](), list[Candidate]()
+    for call in _calls(constructor, said):
         filled = _with_fields(constructor, call) if assume else None
         if filled is not None or any(isinstance(value, Unsaid) for value in call.values):
             partly.append(filled or (call, ()))
             continue
         candidate = _of_call(constructor, call)
-        if candidate is not None and not call.says_all:
+        if candidate is not None and constructor.required and _is_empty(constructor, candidate):
+            empty.append(candidate)
+        elif candidate is not None and not call.says_all:
             lacking.append(candidate)
         elif candidate is not None:
-            known.append(candidate)
+            said.append(candidate)
             yield candidate
+    known = {name: Built(each.path) for name, each in config_classes(constructor).items()}
+    for call in named_in_files(constructor, known):
+        if any(isinstance(value, Unsaid) for value in call.values):
+            partly.append((call, ()))
+        elif (candidate := _of_call(constructor, call, "config")) is not None:
+            yield candidate
+    yield from _of_files(constructor, known)
     yield from lacking
-    yield from _of_files(constructor)
+    yield from empty
+
+
+def _is_empty(constructor: Constructor, candidate: Candidate) -> bool:
+    return all(candidate.arguments[each.arg] is None for each in constructor.required)
 
 
 def _calls(constructor: Constructor, known: Sequence[Candidate]) -> Iterator[ReachedCall]:
@@ -111,9 +127,8 @@ def _of_config(constructor: Constructor) -> Candidate | None:
     return Candidate(_with(constructor.target, (), given), origin, given)
 
 
-def _of_files(constructor: Constructor) -> Iterator[Candidate]:
+def _of_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterator[Candidate]:
     """With what the project's configuration files hold, and the defaults of configuration classes."""
-    known = {name: Built(each.path) for name, each in config_classes(constructor).items()}
     for each in config_files(constructor, known):
         text = ", ".join(f"{name}={each.arguments[name]!r}" for name in known)
         text = _cut(text and f"{text}, ") + ", ".join(name for name in each.arguments if name not in known)
@@ -121,13 +136,13 @@ def _of_files(constructor: Constructor) -> Iterator[Candidate]:
         yield Candidate(_with(constructor.target, (), each.arguments), origin, each.arguments)
 
 
-def _of_call(constructor: Constructor, call: ReachedCall) -> Candidate | None:
+def _of_call(constructor: Constructor, call: ReachedCall, kind: Literal["call", "config"] = "call") -> Candidate | None:
     bound = constructor.bound(call.positional, call.keywords)
     if bound is None:
         return None
     target = _with(constructor.target, call.positional, dict(call.keywords))
     origin = ArgumentsFrom(
-        kind="call", text=shown_arguments(bound), file=call.file, line=call.line, started_by=call.started_by
+        kind=kind, text=shown_arguments(bound), file=call.file, line=call.line, started_by=call.started_by
     )
     return Candidate(target, origin, bound)
 

@@ -29,7 +29,8 @@ class Way:
 
 def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek) -> Iterator[Way]:
     """At least one: the target itself, or where it needs arguments, or is built into nothing without, those that were
-    found and are predicted to build it.
+    found and are predicted to build it. Behind a target that needs none, what was found for it, too: for a run that
+    cannot build it so.
 
     Args:
         seek: what counts: nothing but the target's own arguments, those found in source, or these and where there are
@@ -42,7 +43,10 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
     if seek == "called":
         found = tuple(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
     bare: Graph | None = None
-    if not found and seek != "none" and _is_not_built(bare := predict(target)):
+    if not found and seek != "none":
+        bare = predict(target)
+        if not _is_not_built(bare):
+            yield Way(target, bare)
         found = candidates(target, assume=False, needed=False)
     n_built = 0
     for candidate in found[:MAX_PREDICTED]:
@@ -52,7 +56,7 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
         if not _is_not_built(graph):
             n_built += 1
             yield _way(candidate, found, graph)
-    if not n_built:
+    if not n_built and (bare is None or _is_not_built(bare)):
         yield Way(target, bare or predict(target))
 
 

@@ -157,12 +157,21 @@ def _held(path: str) -> dict[str, Any] | None:
     return held if isinstance(held, dict) and _is_plain(held) else None
 
 
-def _read_yaml(text: str) -> Any:
+def read_yaml(text: str, loader: Any = None) -> Any:
+    """What a text of YAML holds; None where it means more than it says, or is nested too deeply.
+
+    Args:
+        loader: a class that is derived from the safe one.
+
+    Raises:
+        ValueError: it is no YAML.
+        ImportError: there is no reader.
+    """
     if _TAGS_OR_REFERENCES.search(text) is not None or text.count("[") + text.count("{") > _MAX_BRACKETS:
         return None
     yaml: Any = importlib.import_module("yaml")
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(text, Loader=loader or getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
 
@@ -176,8 +185,8 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    "yaml": _read_yaml,
-    "yml": _read_yaml,
+    "yaml": read_yaml,
+    "yml": read_yaml,
     "json": read_json,
     "toml": read_toml,
     "py": option_defaults,

@@ -424,11 +424,13 @@ class ArgumentsFrom:
     """Where the arguments of a constructor stand that the target does not give."""
 
     kind: Literal["call", "default", "config", "assumed"]
-    """A call in source; the defaults of the configuration class that the constructor takes; their names alone."""
+    """A call in source; the defaults of the configuration class that the constructor takes, or a configuration file;
+    their names alone."""
     text: str = ""
     """Short: "config=GPTConfig(n_layer=4, ...)"."""
     file: str | None = None
-    """Of the call or class, relative to the directory from which the model's module is imported."""
+    """Of the call or class, or the one that holds the configuration, relative to the directory from which the model's
+    module is imported."""
     line: int | None = None
     assumed: tuple[str, ...] = ()
     """Those whose values nothing says."""

@@ -38,7 +38,7 @@ class ReachedCall:
     keywords: tuple[tuple[str, Any], ...]
     file: str
     """Relative to the directory from which its module is imported."""
-    line: int
+    line: int | None
     says_all: bool = True
     """Nothing is unsaid inside of its arguments that the class itself reads."""
     started_by: str | None = None

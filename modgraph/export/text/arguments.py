@@ -18,7 +18,7 @@ def arguments_line(graph: Graph) -> str:
         return f"arguments found in {_place(found)}, but for {found.assumed_names}, assumed"
     if found.kind == "config" and found.line is None:
         return f"arguments read from {found.file}"
-    if found.kind == "config":
+    if found.kind == "config" and not _is_data(found.file):
         return f"arguments are the defaults of {_place(found)}"
     return f"arguments found in {_place(found)}"
 
@@ -33,12 +33,18 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
         yield f"{call}{found.text}; assumed from the names: {found.assumed_names}"
     elif found.kind == "config" and found.line is None:
         yield f"{found.text} read from {found.file}, which has all that the constructor wants"
-    elif found.kind == "config":
+    elif found.kind == "config" and not _is_data(found.file):
         yield f"{found.text}, the defaults of the class in {_place(found)}"
     else:
         yield f"found in {_place(found)}: {found.text}"
     for other in found.others:
-        yield f"also called with {other.text} at {other.file}:{other.line}"
+        called = "named" if _is_data(other.file) else "called"
+        yield f"also {called} with {other.text} at {other.file}:{other.line}"
+
+
+def _is_data(file: str | None) -> bool:
+    """A file that names the class, where others define or call one."""
+    return file is not None and file.endswith((".yaml", ".yml", ".json", ".toml"))
 
 
 def assumed_line(graph: Graph) -> str:

@@ -1,0 +1,192 @@
+"""Classes that a configuration file of their project names, with the arguments that stand there: YAML, JSON, TOML, and
+scripts that are nothing but values.
+
+A registry or a factory reads it where the project trains, often by a path that its command line alone says. Nearest
+files come first, and of those in folders equally near the ones that are called after a configuration.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from modgraph.arguments.config_files import ENDINGS, MAX_FILE, MAX_FOLDERS_UP, MAX_FOUND, read_yaml
+from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.interpolations import References
+from modgraph.arguments.named_mappings import NamedMapping, named_mappings
+from modgraph.arguments.named_objects import Values
+from modgraph.arguments.naming import Naming
+from modgraph.arguments.python_configs import python_config
+from modgraph.doors.borders import Border, border_around, project_folders
+from modgraph.doors.data import read_json, read_toml
+from modgraph.doors.reading import lies_in, read
+from modgraph.prediction.calls_elsewhere import ReachedCall
+from modgraph.source.files import decode, python_files
+
+MAX_FILES = 1_000
+"""Files whose text is asked for the name of the class."""
+MAX_WALKED = 5_000
+"""Files that are put in their order."""
+MAX_READ = 30
+"""Files with that name that are read as a configuration."""
+_MAX_BASES = 16
+"""Files that one is derived from, all in all."""
+_BASES = "_base_"
+_DELETE = "_delete_"
+_CONFIGURATION = re.compile(r"conf|cfg|option|opts|param|setting|exp|hydra", re.IGNORECASE)
+
+
+def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterator[ReachedCall]:
+    """What such files give the class, as calls of it; a value that is not known as a whole is `Unsaid`.
+
+    Args:
+        known: what parameters are given that need a value and have none there.
+    """
+    target = constructor.target
+    if target.file is None or target.code is not None:
+        return
+    naming = Naming(target)
+    root = str(target.root or target.file.parent)
+    seen: set[str] = set()
+    n_found = 0
+    for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
+        held = _Held(border_around(target.file.parent)).of(path, text)
+        if held is None:
+            continue
+        found, n_texts = named_mappings(held, constructor, naming.names, known)
+        place = os.path.relpath(path, root).replace(os.sep, "/")
+        for each in found:
+            line = None if path.endswith(".py") else naming.line(text, each.number, n_texts)
+            ways = {repr(keywords): keywords for keywords in _keywords(constructor, each, held, path)}
+            ways = {shown: keywords for shown, keywords in ways.items() if shown not in seen}
+            seen.update(ways)
+            yield from (ReachedCall((), keywords, place, line) for keywords in ways.values())
+            n_found += bool(ways)
+            if n_found == MAX_FOUND:
+                return
+
+
+def _keywords(
+    constructor: Constructor, named: NamedMapping, held: Any, path: str
+) -> Iterator[tuple[tuple[str, Any], ...]]:
+    """The arguments of a mapping by parameter, as the constructor is given them. Where attributes are read from one,
+    the mapping itself comes second: what both reads and hands on a configuration may want either."""
+    references = References(held, os.path.basename(os.path.dirname(path)))
+    for as_read in (True, False):
+        values = Values(constructor, references, named.key, named.mapping)
+        yield tuple(
+            (name, values.argument(name, value, named.inside, as_read=as_read))
+            for name, value in named.keywords.items()
+        )
+
+
+def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
+    for path in islice(_files_around(model), MAX_FILES):
+        try:
+            text = decode(read(path, MAX_FILE))
+        except (OSError, ValueError, LookupError, SyntaxError):
+            continue
+        if naming.word.search(text) is not None and (not path.endswith(".py") or naming.quoted.search(text)):
+            yield path, text
+
+
+def _files_around(model: Path) -> Iterator[str]:
+    """Files of these kinds but the model's, those first that take the fewest steps from folder to folder."""
+    seen = {str(model)}
+    folder = home = str(model.parent)
+    border = border_around(folder)
+    tops = project_folders(folder)
+    for _ in range(MAX_FOLDERS_UP + 1):
+        if not any(lies_in(folder, top) for top in tops):
+            return
+        found = islice(python_files(folder, wanted=ENDINGS), MAX_WALKED)
+        for path in sorted(found, key=lambda path: _distance(path, home)):
+            real = os.path.realpath(path)
+            if real not in seen and border.admits(real, ENDINGS):
+                seen.add(real)
+                yield real
+        folder = os.path.dirname(folder)
+
+
+def _distance(path: str, folder: str) -> tuple[int, bool, bool, str]:
+    """Steps between the folders; then what is called as configurations are, then data before scripts, then by name."""
+    way = os.path.relpath(path, folder)
+    steps = len(Path(os.path.dirname(way)).parts)
+    return steps, _CONFIGURATION.search(way) is None, path.endswith(".py"), path
+
+
+class _Held:
+    """What a file holds, with the files that it is derived from."""
+
+    def __init__(self, border: Border) -> None:
+        self._border = border
+        self._left = _MAX_BASES
+
+    def of(self, path: str, text: str) -> dict[str, Any] | None:
+        """None of what cannot be read, or is derived from what cannot."""
+        try:
+            held: Any = _READERS[path.rpartition(".")[2].lower()](text)
+        except (ValueError, ImportError, RecursionError, ArithmeticError):
+            return None
+        if not isinstance(held, dict):
+            return None
+        bases = held.pop(_BASES, [])
+        for base in reversed([bases] if isinstance(bases, str) else bases if isinstance(bases, list) else [None]):
+            below = self._base(path, base)
+            if below is None:
+                return None
+            held = _merged(below, held)
+        found: dict[str, Any] = held
+        return found
+
+    def _base(self, path: str, name: Any) -> dict[str, Any] | None:
+        self._left -= 1
+        place = os.path.join(os.path.dirname(path), name) if isinstance(name, str) and "\0" not in name else ""
+        if self._left < 0 or not place or not self._border.admits(place, ENDINGS):
+            return None
+        try:
+            return self.of(place, decode(read(place, MAX_FILE)))
+        except (OSError, ValueError, LookupError, SyntaxError):
+            return None
+
+
+def _merged(base: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
+    """The entries of both, those of the derived one over the others, at each depth."""
+    if derived.get(_DELETE) is True:
+        return {name: value for name, value in derived.items() if name != _DELETE}
+    found = dict(base)
+    for name, value in derived.items():
+        below = found.get(name)
+        found[name] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return found
+
+
+@cache
+def _loader() -> Any:
+    """The reader of YAML that takes 1e-5 for a number, as those who write it so mean it."""
+    yaml: Any = importlib.import_module("yaml")
+    plain = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    kind: Any = type("Loader", (plain,), {})
+    kind.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+    )
+    return kind
+
+
+def _read_yaml(text: str) -> Any:
+    return read_yaml(text, _loader())
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "yaml": _read_yaml,
+    "yml": _read_yaml,
+    "json": read_json,
+    "toml": read_toml,
+    "py": python_config,
+}
