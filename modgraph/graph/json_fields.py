@@ -22,6 +22,7 @@ from modgraph.graph.model import (
     Gap,
     Graph,
     HookInfo,
+    MissingWeights,
     ModelInfo,
     ModelInput,
     ModuleNode,
@@ -59,7 +60,8 @@ KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "backward? ranks? world_size? arguments_from? assumed? no_calls?",
+    "backward? ranks? world_size? arguments_from? assumed? no_calls? missing_weights?",
+    MissingWeights: "source error file line",
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
     ArgumentsFrom: "kind file line text assumed? others?",
     OtherArguments: "text file line",

@@ -8,6 +8,7 @@ from modgraph.export.text.arguments import assumed_line, no_calls_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
+from modgraph.export.text.weights import weights_line
 from modgraph.graph.model import Graph
 
 
@@ -30,6 +31,8 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         said.append(f"assumed: {markdown(assumed_line(graph))}")
     if (unpredicted := no_calls_line(graph)) != "":
         said.append(f"forward {markdown(unpredicted)}")
+    if graph.model.missing_weights:
+        said.append(f"weights {markdown(weights_line(graph.model.missing_weights))}")
     lines = [
         " · ".join(said),
         "",

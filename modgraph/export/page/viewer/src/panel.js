@@ -53,6 +53,7 @@ function modelDetails() {
       ["target", model.target],
       ["assumed", model.assumed],
       ["forward", model.forward],
+      ["weights", model.weights],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],
       ["trainable", trained ? number(model.trainable) : undefined],
       ["buffers", model.buffers ? `${number(model.buffers)} elements` : undefined],
