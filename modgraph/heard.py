@@ -14,8 +14,9 @@ from typing import IO, Any, Protocol, TypeVar
 
 from modgraph import errors
 from modgraph.errors import GraphError, ModgraphError, TraceError
-from modgraph.graph.codec import as_text
+from modgraph.graph.codec import as_text, decode, encode
 from modgraph.graph.events import Event, ModuleEvent, StartEvent
+from modgraph.graph.model import MissingWeights
 
 MAX_LINE = 64 * 2**20
 """Bytes of one line. The first event holds all modules: some 500 bytes for each."""
@@ -56,6 +57,8 @@ class Heard:
         self.importing = False
         """The user's file is being imported, and its model built."""
         self.error: ModgraphError | None = None
+        self.lacking: dict[str, Any] | None = None
+        """Weights that are not there, for want of which the model could not be built."""
         self.warnings: list[str] = []
         self.captured: dict[str, Any] | None = None
         self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
@@ -141,6 +144,9 @@ class Heard:
                 self._watcher.doing(self.stage)
         elif "failed" in message:
             self.error = _error_from(_of(dict, message["failed"]))
+        elif "lacking" in message:
+            self.lacking = _lacking(message["lacking"])
+            self._cost += len(text) + _VALUE
         elif "warning" in message:
             self.warnings.append(_of(str, message["warning"]))
             self._cost += len(text) + _VALUE
@@ -210,6 +216,12 @@ def _captured(value: Any) -> dict[str, Any]:
     if fields.get("error") is not None:
         fields["error"] = _of(str, fields["error"])
     return fields
+
+
+def _lacking(value: Any) -> dict[str, Any]:
+    """As it is handed on to another worker."""
+    weights = decode(MissingWeights, _of(dict, value)["weights"])
+    return {"weights": encode(weights), "modules": [_of(str, each) for each in _of(list, value["modules"])]}
 
 
 def _checkpoint(value: Any) -> dict[str, dict[str, list[int] | str | None]]:

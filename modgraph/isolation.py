@@ -202,22 +202,40 @@ def _ask(request: dict[str, Any], directory: Path, options: TraceOptions, heard:
     """What a worker says to `request`.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
-    that gets one half of the time, and a second worker runs the first guess untried, under the recorder.
+    that gets one half of the time, and a second worker runs the first guess untried, under the recorder. A model that
+    cannot be built for want of weights is built without them by another worker.
     """
     limits = _Limits(options.timeout, options.timeout, IMPORT_SECONDS if options.timeout is None else None)
+    first = _asked_probing(request, directory, limits, heard)
+    if first[0].lacking is None or first[0].events or first[1].interrupted:
+        return first
+    # In a process of its own: what was built half, and what that registered and counted, is not there.
+    without = {**request, "without_weights": first[0].lacking}
+    return _rather(first, limits, lambda limits: _asked_probing(without, directory, limits, heard.anew()))
+
+
+def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
     first = _ask_once({**request, "probe": True}, directory, limits, heard)
     if first[0].ended or not first[0].probing or first[1].interrupted:
         return first
-    if options.timeout is not None:
-        left = options.timeout - first[0].seconds
+    untried = {**request, "probe": False}
+    return _rather(first, limits, lambda limits: _ask_once(untried, directory, limits, heard.anew()))
+
+
+def _rather(
+    first: tuple[Heard, _End], limits: _Limits, ask: Callable[[_Limits], tuple[Heard, _End]]
+) -> tuple[Heard, _End]:
+    """What another worker says in the time that is left, if it comes to run the model; else what the first has said."""
+    if limits.left is not None:
+        left = limits.left - first[0].seconds
         if left <= 0:
             return first
         limits = replace(limits, left=left)
     try:
-        second = _ask_once({**request, "probe": False}, directory, limits, heard.anew())
+        second = ask(limits)
     except ResourceError:  # the user's code may have used up what there was
         return first
-    return second if second[0].events else first
+    return second if second[0].events or second[1].interrupted else first
 
 
 def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:

@@ -7,6 +7,7 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 - `stage`: what is being done from now on, in words, for a death that comes before the first event; with it `probing`,
   where `forward` is tried out, and `begins` where it is the first thing that the user's code may decide.
 - `failed`: an error of ours, by its fields.
+- `lacking`: weights that are not there, for want of which the model could not be built.
 - `warning`: something that a failed run should be read with.
 - `captured`: what came of the capture that was asked for.
 - `checkpoint`: the keys and shapes in a checkpoint, where these were asked for instead of a run.
@@ -28,12 +29,18 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from modgraph.errors import RAISED_BY_OTHERS, InputError, ModgraphError, TraceError
+from modgraph.graph.codec import decode, encode
 from modgraph.graph.events import ErrorEvent, Event, ExitEvent
+from modgraph.graph.model import MissingWeights
 from modgraph.options import TraceOptions
+from modgraph.source.targets import Target
 from modgraph.source.wire import decode_input, decode_options, decode_target
+
+if TYPE_CHECKING:
+    from modgraph.tracing.loading.models import LoadedModel
 
 # Bound before any code of the user's runs: what that code puts in the place of these functions must not reach us.
 _dumps = json.dumps
@@ -184,10 +191,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     from modgraph.inputs.making import make_inputs
     from modgraph.tracing import trace_graph
     from modgraph.tracing.faking import fake
-    from modgraph.tracing.loading.models import load_model
 
-    out.say(stage=f"importing {target.place} and building {target.name}", begins=True)
-    loaded = load_model(target, options)
+    loaded, doubts = _built(target, options, request.get("without_weights"), out)
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
         loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]
@@ -202,11 +207,40 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
         )
     if not out.is_ours:
         return  # forked by the model, and come back from it: only what it was forked from goes on
+    for doubt in doubts:
+        _emit(doubt, out)
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
         given = (loaded.model, inputs.args, inputs.kwargs, directory / "captured", graph, request["settings"])
         with fake.running(loaded.fake_mode):
             _capture(request["capture"], given, out)
+
+
+def _built(target: Target, options: TraceOptions, lacking: Any, out: Channel) -> tuple[LoadedModel, list[ErrorEvent]]:
+    """The model with its example inputs, and what may be otherwise with weights that are not there.
+
+    Args:
+        lacking: what was said of such weights by a worker that could not build it for want of them.
+    """
+    from modgraph.tracing.loading.absent_weights import AbsentWeights
+    from modgraph.tracing.loading.models import build_model, with_example
+    from modgraph.tracing.loading.weight_doors import open_doors, weights_behind
+
+    stage = f"importing {target.place} and building {target.name}"
+    if lacking is not None:
+        out.say(stage=f"{stage} without weights that are not there", begins=True)
+        absent = AbsentWeights(decode(MissingWeights, lacking["weights"]), lacking["modules"])
+        loaded = build_model(target, options, absent)
+        return with_example(loaded), list(absent.doubts(loaded.model))
+    out.say(stage=stage, begins=True)
+    try:
+        loaded = build_model(target, options)
+    except ModgraphError as error:
+        missing = weights_behind(error)
+        if missing is not None:
+            out.say(lacking={"weights": encode(missing), "modules": open_doors()})
+        raise
+    return with_example(loaded), []
 
 
 def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:

@@ -472,6 +472,19 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MissingWeights:
+    """Weights that the model's code asks for and that were not there, so that it was built without them."""
+
+    source: str
+    """A URL, or the path of a file."""
+    error: str | None = None
+    """What came of asking for them; None where nobody asked, as others were not there already."""
+    file: str | None = None
+    """Of the user's line that asks for them."""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """The model as a whole."""
 
@@ -505,6 +518,8 @@ class ModelInfo:
     no_calls: OpenPlace | None = None
     """Why the graph has no calls, where `forward` was to be predicted and could not be; None where it has some, and
     where nobody asked for them."""
+    missing_weights: tuple[MissingWeights, ...] = ()
+    """Weights without which it was built for the run: modules, calls and shapes are its own, values are random."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -21,6 +21,7 @@ from modgraph.graph.model import (
     Finding,
     Gap,
     HookInfo,
+    MissingWeights,
     ModelInfo,
     ModelInput,
     ModuleNode,
@@ -52,6 +53,9 @@ def full_graph():
             hooks=(HookInfo(kind="global_forward", name="pkg.log"),),
             mode="eval",
             device="cpu",
+            missing_weights=(
+                MissingWeights(source="net.pth", error="FileNotFoundError: net.pth", file="net.py", line=3),
+            ),
         )
     )
     line = SourceLocation("model.py", 12)

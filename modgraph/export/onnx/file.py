@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_EMBEDDED = 1_900_000_000
 """Bytes of weights that fit into a file of protobuf, which ends at 2 GiB."""
 MAX_NAMED = 3
-"""Buffers that a note names; the metadata of the file names all."""
+"""Buffers and missing weights that a note names; the metadata of the file names all."""
 MAX_RUN = 500_000_000
 """Bytes of weights up to which the file is run, which takes a few times their memory."""
 
@@ -52,6 +52,8 @@ class Captured:
     """What PyTorch gives for them; None where that cannot be said."""
     literals: Mapping[str, Any] = field(default_factory=dict)
     """Numbers and texts among the results, by the names that outputs in their places would have."""
+    missing_weights: list[str] = field(default_factory=list)
+    """Weights that were not there when the model was built: in their places are random ones."""
 
 
 @dataclass(slots=True)
@@ -86,14 +88,7 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
     report = Report(tier="A", rung=captured.rung, weights=_settle_weights(flat.graph, captured.parameters, options))
     if _weight_bytes(flat.graph) > MAX_RUN:
         captured = replace(captured, feeds=None)
-    state = _state(flat.graph, captured.mutated)
-    if state:
-        some = ", ".join(state[:MAX_NAMED]) + (", ..." if len(state) > MAX_NAMED else "")
-        buffers, them = (f"buffer {some}", "it") if len(state) == 1 else (f"{len(state)} buffers ({some})", "them")
-        report.notes.append(
-            f"the file runs, and each run begins with the {buffers} as saved: ONNX keeps no state, so what a run writes"
-            f" into {them} is lost; to keep it, take {them} as an input of forward and return {them}"
-        )
+    report.notes.extend(_reservations(_state(flat.graph, captured.mutated), captured, report))
     with _nothing_left(path):
         try:
             model = _grouped(flat, captured, options, report)
@@ -105,6 +100,24 @@ def write_runnable(flat: ir.Model, captured: Captured, options: OnnxOptions, pat
             _write(_flat_model(flat, captured), captured, report, path)
             _run(flat, captured, report, path, and_flat=False)
     return report
+
+
+def _reservations(state: list[str], captured: Captured, report: Report) -> Iterator[str]:
+    """What whoever runs the file has to know."""
+    if state:
+        one = len(state) == 1
+        buffers, them = (f"buffer {_some(state)}", "it") if one else (f"{len(state)} buffers ({_some(state)})", "them")
+        yield (
+            f"the file runs, and each run begins with the {buffers} as saved: ONNX keeps no state, so what a run writes"
+            f" into {them} is lost; to keep it, take {them} as an input of forward and return {them}"
+        )
+    if captured.missing_weights and report.weights != "none":
+        missing = _some(captured.missing_weights)
+        yield f"the ONNX file holds random weights, as those of the model were not there: {missing}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
 
 
 def _state(graph: ir.Graph, mutated: Iterable[str]) -> list[str]:
@@ -199,6 +212,8 @@ def _model_facts(model: ir.Model, captured: Captured, report: Report) -> dict[st
         facts["modgraph.parameters"] = str(captured.facts.parameters)
     if captured.literals:
         facts["modgraph.literals"] = json.dumps(captured.literals)
+    if captured.missing_weights and report.weights != "none":
+        facts["modgraph.missing_weights"] = json.dumps(captured.missing_weights, ensure_ascii=False)
     if captured.attempts:
         facts["modgraph.attempts"] = json.dumps(captured.attempts)
     if report.reason:

@@ -139,6 +139,7 @@ def _captured(
         facts=module_facts(graph),
         feeds=_feeds(flat.model, args, kwargs),
         literals=dict(literals),
+        missing_weights=[each.source for each in graph.model.missing_weights],
     )
     if captured.feeds is not None and not is_random(flat.model.graph):
         captured.expected = _results(model, args, kwargs)

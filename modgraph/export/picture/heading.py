@@ -11,6 +11,7 @@ from modgraph.export.text.arguments import arguments_line, assumed_line, no_call
 from modgraph.export.text.checkpoint import checkpoint_headline
 from modgraph.export.text.packages import packages_line
 from modgraph.export.text.stored import stored_title
+from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
@@ -93,6 +94,8 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         notes.append(cut_end(f"forward {unpredicted}", 120))
     if absent := packages_line(graph.model.absent_packages):
         notes.append(cut_end(absent, 120))
+    if missing := weights_line(graph.model.missing_weights):
+        notes.append(cut_end(f"weights {missing}", 120))
     shown = []
     if cut_at.depth < levels:
         shown.append(f"drawn to depth {cut_at.depth} of {levels}")

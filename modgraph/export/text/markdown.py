@@ -9,6 +9,7 @@ from modgraph.export.text.columns import ModuleColumn, columns_of
 from modgraph.export.text.packages import packages_line
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
+from modgraph.export.text.weights import weights_line
 from modgraph.graph.model import Graph
 
 
@@ -33,6 +34,8 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         said.append(f"forward {markdown(unpredicted)}")
     if graph.model.absent_packages:
         said.append(markdown(packages_line(graph.model.absent_packages)))
+    if graph.model.missing_weights:
+        said.append(f"weights {markdown(weights_line(graph.model.missing_weights))}")
     lines = [
         " · ".join(said),
         "",

@@ -19,6 +19,7 @@ from modgraph.export.text.stored import counts_parameters, stored_facts, stored_
 from modgraph.export.text.table import Pen, table
 from modgraph.export.text.tree import ModuleTree, Row
 from modgraph.export.text.values import gradient_text, nonfinite_text
+from modgraph.export.text.weights import weights_line
 from modgraph.graph.assumed import as_assumed
 from modgraph.graph.counts import Count
 from modgraph.graph.index import parents_of
@@ -80,6 +81,7 @@ def summary(
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
         _entry("packages", packages_line(graph.model.absent_packages), width, pen),
+        _entry("weights", weights_line(graph.model.missing_weights), width, pen),
         _entry("forward", no_calls_line(graph), width, pen),
         _inputs(graph, width, pen),
         _entry("assumed", assumed_line(graph), width, pen) if graph.model.assumed is not None else [],

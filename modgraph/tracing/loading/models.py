@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import inspect
 import random
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -36,6 +37,7 @@ from modgraph.source.targets import NONE_KNOWN, Target
 from modgraph.tracing.basics.failures import is_interruption, trace_error
 from modgraph.tracing.basics.sharding import user_class
 from modgraph.tracing.faking import fake
+from modgraph.tracing.loading.absent_weights import AbsentWeights
 from modgraph.tracing.loading.importing import absent_packages, import_target
 from modgraph.tracing.loading.target_arguments import resolve
 
@@ -71,20 +73,41 @@ def load_model(target: Target, options: TraceOptions) -> LoadedModel:
         TraceError: the user's code raised while it was imported, while the model was built, or in `example_inputs`.
         ModgraphError: the device is not there.
     """
+    return with_example(build_model(target, options))
+
+
+def build_model(target: Target, options: TraceOptions, absent: AbsentWeights | None = None) -> LoadedModel:
+    """The same without its example inputs.
+
+    Args:
+        absent: weights that are not there, and without which it is built.
+    """
     check_device(options)
     put_on_path(target)
-    namespace = import_target(target)
-    found = look_up(namespace, target)
-    seed()
-    if options.device == "fake":
-        mode = fake.new_mode()
-        model = fake.build(lambda: instantiate(found, target), mode)
-    else:
-        mode = None
-        model = instantiate(found, target)
-        if options.device == "cuda":
-            model = model.to("cuda")
-    return LoadedModel(model, namespace, example_beside(model, namespace), model_info(model, target), mode)
+    with contextlib.nullcontext() if absent is None else absent:
+        namespace = import_target(target)
+        found = look_up(namespace, target)
+        seed()
+        build: Callable[[], nn.Module] = functools.partial(instantiate, found, target)
+        if absent is not None:
+            build = absent.again(build)
+        mode = fake.new_mode() if options.device == "fake" else None
+        model = build() if mode is None else fake.build(build, mode)
+    if options.device == "cuda":
+        model = model.to("cuda")
+    info = model_info(model, target)
+    if absent is not None:
+        info = replace(info, missing_weights=absent.told())
+    return LoadedModel(model, namespace, None, info, mode)
+
+
+def with_example(loaded: LoadedModel) -> LoadedModel:
+    """The same with the example inputs that stand beside the model.
+
+    Raises:
+        TraceError: the user's code raised in `example_inputs`, or what it gave is no set of arguments.
+    """
+    return replace(loaded, example=example_beside(loaded.model, loaded.namespace))
 
 
 def model_info(model: nn.Module, target: Target) -> ModelInfo:

@@ -54,6 +54,7 @@ function modelDetails() {
       ["assumed", model.assumed],
       ["forward", model.forward],
       ["packages", model.packages],
+      ["weights", model.weights],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],
       ["trainable", trained ? number(model.trainable) : undefined],
       ["buffers", model.buffers ? `${number(model.buffers)} elements` : undefined],
