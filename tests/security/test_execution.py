@@ -105,6 +105,11 @@ ALLOWED = {
         "_folders_of",
         "importlib.machinery.PathFinder.find_spec",
     ): "where a package lies, which is not imported: in a trace",
+    (
+        "tracing/loading/absent_weights.py",
+        "__enter__",
+        "importlib.import_module",
+    ): "two libraries of our own table, which the target has imported: in a trace",
     ("tracing/loading/checkpoints.py", "_load", "torch.load"): "weights_only=True",
     # Processes.
     ("doors/git.py", "conversation", "subprocess.Popen"): "git",
