@@ -38,6 +38,8 @@ _MAX_BRACKETS = 500
 _MAX_DEPTH = 12
 _TAGS_OR_REFERENCES = re.compile(r"<<|(?:^|[\s\[{,:-])[!&*]\w", re.MULTILINE)
 """YAML that means more than it says, or may be much larger than its text."""
+_FLOAT = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$")
+"""What YAML 1.1 takes for a text, and those who write 1e-5 mean as a number."""
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -157,21 +159,14 @@ def _held(path: str) -> dict[str, Any] | None:
     return held if isinstance(held, dict) and _is_plain(held) else None
 
 
-def read_yaml(text: str, loader: Any = None) -> Any:
-    """What a text of YAML holds; None where it means more than it says, or is nested too deeply.
-
-    Args:
-        loader: a class that is derived from the safe one.
-
-    Raises:
-        ValueError: it is no YAML.
-        ImportError: there is no reader.
-    """
+def _read_yaml(text: str) -> Any:
     if _TAGS_OR_REFERENCES.search(text) is not None or text.count("[") + text.count("{") > _MAX_BRACKETS:
         return None
     yaml: Any = importlib.import_module("yaml")
+    loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
+    loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
     try:
-        return yaml.load(text, Loader=loader or getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
 
@@ -184,10 +179,11 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     return isinstance(value, _PLAIN) or (isinstance(value, list) and all(_is_plain(each, depth + 1) for each in value))
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    "yaml": read_yaml,
-    "yml": read_yaml,
+DATA_READERS: dict[str, Callable[[str], Any]] = {
+    "yaml": _read_yaml,
+    "yml": _read_yaml,
     "json": read_json,
     "toml": read_toml,
-    "py": option_defaults,
 }
+"""By ending; each raises ValueError, ImportError or RecursionError where it cannot read a text."""
+_READERS = {**DATA_READERS, "py": option_defaults}

@@ -7,16 +7,14 @@ files come first, and of those in folders equally near the ones that are called 
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from modgraph.arguments.config_files import ENDINGS, MAX_FILE, MAX_FOLDERS_UP, MAX_FOUND, read_yaml
+from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOLDERS_UP, MAX_FOUND
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.interpolations import References
 from modgraph.arguments.named_mappings import NamedMapping, named_mappings
@@ -24,7 +22,6 @@ from modgraph.arguments.named_objects import Values
 from modgraph.arguments.naming import Naming
 from modgraph.arguments.python_configs import python_config
 from modgraph.doors.borders import Border, border_around, project_folders
-from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import lies_in, read
 from modgraph.prediction.calls_elsewhere import ReachedCall
 from modgraph.source.files import decode, python_files
@@ -37,6 +34,8 @@ MAX_READ = 30
 """Files with that name that are read as a configuration."""
 _MAX_BASES = 16
 """Files that one is derived from, all in all."""
+_OWN = "modgraph/"
+"""Begins the schema of a saved graph."""
 _BASES = "_base_"
 _DELETE = "_delete_"
 _CONFIGURATION = re.compile(r"conf|cfg|option|opts|param|setting|exp|hydra", re.IGNORECASE)
@@ -134,8 +133,8 @@ class _Held:
             held: Any = _READERS[path.rpartition(".")[2].lower()](text)
         except (ValueError, ImportError, RecursionError, ArithmeticError):
             return None
-        if not isinstance(held, dict):
-            return None
+        if not isinstance(held, dict) or str(held.get("schema")).startswith(_OWN):
+            return None  # a graph says what a model was built with, and is no word of its project's
         bases = held.pop(_BASES, [])
         for base in reversed([bases] if isinstance(bases, str) else bases if isinstance(bases, list) else [None]):
             below = self._base(path, base)
@@ -167,26 +166,4 @@ def _merged(base: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@cache
-def _loader() -> Any:
-    """The reader of YAML that takes 1e-5 for a number, as those who write it so mean it."""
-    yaml: Any = importlib.import_module("yaml")
-    plain = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    kind: Any = type("Loader", (plain,), {})
-    kind.add_implicit_resolver(
-        "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-    )
-    return kind
-
-
-def _read_yaml(text: str) -> Any:
-    return read_yaml(text, _loader())
-
-
-_READERS: dict[str, Callable[[str], Any]] = {
-    "yaml": _read_yaml,
-    "yml": _read_yaml,
-    "json": read_json,
-    "toml": read_toml,
-    "py": python_config,
-}
+_READERS = {**DATA_READERS, "py": python_config}

@@ -434,6 +434,12 @@ def test_values_that_grow_beyond_all_measure_are_refused(tmp_path):
     assert found(tmp_path, {"a.py": text}) is None
 
 
+def test_a_graph_that_was_saved_is_no_configuration(tmp_path):
+    graph = modgraph.analyze(f"{projects.write(tmp_path, {'net.py': NET}) / 'net.py'}:Net(3)", static=True)
+    (tmp_path / "out.json").write_text(graph.to_json())
+    assert found(tmp_path, {}) is None
+
+
 def test_of_many_files_a_few_are_taken_and_bases_in_a_circle_end(tmp_path):
     many = {f"configs/{n:02}.yml": f"type: Net\ndepth: {n + 1}\n" for n in range(40)}
     projects.write(tmp_path, {"net.py": NET, **many})

@@ -50,7 +50,7 @@ ALLOWED = {
     ("arguments/config_files.py", "_read_yaml", "importlib.import_module"): "'yaml'",
     ("arguments/config_files.py", "_read_yaml", "yaml"): "makes plain values",
     ("arguments/config_files.py", "_read_yaml", "yaml.SafeLoader"): "makes plain values",
-    ("arguments/config_files.py", "_read_yaml", "yaml.load"): "CSafeLoader or SafeLoader",
+    ("arguments/config_files.py", "_read_yaml", "yaml.load"): "CSafeLoader or SafeLoader, and 1e-5 is a number",
     ("tracing/basics/interruptions.py", "", "importlib.import_module"): "'_signal'",
     ("export/__init__.py", "__getattr__", "importlib.import_module"): "_HOMES",
     ("export/formats.py", "render", "importlib.import_module"): "a name written out",
