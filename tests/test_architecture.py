@@ -8,7 +8,6 @@ import re
 import runpy
 import subprocess
 import sys
-import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -179,65 +178,12 @@ def test_every_module_imports_alone():
     """Each one first, in a process that has imported nothing of the package: no order of imports holds by luck."""
     names = [".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for f in python_files()]
     run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(ALONE), *names], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "tests/imported_alone.py", *names], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert len(names) > 100
     *wrong, tried = run.stdout.splitlines()
     assert wrong == []
     assert sorted(tried.split()) == sorted(names)
-
-
-ALONE = """
-    import gc, importlib, importlib.abc, os, sys, tempfile
-    from contextlib import suppress
-
-    HEAVY = ("torch", "numpy", "onnx", "onnx_ir", "onnxscript", "onnxruntime")
-    NEEDS_HEAVY = 9
-
-    class ToBeTriedLater(importlib.abc.MetaPathFinder):
-        def find_spec(self, name, *_):
-            if name in HEAVY:
-                os._exit(NEEDS_HEAVY)
-
-    def tried(name):
-        '''A module, in a fork, and what is below it, which Python imports after it; what it needs was imported in none.'''
-        if (child := os.fork()) == 0:
-            try:
-                importlib.import_module(name)
-            except ModuleNotFoundError as error:  # an extra that is not installed
-                if error.name.startswith("modgraph"):
-                    print(name, error)
-            except BaseException as error:
-                print(name, error)
-            sys.stdout.flush()
-            os.write(done, f"{name} ".encode())
-            for inner in below(name):
-                tried(inner)
-            os._exit(0)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == NEEDS_HEAVY:
-            os.write(later, f"{name} ".encode())
-
-    def below(name):
-        return [each for each in sys.argv[1:] if each.rpartition(".")[0] == name]
-
-    def written(file):
-        return os.pread(file, 1 << 20, 0).decode().split()
-
-    gc.disable()  # what it looks through, a fork gets a copy of
-    done, later = (os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_APPEND) for _ in range(2))
-    for light in ("libcst", "networkx"):  # once here, not in each process
-        with suppress(ImportError):
-            importlib.import_module(light)
-    sys.meta_path.insert(0, ToBeTriedLater())
-    tried("modgraph")
-    del sys.meta_path[0]
-    for heavy in HEAVY:
-        with suppress(ImportError):
-            importlib.import_module(heavy)
-    for name in written(later):
-        tried(name)
-    print(*written(done))
-"""
 
 
 def test_importing_modgraph_loads_nothing_heavy():
