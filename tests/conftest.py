@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import runpy
@@ -23,6 +24,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Tests leave a million objects that live as long as the process: the collector would look through them again and again.
+gc.set_threshold(50_000, 20, 50)
 
 # What earlier runs kept is no part of a test; one that is about it names a folder of its own.
 os.environ["MODGRAPH_CACHE"] = "off"

@@ -8,7 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
-import textwrap
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -43,18 +43,41 @@ def python_files() -> list[Path]:
     return sorted(f for f in PACKAGE.rglob("*.py") if "torch_stubs" not in f.parts)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the tests below ask of a file, which is parsed once."""
+
+    imported: frozenset[str]
+    """First parts of all imports, those for type checking left out."""
+    too_long: tuple[str, ...]
+    """Functions."""
+    offered: int
+    """Public functions and classes."""
+    purpose: str
+
+
 @cache
-def imported_packages(file: Path) -> set[str]:
-    """First parts of all imports of a file, those for type checking left out."""
-    names: set[str] = set()
+def seen(file: Path) -> Seen:
     tree = ast.parse(file.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return Seen(
+        frozenset(imported_packages(nodes)),
+        tuple(node.name for node in functions if lines_of(node) > MAX_FUNCTION_LINES),
+        sum(isinstance(n, (ast.FunctionDef, ast.ClassDef)) and not n.name.startswith("_") for n in tree.body),
+        (ast.get_docstring(tree) or "").strip(),
+    )
+
+
+def imported_packages(nodes: list[ast.AST]) -> set[str]:
+    names: set[str] = set()
     typing_only = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in typing_only:
             continue
         if isinstance(node, ast.Import):
@@ -84,7 +107,7 @@ def test_third_parties_have_one_door_each(package: str):
     strangers = [
         str(file.relative_to(PACKAGE))
         for file in python_files()
-        if package in imported_packages(file) and not str(file.relative_to(PACKAGE)).startswith(doors)
+        if package in seen(file).imported and not str(file.relative_to(PACKAGE)).startswith(doors)
     ]
     assert strangers == []
 
@@ -97,12 +120,7 @@ def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def test_no_function_is_too_long():
-    long = [
-        f"{file.relative_to(ROOT)}: {node.name}"
-        for file in python_files()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and lines_of(node) > MAX_FUNCTION_LINES
-    ]
+    long = [f"{file.relative_to(ROOT)}: {name}" for file in python_files() for name in seen(file).too_long]
     assert long == []
 
 
@@ -111,10 +129,7 @@ VOCABULARIES = {"modgraph/source/nodes.py": "a class for each kind of node"}
 
 def test_no_file_offers_too_much():
     offered = {
-        str(file.relative_to(ROOT)): sum(
-            isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")
-            for node in ast.parse(file.read_text(encoding="utf-8")).body
-        )
+        str(file.relative_to(ROOT)): seen(file).offered
         for file in python_files()
         if file.relative_to(ROOT).as_posix() not in VOCABULARIES
     }
@@ -122,11 +137,7 @@ def test_no_file_offers_too_much():
 
 
 def test_every_module_says_what_it_is_for():
-    silent = [
-        str(file.relative_to(ROOT))
-        for file in python_files()
-        if (text := file.read_text(encoding="utf-8")) and not (ast.get_docstring(ast.parse(text)) or "").strip()
-    ]
+    silent = [str(file.relative_to(ROOT)) for file in python_files() if file.stat().st_size and not seen(file).purpose]
     assert silent == []
 
 
@@ -179,65 +190,12 @@ def test_every_module_imports_alone():
     """Each one first, in a process that has imported nothing of the package: no order of imports holds by luck."""
     names = [".".join(f.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for f in python_files()]
     run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(ALONE), *names], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "tests/imported_alone.py", *names], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert len(names) > 100
     *wrong, tried = run.stdout.splitlines()
     assert wrong == []
     assert sorted(tried.split()) == sorted(names)
-
-
-ALONE = """
-    import gc, importlib, importlib.abc, os, sys, tempfile
-    from contextlib import suppress
-
-    HEAVY = ("torch", "numpy", "onnx", "onnx_ir", "onnxscript", "onnxruntime")
-    NEEDS_HEAVY = 9
-
-    class ToBeTriedLater(importlib.abc.MetaPathFinder):
-        def find_spec(self, name, *_):
-            if name in HEAVY:
-                os._exit(NEEDS_HEAVY)
-
-    def tried(name):
-        '''A module, in a fork, and what is below it, which Python imports after it; what it needs was imported in none.'''
-        if (child := os.fork()) == 0:
-            try:
-                importlib.import_module(name)
-            except ModuleNotFoundError as error:  # an extra that is not installed
-                if error.name.startswith("modgraph"):
-                    print(name, error)
-            except BaseException as error:
-                print(name, error)
-            sys.stdout.flush()
-            os.write(done, f"{name} ".encode())
-            for inner in below(name):
-                tried(inner)
-            os._exit(0)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == NEEDS_HEAVY:
-            os.write(later, f"{name} ".encode())
-
-    def below(name):
-        return [each for each in sys.argv[1:] if each.rpartition(".")[0] == name]
-
-    def written(file):
-        return os.pread(file, 1 << 20, 0).decode().split()
-
-    gc.disable()  # what it looks through, a fork gets a copy of
-    done, later = (os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_APPEND) for _ in range(2))
-    for light in ("libcst", "networkx"):  # once here, not in each process
-        with suppress(ImportError):
-            importlib.import_module(light)
-    sys.meta_path.insert(0, ToBeTriedLater())
-    tried("modgraph")
-    del sys.meta_path[0]
-    for heavy in HEAVY:
-        with suppress(ImportError):
-            importlib.import_module(heavy)
-    for name in written(later):
-        tried(name)
-    print(*written(done))
-"""
 
 
 def test_importing_modgraph_loads_nothing_heavy():

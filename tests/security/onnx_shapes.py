@@ -8,6 +8,14 @@ from typing import Any
 import onnx
 from onnx import TensorProto, helper
 
+PART = 4
+"""The files are of a fourth of the size, for a fourth of the limits and of what is promised: what grows with the size of
+a file, or with one number that it says, has the same room."""
+HALF = 2
+"""Of each of two numbers, where what is done is their product."""
+WHOLE = "as much as is allowed"
+"""The one of the whole size."""
+
 
 def model(nodes: list[Any], functions: list[Any] | None = None, **more: Any) -> onnx.ModelProto:
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, "n"])
@@ -43,13 +51,13 @@ def calls_of(inner: list[Any], number: int, *, inputs: int = 1) -> onnx.ModelPro
 
 def inner_graphs() -> onnx.ModelProto:
     """A graph of 20,000 nodes inside of a node, gone through with each call."""
-    arm = helper.make_graph([helper.make_node("Neg", [f"q{k}"], [""]) for k in range(20_000)], "arm", [], [])
+    arm = helper.make_graph([helper.make_node("Neg", [f"q{k}"], [""]) for k in range(20_000 // PART)], "arm", [], [])
     return calls_of([helper.make_node("If", ["a0"], ["o"], then_branch=arm)], 5_000)
 
 
 def parsed_texts() -> onnx.ModelProto:
     """JSON that stands in a function, or at a node of it."""
-    text = json.dumps({f"m{k}": "net.A" for k in range(50_000)})
+    text = json.dumps({f"m{k}": "net.A" for k in range(50_000 // PART)})
     proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])], 5_000)
     facts(proto.functions[0], elided=text)
     return proto
@@ -57,25 +65,25 @@ def parsed_texts() -> onnx.ModelProto:
 
 def parsed_arguments() -> onnx.ModelProto:
     layer = helper.make_node("Layer", ["a0"], ["o"], name="layer", domain="modgraph")
-    facts(layer, **{"class": "net.A", "arguments": json.dumps({"text": "x" * 1_000_000})})
+    facts(layer, **{"class": "net.A", "arguments": json.dumps({"text": "x" * (1_000_000 // PART)})})
     return calls_of([layer], 5_000)
 
 
 def doubling_inputs() -> onnx.ModelProto:
-    """Eleven functions that double, each with 5,000 inputs."""
-    names = [f"a{k}" for k in range(5_000)]
+    """Eleven functions that double, each with many inputs."""
+    names = [f"a{k}" for k in range(5_000 // PART)]
     functions = []
     for level in range(11):
         called = (f"F{level + 1}", "lib") if level < 10 else ("Sum", "")
         nodes = [helper.make_node(called[0], names, [f"o{k}"], domain=called[1]) for k in range(2)]
         functions.append(helper.make_function("lib", f"F{level}", names, ["o1"], nodes, [helper.make_opsetid("", 20)]))
-    return model([helper.make_node("F0", ["x"] * 5_000, ["y"], domain="lib")], functions)
+    return model([helper.make_node("F0", ["x"] * len(names), ["y"], domain="lib")], functions)
 
 
 def long_names() -> onnx.ModelProto:
     """Paths below a path, and ends of edges, that are long each time."""
     inner = [helper.make_node("Sum", ["a0"], ["o"], name="n")]
-    proto = calls_of([helper.make_node("Relu", ["a0"], [f"o{k}"]) for k in range(20)] + inner, 5_000)
+    proto = calls_of([helper.make_node("Relu", ["a0"], [f"o{k}"]) for k in range(20)] + inner, 5_000 // PART)
     weight = helper.make_tensor("w" * 1_000_000, TensorProto.FLOAT, [1], [0.0])
     proto.graph.initializer.append(weight)
     for node in proto.graph.node:
@@ -84,7 +92,7 @@ def long_names() -> onnx.ModelProto:
 
 
 def long_shapes() -> onnx.ModelProto:
-    proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])] * 20, 5_000)
+    proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])] * 20, 5_000 // PART)
     proto.functions[0].value_info.append(helper.make_tensor_value_info("a0", TensorProto.FLOAT, [1] * 100_000))
     proto.functions[0].value_info.append(helper.make_tensor_value_info("o", TensorProto.FLOAT, ["n" * 100_000]))
     return proto
@@ -92,7 +100,7 @@ def long_shapes() -> onnx.ModelProto:
 
 def shapes_just_kept() -> onnx.ModelProto:
     """As long as a shape may be, with each edge and each call."""
-    proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])] * 20, 5_000)
+    proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])] * 20, 5_000 // PART)
     for name in ("a0", "o"):
         sizes = [f"{k}".rjust(200, "n") for k in range(64)]
         proto.functions[0].value_info.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes))
@@ -101,7 +109,7 @@ def shapes_just_kept() -> onnx.ModelProto:
 
 def layers_of_long_shapes() -> onnx.ModelProto:
     """The same of calls, which say what they take and give."""
-    proto = model([layer(["x", "w"], f"f{k}") for k in range(40_000)])
+    proto = model([layer(["x", "w"], f"f{k}") for k in range(40_000 // PART)])
     sizes = [f"{k}".rjust(200, "n") for k in range(64)]
     proto.graph.value_info.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, sizes))
     return proto
@@ -115,20 +123,20 @@ def largest() -> onnx.ModelProto:
 
 def children_of_functions() -> onnx.ModelProto:
     proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])], 5_000)
-    facts(proto.functions[0], children=json.dumps({f"m{k}": "net.A" for k in range(50_000)}))
+    facts(proto.functions[0], children=json.dumps({f"m{k}": "net.A" for k in range(50_000 // PART)}))
     return proto
 
 
 def children_below_a_long_path() -> onnx.ModelProto:
     proto = calls_of([helper.make_node("Relu", ["a0"], ["o"])], 2)
-    facts(proto.graph.node[0], path="p" * 1_000_000)
+    facts(proto.graph.node[0], path="p" * (1_000_000 // PART))
     facts(proto.functions[0], children=json.dumps({f"m{k}": "net.A" for k in range(50_000)}))
     return proto
 
 
 def pieces() -> onnx.ModelProto:
     """Of one call, each with a result of its own."""
-    nodes = [helper.make_node("L", ["x"], [f"v{k}"], name=f"f#{k}", domain="modgraph") for k in range(60_000)]
+    nodes = [helper.make_node("L", ["x"], [f"v{k}"], name=f"f#{k}", domain="modgraph") for k in range(60_000 // PART)]
     nodes[0].name = "f"
     for node in nodes:
         facts(node, **{"class": "net.L"})
@@ -150,17 +158,17 @@ def layer(inputs: list[str], name: str = "f") -> onnx.NodeProto:
 
 
 def passed_in_a_row() -> onnx.ModelProto:
-    names = ["m", *(f"m@{k}" for k in range(2, 100_001))]
+    names = ["m", *(f"m@{k}" for k in range(2, 100_000 // PART + 1))]
     before = [None, *names]
     return with_passed([{"place": name, "before": last} for name, last in zip(names, before, strict=False)], [])
 
 
 def passed_before_the_first() -> onnx.ModelProto:
-    return with_passed([{"place": "m"}] * 150_000, [layer(["x"])])
+    return with_passed([{"place": "m"}] * (150_000 // PART), [layer(["x"])])
 
 
 def passed_inside_of_each_other() -> onnx.ModelProto:
-    names = ["", "m", *(f"m@{k}" for k in range(2, 100_001))]
+    names = ["", "m", *(f"m@{k}" for k in range(2, 100_000 // PART + 1))]
     return with_passed([{"place": name, "parent": names[k]} for k, name in enumerate(names[1:])], [])
 
 
@@ -171,17 +179,17 @@ def passed_from_one_source() -> onnx.ModelProto:
     """From which much is read, each time of another shape."""
     other = [["", "float32", [3]]]
     calls = [{"place": "m", "producer": "input:x", "alone": True, "inputs": other, "outputs": other}]
-    for k in range(2, 20_000):
+    for k in range(2, 20_000 // HALF):
         calls.append({**calls[0], "place": f"m@{k}", "before": calls[-1]["place"]})
-    return with_passed(calls, [layer(["x"], f"f{k}") for k in range(30_000)])
+    return with_passed(calls, [layer(["x"], f"f{k}") for k in range(30_000 // HALF)])
 
 
 def passed_one_after_the_other() -> onnx.ModelProto:
     """Each is put between one source and all that reads it."""
     calls = [{"place": "m", "producer": "input:x", "alone": True, "inputs": TENSOR, "outputs": TENSOR}]
-    for k in range(2, 20_000):
+    for k in range(2, 20_000 // HALF):
         calls.append({**calls[0], "place": f"m@{k}", "before": calls[-1]["place"], "producer": calls[-1]["place"]})
-    return with_passed(calls, [layer(["x"], f"f{k}") for k in range(30_000)])
+    return with_passed(calls, [layer(["x"], f"f{k}") for k in range(30_000 // HALF)])
 
 
 def passed_to_one_reader() -> onnx.ModelProto:
@@ -189,8 +197,8 @@ def passed_to_one_reader() -> onnx.ModelProto:
     sizes = [f"{k}".rjust(200, "n") for k in range(60)]
     held = [["", "float32", sizes]]
     calls = [{"place": "m", "readers": ["f"], "inputs": held, "outputs": held}] * 150
-    proto = with_passed(calls, [layer([f"w{k}" for k in range(30_000)])])
-    for k in range(30_000):
+    proto = with_passed(calls, [layer([f"w{k}" for k in range(30_000 // PART)])])
+    for k in range(30_000 // PART):
         name = f"w{k}"
         proto.graph.node.insert(0, helper.make_node("Neg", ["x"], [name]))
         proto.graph.value_info.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes if k < 150 else [1]))
@@ -198,41 +206,41 @@ def passed_to_one_reader() -> onnx.ModelProto:
 
 
 def passed_of_many_tensors() -> onnx.ModelProto:
-    return with_passed([{"place": "m", "inputs": [1] * 700_000, "outputs": [1] * 700_000}], [])
+    return with_passed([{"place": "m", "inputs": [1] * (700_000 // PART), "outputs": [1] * (700_000 // PART)}], [])
 
 
 def tied_to_a_long_shape() -> onnx.ModelProto:
     proto = model([layer(["x", "w"])], initializer=[helper.make_tensor("w", TensorProto.FLOAT, [1] * 50_000, [0.0])])
-    facts(proto, kind="structure", tied=json.dumps({f"m{k}.w": "w" for k in range(100_000)}))
+    facts(proto, kind="structure", tied=json.dumps({f"m{k}.w": "w" for k in range(100_000 // PART)}))
     return proto
 
 
 def owners_of_one_parameter() -> onnx.ModelProto:
     held = helper.make_tensor("w", TensorProto.FLOAT, [1], [0.0])
-    call = [helper.make_node("F", ["x", "w"], [f"v{k}"], name=f"f{k}", domain="lib") for k in range(20_000)]
+    call = [helper.make_node("F", ["x", "w"], [f"v{k}"], name=f"f{k}", domain="lib") for k in range(20_000 // HALF)]
     inner = [helper.make_node("Add", ["a", "b"], ["o"])]
     leaf = helper.make_function("lib", "F", ["a", "b"], ["o"], inner, [helper.make_opsetid("", 20)])
     proto = model(call, [leaf], initializer=[held])
-    facts(proto, kind="structure", tied=json.dumps({f"m{k}.w": "w" for k in range(50_000)}))
+    facts(proto, kind="structure", tied=json.dumps({f"m{k}.w": "w" for k in range(50_000 // HALF)}))
     return proto
 
 
 def many_aliases() -> onnx.ModelProto:
     proto = model([layer(["x"])])
-    facts(proto, kind="structure", aliases=json.dumps({f"q{k}": "f" for k in range(95_000)}))
+    facts(proto, kind="structure", aliases=json.dumps({f"q{k}": "f" for k in range(95_000 // PART)}))
     return proto
 
 
 def long_aliases() -> onnx.ModelProto:
     """Of many dots, each of which is a container."""
     proto = model([layer(["x"])])
-    facts(proto, kind="structure", aliases=json.dumps({f"{k}" + ".q" * 50_000: "f" for k in range(50)}))
+    facts(proto, kind="structure", aliases=json.dumps({f"{k}" + ".q" * (50_000 // PART): "f" for k in range(50)}))
     return proto
 
 
 def many_problems() -> onnx.ModelProto:
     proto = model([layer(["x"])])
-    facts(proto, kind="structure", problems=json.dumps(["trace: "] * 600_000))
+    facts(proto, kind="structure", problems=json.dumps(["trace: "] * (600_000 // PART)))
     return proto
 
 
@@ -260,5 +268,5 @@ AMPLIFYING = {
     "long shapes": long_shapes,
     "shapes just kept": shapes_just_kept,
     "layers of long shapes": layers_of_long_shapes,
-    "as much as is allowed": largest,
+    WHOLE: largest,
 }

@@ -48,7 +48,8 @@ def imported_by_name(node: ast.AST) -> str | None:
     """The module of `import_module("a.b")`, where it is written out."""
     if not isinstance(node, ast.Call) or not node.args:
         return None
-    how, what = ast.unparse(node.func).rpartition(".")[2], node.args[0]
+    what = node.args[0]
+    how = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
     is_text = isinstance(what, ast.Constant) and isinstance(what.value, str)
     return what.value if is_text and how in ("import_module", "__import__") else None
 

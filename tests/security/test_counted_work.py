@@ -87,7 +87,8 @@ def test_turns_of_a_statement_are_counted_for_what_they_cost(
     tmp_path: Path, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MODGRAPH_CACHE", "off")
-    units, calls = [], []
+    units: list[int] = []
+    calls: list[int] = []
     for turns in (1, 20, 60):
         path = tmp_path / f"turns_{turns}.py"
         path.write_text(HEAD.format(turns=turns, statement=statement))
@@ -96,8 +97,11 @@ def test_turns_of_a_statement_are_counted_for_what_they_cost(
             modules._kept.clear()
             units.append(predict_target(parse_target(f"{path}:Net")).machine.work)
 
-        calls.append(calls_of(predict))
-    assert calls[2] - calls[1] <= MOST_CALLS_OF_A_UNIT * (units[2] - units[1])
+        if turns == 1:  # what is loaded once is not counted
+            predict()
+        else:
+            calls.append(calls_of(predict))
+    assert calls[1] - calls[0] <= MOST_CALLS_OF_A_UNIT * (units[2] - units[1])
 
 
 def test_a_package_is_known_by_what_is_known_below_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -151,9 +152,10 @@ def goes_round(reference: object) -> bool:
     return module not in HARMLESS and not (rest and is_listed(rest, NAMES.get(module, "")))
 
 
-def uses(text: str) -> set[str]:
+@cache
+def uses(text: str) -> frozenset[str]:
     """What a file refers to that reads, writes or starts something."""
-    return {each.name for each in references(ast.parse(text)) if goes_round(each)}
+    return frozenset(each.name for each in references(ast.parse(text)) if goes_round(each))
 
 
 def files() -> list[Path]:
@@ -275,4 +277,4 @@ def test_what_would_go_round_is_seen(text: str):
     ],
 )
 def test_what_does_not_is_not(text: str):
-    assert uses(text) == set()
+    assert uses(text) == frozenset()

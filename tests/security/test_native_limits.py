@@ -25,9 +25,12 @@ LAYER = "        self.layer = nn.Linear(2, 2)\n"
 _MEASURED = """
 import re, sys
 import modgraph.prediction.domain.limits as limits
+from modgraph.source import modules
 part = int(sys.argv.pop(1))
 for name in ("MAX_STEPS", "MAX_WORK", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS", "MAX_MADE_MODULES"):
     setattr(limits, name, getattr(limits, name) // part)
+for name in ("MAX_READINGS", "MAX_ALL_READINGS"):
+    setattr(modules, name, getattr(modules, name) // part)
 from modgraph.__main__ import main
 status = main()
 most = re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())
@@ -44,7 +47,7 @@ def _limited() -> None:
 
 def run(folder: Path, *command: str, part: int = 1) -> tuple[int, str]:
     """Status and output of a command that kept within the promise; within a part of it, with that part of the limits of
-    a prediction, beside what Python and the package take."""
+    a prediction and of what libcst reads, beside what Python and the package take."""
     seconds, memory = (CPU_SECONDS, MEMORY) if part == 1 else (CPU_SECONDS // part + 3, MEMORY // part + 100_000_000)
     with (folder / "said").open("w+b") as said:
         process = subprocess.Popen(
@@ -76,32 +79,32 @@ def analyzed(folder: Path, text: str | bytes, part: int = 1) -> tuple[int, str]:
 # ---- libcst ------------------------------------------------------------------------------------------------------------
 
 WIDE = {
-    "alternatives": f"match x:\n            case {'{1:' * 6}{'1|' * 14_000}1{'}' * 6}: pass",
-    "sequences": f"match x:\n            case {'[' * 6}{'1,' * 14_000}1{']' * 6}: pass",
-    "classes": f"match x:\n            case {'A(' * 6}{'y,' * 130_000}y{')' * 6}: pass",
-    "named": f"match x:\n            case {'A(a=' * 6}{'1|' * 14_000}1{')' * 6}: pass",
-    "deleted": f"del {'(' * 6}{'y,' * 14_000}{'),' * 5})",
-    "lists": f"y = {'[' * 90}{'1,' * 60_000}{']' * 90}",
-    "calls": f"y = {'f(' * 90}{'1,' * 60_000}{')' * 90}",
-    "parentheses": f"y = {'(' * 90}[{'1,' * 60_000}]{')' * 90}",
-    "targets": f"{'(' * 90}{'y,' * 60_000}{',)' * 90} = x".replace(",,)", ",)", 1),
-    "chain": "y = f" + f"({'1,' * 150})" * 450,
-    "sums": "y = z" + f" + [{'1,' * 150}]" * 450,
-    "strings": f"y = f'{{{'(' * 90}[{'1,' * 60_000}]{')' * 90}}}'",
+    "alternatives": f"match x:\n            case {'{1:' * 6}{'1|' * 3_500}1{'}' * 6}: pass",
+    "sequences": f"match x:\n            case {'[' * 6}{'1,' * 3_500}1{']' * 6}: pass",
+    "classes": f"match x:\n            case {'A(' * 6}{'y,' * 32_500}y{')' * 6}: pass",
+    "named": f"match x:\n            case {'A(a=' * 6}{'1|' * 3_500}1{')' * 6}: pass",
+    "deleted": f"del {'(' * 6}{'y,' * 3_500}{'),' * 5})",
+    "lists": f"y = {'[' * 90}{'1,' * 15_000}{']' * 90}",
+    "calls": f"y = {'f(' * 90}{'1,' * 15_000}{')' * 90}",
+    "parentheses": f"y = {'(' * 90}[{'1,' * 15_000}]{')' * 90}",
+    "targets": f"{'(' * 90}{'y,' * 15_000}{',)' * 90} = x".replace(",,)", ",)", 1),
+    "chain": "y = f" + f"({'1,' * 75})" * 225,
+    "sums": "y = z" + f" + [{'1,' * 75}]" * 225,
+    "strings": f"y = f'{{{'(' * 90}[{'1,' * 15_000}]{')' * 90}}}'",
 }
 
 
 @pytest.mark.parametrize("statement", WIDE.values(), ids=WIDE)
 def test_what_libcst_would_read_again_and_again_is_not_parsed(tmp_path: Path, statement: str) -> None:
     ast.parse(f"if 1:\n    if 1:\n        {statement}\n")
-    status, _ = analyzed(tmp_path, f"{BEFORE}        {statement}\n{LAYER}")
+    status, _ = analyzed(tmp_path, f"{BEFORE}        {statement}\n{LAYER}", part=4)
     assert status == 1
     assert "readings" in (tmp_path / "net.json").read_text()
 
 
 def test_the_check_ends_too(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(f"{BEFORE}        {WIDE['alternatives']}\n{LAYER}")
-    run(tmp_path, "check", "model.py")
+    run(tmp_path, "check", "model.py", part=4)
 
 
 @pytest.mark.long
@@ -143,7 +146,7 @@ DATA = {
 def test_data_that_is_read_again_and_again_ends(tmp_path: Path, text: str) -> None:
     pytest.importorskip("yaml")
     source = f"import yaml\n{BEFORE}        for each in range(200):\n            yaml.safe_load({text})\n{LAYER}"
-    assert analyzed(tmp_path, source)[0] in (0, 1)
+    assert analyzed(tmp_path, source, part=4)[0] in (0, 1)
 
 
 # ---- what functions of Python give -------------------------------------------------------------------------------------

@@ -532,7 +532,16 @@ STREAMS = {"cli/__init__.py", "cli/console.py", "cli/progress.py", "cli/streams.
 def calls_in(file: Path) -> Iterator[tuple[ast.Call, str]]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Call):
-            yield node, ast.unparse(node.func)
+            yield node, written(node.func)
+
+
+def written(node: ast.expr) -> str:
+    """As it is written; most that is called is a name with dots, which needs no other way."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)):
+        return f"{written(node.value)}.{node.attr}"
+    return ast.unparse(node)
 
 
 def sources() -> list[tuple[str, Path]]:

@@ -146,6 +146,21 @@ def _forget() -> None:
     from modgraph.batch import tasks  # noqa: F401
 
 
+def _in_large_pages() -> None:
+    """A fork copies the table of pages, and its end takes that apart: of 400 MB both take 20 ms, and in large pages one."""
+    import ctypes
+
+    collapse = 25  # MADV_COLLAPSE, of Linux 6.1
+    with contextlib.suppress(OSError, AttributeError), open("/proc/self/maps", encoding="utf-8") as maps:
+        madvise = ctypes.CDLL(None).madvise
+        madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        for line in list(maps):
+            place, rights, *_, file = f"{line} -".split()[:6]
+            start, end = (int(each, 16) for each in place.split("-"))
+            if rights == "rw-p" and file in ("-", "[heap]", "[anon"):
+                madvise(start, end - start, collapse)
+
+
 class Server:
     """Forks on request, and tells how each fork ended."""
 
@@ -166,6 +181,7 @@ class Server:
         _forget()
         gc.collect()
         gc.freeze()  # what is there is never looked at again, so that a fork shares its memory
+        _in_large_pages()
         woken, wake = os.pipe()
         for end in (woken, wake):
             os.set_blocking(end, False)
