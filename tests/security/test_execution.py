@@ -80,7 +80,11 @@ ALLOWED = {
     # The process of a trace, which is there to run the user's code.
     ("worker.py", "_capture", "importlib.import_module"): "the name that `exporting.py` writes",
     ("tracing/loading/importing.py", "_import", "importlib.import_module"): "the target: in a trace",
-    ("tracing/loading/placeholders.py", "standing_in", "builtins.__import__"): "what the target's own statements import",
+    (
+        "tracing/loading/placeholders.py",
+        "standing_in",
+        "builtins.__import__",
+    ): "what the target's own statements import",
     ("tracing/loading/importing.py", "_import_file", "importlib.import_module"): "the target's package: in a trace",
     ("tracing/loading/importing.py", "_import_file", "importlib.machinery.SourceFileLoader"): "the target: in a trace",
     (
