@@ -8,5 +8,6 @@ import pkgutil
 
 def import_all() -> None:
     """Imports every file below this folder."""
-    for found in pkgutil.walk_packages(__path__, f"{__name__}."):
+    # All at once: a generator that is left where memory ends says so on standard error, with a traceback.
+    for found in list(pkgutil.walk_packages(__path__, f"{__name__}.")):
         importlib.import_module(found.name)
