@@ -14,6 +14,8 @@ def pinned_dims(place: Place, spec: TensorSpec, outcome: Outcome) -> frozenset[i
     ndim = len(spec.shape)
     if use.seen.origin.same:
         return frozenset(dim % ndim for dim in use.wish.sizes if -ndim <= dim < ndim)
+    if sorted(use.seen.shape) != sorted(spec.shape):
+        return frozenset()  # a view or a join made its sizes
     # It was turned round on the way: the one dimension of that size is the one.
     found = [[dim for dim in range(ndim) if spec.shape[dim] == size] for size in use.wish.sizes.values()]
     return frozenset(dims[0] for dims in found if len(dims) == 1)

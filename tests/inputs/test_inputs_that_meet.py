@@ -10,7 +10,11 @@ import torch
 from torch import nn
 
 from modgraph.inputs.making import Inputs, make_inputs
+from modgraph.inputs.pinned import pinned_dims
+from modgraph.inputs.probe import Prober
+from modgraph.inputs.specs import Candidate, TensorSpec
 from modgraph.options import TraceOptions
+from modgraph.tracing.basics.forward_signature import ForwardSignature
 
 pytestmark = pytest.mark.needs_torch
 
@@ -270,6 +274,18 @@ def test_a_length_is_sought_where_the_channels_are_last() -> None:
     assert inputs.tries < 10  # nothing was tried with other channels
 
 
+class _Paired(nn.Module):
+    """Rows of two that are joined to four: the four are not those of the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        rows = x.view(-1, 2)
+        return self.layer(torch.cat([rows, rows], 1))
+
+
 class _Called(nn.Module):
     """A comment that holds a call, not a shape."""
 
@@ -284,3 +300,22 @@ class _Called(nn.Module):
 
 def test_the_arguments_of_a_call_in_a_comment_are_no_shape() -> None:
     assert shapes(inferred(_Called())) == {"h": (1, 6), "coord": (1, 6)}
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "expected"),
+    [
+        (_FixedLength, (1, 24, 7), {2}),
+        (_FixedLength, (1, 7, 7), set()),  # either may be the channels
+        (_Paired, (1, 4), set()),
+        (_Called, (1, 6), {1}),
+    ],
+)
+def test_only_a_size_that_a_layer_took_as_it_was_is_settled(
+    model: type[nn.Module], shape: tuple[int, ...], expected: set[int]
+) -> None:
+    spec = TensorSpec(shape)
+    names = [name for name in ("x", "h", "coord") if name in ForwardSignature.of(model()).parameters]
+    outcome = Prober(model(), training=False).run(Candidate(tuple((name, spec) for name in names)))
+    assert outcome.uses
+    assert pinned_dims((names[0],), spec, outcome) == expected
