@@ -62,8 +62,9 @@ def _dims_of(name: str, text: str, guesser: Guesser) -> list[str] | None:
         # From the sign on: it may open the shape itself. Up to the next parameter.
         near = re.split(r"\n\s*\n|\n\s*\w+ ?[:(]", text[mention.end() - 1 : mention.end() + _NEAR])[0]
         shape = re.search(_SHAPE, near)
-        if shape:
-            return [dim.strip() for dim in re.split(r",|×|\bx\b", shape[1])]
+        dims = [dim.strip() for dim in re.split(r",|×|\bx\b", shape[1])] if shape else []
+        if dims and not guesser.signature.parameters.keys() & set(dims):  # else it is a call: `x = f(x, h)`
+            return dims
     return None
 
 

@@ -155,7 +155,10 @@ class Guesser:
         layer = self._first_layer(name)
         if layer is None:
             return self._without_layers(), f"{name}: generic"
-        return self.for_layer(layer), f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
+        spec = self.for_layer(layer)
+        if kind == "label" and layer.wish.ndim is None and not layer.wish.integral:
+            spec = replace(spec, shape=self.shape(2, layer.wish.sizes))  # of a class, one for each row
+        return spec, f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
 
     def _from_annotation(self, name: str, hint: Any) -> Spec | None:
         plain: dict[Any, Any] = {int: 1, float: 1.0, bool: False, str: ""}
@@ -227,7 +230,7 @@ class Guesser:
             case "flag":
                 return LiteralSpec(False)
             case _:
-                return self._latent()
+                return self._latent(name)
 
     def _state(self, name: str) -> Spec | None:
         for module in every_module(self.model):
@@ -259,13 +262,15 @@ class Guesser:
             return TensorSpec((self.batch, layer.module.in_channels or 1, 16000), self.dtype)
         return TensorSpec((self.batch, 16000), self.dtype)
 
-    def _latent(self) -> Spec | None:
+    def _latent(self, name: str) -> Spec | None:
         layer = self._first_layer("z")
         if layer is None:
             return None
         spec = self.for_layer(layer)
         if is_transposed(layer.module):
             return replace(spec, shape=spec.shape[:2] + (1,) * (len(spec.shape) - 2))
+        if isinstance(layer.module, nn.Linear) and not name.lower().endswith("s"):
+            return replace(spec, shape=self.shape(2, layer.wish.sizes))  # one for each row, though attention follows
         return spec
 
     def _first_layer(self, name: str) -> Layer | None:
@@ -330,10 +335,11 @@ class Guesser:
                 return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
             if parameter.dim() == 1:
                 return TensorSpec(self.shape(2, {1: parameter.shape[0]}), self.dtype)
-        ndim = 4 if self._has_images() else 2
+        ndim = 4 if self.has_images() else 2
         return TensorSpec(self.shape(ndim), self.dtype)
 
-    def _has_images(self) -> bool:
+    def has_images(self) -> bool:
+        """A layer of the model is one of images."""
         return any("2d" in type(module).__name__ for module in every_module(self.model))
 
 

@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from modgraph.inputs.guesses import CHANNELS, Guesser
+from modgraph.inputs.mismatch import mismatches
+from modgraph.inputs.pinned import pinned_dims
 from modgraph.inputs.probe import Attempt, Join
-from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name
+from modgraph.inputs.specs import Candidate, LiteralSpec, Place, Spec, TensorSpec, place_name
 
 Sizes = dict[Place, int]
+_MOST_ADDED = 4
 
 
 def fitting_parts(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
@@ -23,6 +26,8 @@ def fitting_parts(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
             continue
         for sizes in _shares(attempt, join, guesser):
             yield from _resized(attempt, join, sizes)
+        yield from _left_out(attempt, join)
+        yield from _added(attempt, join, guesser, join.wanted - join.size)
 
 
 def usual_parts(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
@@ -37,11 +42,80 @@ def _shares(attempt: Attempt, join: Join, guesser: Guesser) -> Iterator[Sizes]:
     images = _by_channels(attempt, join, guesser)
     if images is not None:
         yield images
+    free = [place for place in _inputs(join) if not _is_settled(attempt, place)]
+    for places in ([place] for place in free or _inputs(join)):
+        yield from _equally(join, places)
+    if len(free) > 1:
+        yield from _equally(join, free)
+
+
+def _equally(join: Join, places: list[Place]) -> Iterator[Sizes]:
+    """What the others leave, in equal parts."""
+    times = sum(place in places for place, _ in join.pieces)
+    rest, odd = divmod(join.wanted - sum(size for place, size in join.pieces if place not in places), times)
+    if rest > 0 and not odd:
+        yield dict.fromkeys(places, rest)
+
+
+def _is_settled(attempt: Attempt, place: Place) -> bool:
+    """A layer that takes the input by itself has of it what it wants."""
+    spec = attempt.candidate.tensors().get(place)
+    return spec is not None and bool(pinned_dims(place, spec, attempt.outcome))
+
+
+def _left_out(attempt: Attempt, join: Join) -> Iterator[Candidate]:
+    """None for an input that the layer has no room for: `cat([a, b] if c is None else [a, b, c], 1)`."""
+    tensors = attempt.candidate.tensors()
     for place in _inputs(join):
-        times = sum(other == place for other, _ in join.pieces)
-        rest, odd = divmod(join.wanted - sum(size for other, size in join.pieces if other != place), times)
-        if rest > 0 and not odd:
-            yield {place: rest}
+        if len(place) == 1 and place in tensors and join.wanted == join.size - _held(join, place):
+            where = join.layer or "the first layer"
+            rule = f"{place_name(place)}: None, as {where} wants {join.wanted}, which the others are already"
+            yield attempt.candidate.replaced({place: LiteralSpec(None)}, rule)
+
+
+def traded(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
+    """One part with the size that is wanted of it elsewhere, and the rest for another part, or for one more input."""
+    wanted = {
+        place: (miss.wanted, miss.got)
+        for miss in reversed(mismatches(attempt.outcome))
+        if miss.direct and len(miss.places) == 1
+        for place in miss.places
+    }
+    for place, (size, got) in wanted.items():
+        for join in attempt.outcome.joins:
+            if join.size != join.wanted or (place, got) not in join.pieces:
+                continue
+            rest = sum(other == place for other, _ in join.pieces) * (got - size)
+            others = [other for other in _inputs(join) if other != place]
+            for other in others:
+                before = next(size for piece, size in join.pieces if piece == other)
+                yield from _resized(attempt, join, {place: size, other: before + rest})
+            if len(others) > 1:
+                left = rest + sum(before for piece, before in join.pieces if piece in others)
+                share, odd = divmod(left, sum(piece in others for piece, _ in join.pieces))
+                if share > 0 and not odd:
+                    yield from _resized(attempt, join, {place: size, **dict.fromkeys(others, share)})
+            if not others and rest > 0:
+                for smaller in _resized(attempt, join, {place: size}):
+                    yield from _added(Attempt(smaller, attempt.outcome), join, guesser, rest)
+
+
+def _held(join: Join, place: Place) -> int:
+    return sum(size for other, size in join.pieces if other == place)
+
+
+def _added(attempt: Attempt, join: Join, guesser: Guesser, rest: int) -> Iterator[Candidate]:
+    """Each optional input that was not given, where the layer wants so much more than all that were joined."""
+    given = {name for name, _ in attempt.candidate.entries}
+    signature = guesser.signature
+    absent = [n for n in signature.optional if n not in given and signature.parameters[n].default is None]
+    for name in absent[:_MOST_ADDED] if rest > 0 else ():
+        where = join.layer or "the first layer"
+        spec, _ = guesser.guess(name)
+        if isinstance(spec, TensorSpec) and not spec.integral and spec.shape:
+            spec = replace(spec, shape=(*(spec.shape[:-1] or spec.shape), rest))
+        rule = f"{name}: {where} wants {join.wanted}, {rest} more than it got"
+        yield attempt.candidate.replaced({(name,): spec}, rule)
 
 
 def _by_channels(attempt: Attempt, join: Join, guesser: Guesser) -> Sizes | None:

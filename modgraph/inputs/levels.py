@@ -71,12 +71,12 @@ def _levels(guesser: Guesser) -> Iterator[_Levels]:
 
 def _with_list(candidate: Candidate, name: str, levels: _Levels, kind: str = "list") -> Iterator[Candidate]:
     rule = f"{name}: one for each of {levels.paths[0].rpartition('.')[0] or 'the modules'}"
-    for specs in dict.fromkeys((_halved(levels.specs), levels.specs)):
+    for specs in dict.fromkeys((halved(levels.specs), levels.specs)):
         items = tuple((str(number) if kind == "dict" else number, spec) for number, spec in enumerate(specs))
         yield candidate.replaced({(name,): GroupSpec(kind, items)}, rule)
 
 
-def _halved(specs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
+def halved(specs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
     """Images as a pyramid has them."""
     return tuple(
         replace(spec, shape=(*spec.shape[:2], *[max(1, _WIDEST >> level)] * 2)) if len(spec.shape) == 4 else spec

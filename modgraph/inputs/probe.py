@@ -58,6 +58,8 @@ class Origin:
     """Through nothing but views, casts and elementwise operations."""
     same: bool
     """Dimension by dimension the input itself."""
+    values: frozenset[Place] = frozenset()
+    """Those whose values it holds; others may have said which of them, as `row` does in `x[row]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class Failure:
     seen: tuple[Seen, ...]
     other: tuple[Any, ...]
     """Arguments that are no tensors."""
+    subscripts: int = 0
+    """Dimensions that `x[:, 0, :]` names; 0 for anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,8 @@ class Outcome:
     """What a mapping or object was asked for and did not have."""
     columns: dict[Place, int] = field(default_factory=dict)
     """Columns that were read one by one, of an input that nothing else reads."""
+    from_end: set[Place] = field(default_factory=set)
+    """Inputs whose last item was asked for: `x[-1]`."""
     promoted: set[Place] = field(default_factory=set)
     """Integer inputs that met another input, of floats, in arithmetic or in a joined tensor."""
     rebatched: tuple[int, int] | None = None
@@ -182,6 +188,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         """Of joined tensors: the dimension, counted from the front, and what they were joined of."""
         self._failed: BaseException | None = None
         self._read_whole: set[Place] = set()
+        self.floating: set[Place] = set()
+        """Inputs of floats."""
 
     def follow(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From here on, `tensor` is known to come from `origin`."""
@@ -198,9 +206,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         try:
             result = func(*args, **(kwargs or {}))
         except RAISED_BY_OTHERS as error:
-            self._fail(
-                error, name, None, tensors, [v for v in _leaves((args, kwargs)) if not isinstance(v, torch.Tensor)]
-            )
+            other = [v for v in _leaves((args, kwargs)) if not isinstance(v, torch.Tensor)]
+            self._fail(error, name, tensors, other, _subscripts(name, args))
             raise
         if name in _CONCATENATIONS:
             with torch._C.DisableTorchFunction():
@@ -216,10 +223,10 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         if self._pieces and args and isinstance(args[0], torch.Tensor):
             self._note_join(layer, args[0])
         for seen in self._seen_arguments(args, kwargs):
-            if seen.origin is None or not seen.origin.direct or len(seen.origin.places) != 1:
+            if seen.origin is None or not seen.origin.direct or len(seen.origin.values) != 1:
                 continue
             wish = wish_of(layer, seen.position)
-            (place,) = seen.origin.places
+            (place,) = seen.origin.values
             if wish is not None and place not in self.outcome.uses:
                 self.outcome.uses[place] = Use(self.names.get(id(layer), ""), wish, seen)
                 if wish.bound is not None:
@@ -255,13 +262,13 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             self.outcome.counted = place if name in _ITERATION or name == "__len__" else None
 
     def _fail(
-        self, error: BaseException, name: str, layer: nn.Module | None, tensors: list[torch.Tensor], other: list[Any]
+        self, error: BaseException, name: str, tensors: list[torch.Tensor], other: list[Any], subscripts: int
     ) -> None:
         if self._failed is not error:
             self._failed = error
             self.outcome.failures.clear()
             seen = tuple(self._seen(tensor, position) for position, tensor in enumerate(tensors))
-            self.outcome.failures.append(Failure(name, layer, seen, tuple(other)))
+            self.outcome.failures.append(Failure(name, None, seen, tuple(other), subscripts))
 
     def _spread(self, name: str, tensors: list[torch.Tensor], args: Any, result: Any) -> None:
         origins = [origin for tensor in tensors if (origin := self._origins.get(id(tensor))) is not None]
@@ -273,13 +280,23 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         if name in _ELEMENTWISE | JOINS:
             self._note_promotion(tensors)
         places = frozenset(place for origin in origins for place in origin.places)
-        direct = name in _DIRECT and all(origin.direct for origin in origins)
+        holding = self._holding(name, tensors, origins)
+        values = frozenset(place for origin in holding for place in origin.values)
+        direct = name in _DIRECT and bool(holding) and all(origin.direct for origin in holding)
         for made in _leaves(result):
             if isinstance(made, torch.Tensor) and id(made) not in self._origins:
                 same = direct and len(origins) == 1 and origins[0].same and _keeps_dimensions(name, tensors, made)
-                self.follow(made, Origin(places, direct, same))
+                self.follow(made, Origin(places, direct, same, values))
         if name in ("view", "reshape") and tensors and isinstance(result, torch.Tensor):
             self._note_rebatch(tensors[0], args, result)
+
+    def _holding(self, name: str, tensors: list[torch.Tensor], origins: list[Origin]) -> list[Origin]:
+        """The origins of what the result is made of; an index only says which of it."""
+        if name not in _INDEXED or len(tensors) < 2:
+            return origins
+        table = tensors[0] if name != "embedding" or tensors[0].dtype.is_floating_point else tensors[1]
+        origin = self._origins.get(id(table))
+        return [] if origin is None else [origin]
 
     def _note_columns(self, name: str, args: Any, origin: Origin) -> None:
         """`x[:, 2]` and `x[:, 2:3]` of an input itself read one column; anything else reads all of it."""
@@ -287,6 +304,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             return
         (place,) = origin.places
         index = args[1] if name == "__getitem__" and len(args) > 1 else None
+        if type(index) is int and index == -1:
+            self.outcome.from_end.add(place)
         if isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None):
             column = _only_column(index[1])
             if column is not None:
@@ -303,8 +322,10 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         if index is None or table is None:
             return
         size = table.shape[0]
-        for place in self._origins[id(index)].places:
-            if isinstance(size, int):
+        origin = self._origins[id(index)]
+        for place in origin.places:
+            # What was reckoned out of floats is no longer what they were.
+            if isinstance(size, int) and (place not in self.floating or origin.direct):
                 self._bound(place, size)
 
     def _note_promotion(self, tensors: list[torch.Tensor]) -> None:
@@ -327,9 +348,13 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         for each in given:
             if not isinstance(each, torch.Tensor) or each.dim() != result.dim():
                 return
+            inner_dim, inner = self._pieces.get(id(each), (-1, ()))
+            if inner_dim == dim % result.dim():
+                pieces += inner
+                continue
             origin = self._origins.get(id(each))
-            is_input = origin is not None and origin.direct and len(origin.places) == 1
-            pieces.append((next(iter(origin.places)) if origin and is_input else None, int(each.shape[dim])))
+            is_input = origin is not None and origin.direct and len(origin.values) == 1
+            pieces.append((next(iter(origin.values)) if origin and is_input else None, int(each.shape[dim])))
         self._kept.append(result)
         self._pieces[id(result)] = (dim % result.dim(), tuple(pieces))
 
@@ -350,6 +375,12 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             # Steps or positions are rows of their own on purpose; a view across the last dimension is not.
             if after.shape[0] != self.batch and before.shape[-1] != wanted and self.outcome.rebatched is None:
                 self.outcome.rebatched = (wanted, got)
+
+
+def _subscripts(name: str, args: Any) -> int:
+    if name != "__getitem__" or len(args) < 2 or not isinstance(args[1], tuple):
+        return 0
+    return sum(each is not None and each is not Ellipsis for each in args[1])
 
 
 def _only_column(index: Any) -> int | None:
@@ -460,7 +491,9 @@ class Prober:
             made = make_tensor(spec, self.device, seed=0, fake=not self.real)
             if self.grad and made.dtype.is_floating_point:
                 made.requires_grad_()
-            observer.follow(made, Origin(frozenset({place}), direct=True, same=True))
+            if made.dtype.is_floating_point:
+                observer.floating.add(place)
+            observer.follow(made, Origin(frozenset({place}), direct=True, same=True, values=frozenset({place})))
             return made
 
         def missing(place: Place, key: str) -> Any:

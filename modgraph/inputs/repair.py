@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from modgraph.inputs.guesses import STEPS, Guesser, name_class
+from modgraph.inputs.levels import halved
 from modgraph.inputs.probe import Attempt, Use
 from modgraph.inputs.refusal import names_decided_on
 from modgraph.inputs.sizes import larger, numbers, resized, shapes_said, sizes
@@ -25,11 +26,11 @@ def repairs(attempt: Attempt, guesser: Guesser) -> Repairs:
     """Candidates that may get further than this one."""
     error = attempt.outcome.error
     yield from wishes(attempt, guesser)
+    yield from _joined(attempt, guesser)
     yield from _structure(attempt, guesser, error)
     yield from _arguments(attempt, guesser, error)
     yield from _dtypes(attempt, guesser, error)
     yield from shapes_said(attempt)
-    yield from _joined(attempt, guesser)
     yield from sizes(attempt)
     yield from _dimensions(attempt, guesser, error)
     yield from larger(attempt)
@@ -82,6 +83,8 @@ def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec
         if wish.ndim is None and typed is not spec and guesser.sequential and len(spec.shape) == 2:
             # Two were right for indices; what they would have been made into has three.
             return [replace(typed, shape=guesser.shape(ndim, wish.sizes)) for ndim in (3, 2)]
+        if wish.ndim is None and spec.shape == (guesser.batch,) and -1 in wish.sizes:
+            return [replace(typed, shape=guesser.shape(2, wish.sizes))]  # a number per row was too few
         sizes = list(spec.shape)
         for dim, (size, _) in wish.unmet_sizes(spec.shape).items():
             if len(sizes) >= 4 and dim and size in sizes[1:]:  # an image with its channels elsewhere
@@ -92,6 +95,9 @@ def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec
         return [replace(typed, shape=shape) for shape in _other_ndim(spec.shape, len(spec.shape) + missing, guesser)]
     unmet = wish.unmet_sizes(seen.shape)
     options = [spec.shape]
+    if wish.ndim is None and len(spec.shape) < len(seen.shape) <= 4 and -1 in wish.sizes:
+        # `view(x.size(0), x.size(1), -1)` added dimensions that it lacked.
+        return [replace(typed, shape=guesser.shape(len(seen.shape), wish.sizes))]
     for wanted, got in unmet.values():
         options = [changed for shape in options for changed in resized(shape, wanted, got)]
     return [replace(typed, shape=shape) for shape in options if shape != spec.shape or typed is not spec]
@@ -129,8 +135,9 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
                 yield attempt.candidate.replaced({place: group}, f"{name}: unpacked into {count}")
         beyond = re.search(r"index (\d+)(?: is)? out of (?:bounds|range)", text)
         if beyond and _indexed_by_number(attempt) and int(beyond[1]) < 16 and spec.shape and spec.shape[0] <= 2:
-            yield attempt.candidate.replaced({place: _list_of(spec, int(beyond[1]) + 1)}, f"{name}: a list")
-        if iterated and not count:
+            length = int(beyond[1]) + 1 + (place in attempt.outcome.from_end)  # the last one is another one
+            yield attempt.candidate.replaced({place: _list_of(spec, length)}, f"{name}: a list")
+        if iterated and not count and name_class(str(place[-1])) != "edge_index":
             for length in (4, 3, 2):
                 items = _list_of(_item(spec, guesser, place), length)
                 yield attempt.candidate.replaced({place: items}, f"{name}: iterated over")
@@ -141,6 +148,9 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
 
 
 def _list_of(item: Spec, length: int) -> GroupSpec:
+    """Images in it as a pyramid has them."""
+    if isinstance(item, TensorSpec) and len(item.shape) == 4 and not item.integral and length > 2:
+        return GroupSpec("list", tuple(enumerate(halved((item,) * length))))
     return GroupSpec("list", tuple((index, item) for index in range(length)))
 
 

@@ -18,12 +18,13 @@ from modgraph.inputs.docs import documented
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
 from modgraph.inputs.guesses import Guesser, name_class
-from modgraph.inputs.joins import fitting_parts, usual_parts
+from modgraph.inputs.joins import fitting_parts, traded, usual_parts
 from modgraph.inputs.levels import longer_lists, one_for_each
+from modgraph.inputs.plain import told_by_function
 from modgraph.inputs.probe import Attempt, EndlessRunError, Outcome, Prober
 from modgraph.inputs.refusal import Refusals, comes_from_no_input, is_refusal
 from modgraph.inputs.repair import repairs, wishes
-from modgraph.inputs.sides import miss_of, search_sides, smaller, usual_sizes, usual_volumes
+from modgraph.inputs.sides import is_among_inputs, miss_of, search_sides, smaller, usual_sizes, usual_volumes
 from modgraph.inputs.sizes import waveforms
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
 from modgraph.tracing.basics.failures import describe, user_line
@@ -205,6 +206,7 @@ class Search:
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
         yield from fitting_parts(attempt, self.guesser)
+        yield from traded(attempt, self.guesser)
         yield from _columns_beyond(attempt)
         yield from grid_repairs(attempt, self.guesser)
         yield from documented(attempt.candidate, self.guesser)
@@ -214,14 +216,19 @@ class Search:
         yield from one_for_each(attempt, self.guesser)
         yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
+        yield from told_by_function(attempt, self.guesser)
         if miss_of(attempt.outcome) is not None:
             yield from usual_volumes(attempt)
-        if not any(
+        unmet = any(
             use.seen.origin and not use.wish.met_by(use.seen.shape, use.seen.integral)
             for use in attempt.outcome.uses.values()
-        ):
+        )
+        among_inputs = is_among_inputs(attempt)
+        if not unmet and not among_inputs:
             yield _Sides()
         yield from repairs(attempt, self.guesser)
+        if not unmet and among_inputs:
+            yield _Sides()
         yield from usual_sizes(attempt)
         yield from larger_numbers(attempt, 4)
 
@@ -343,7 +350,7 @@ def _has_rows(leaf: Any) -> bool:
 
 def _value_dependent(candidate: Candidate) -> bool:
     """Indices and masks: fake tensors do not check them."""
-    return any(spec.integral or spec.dtype == "bool" for spec in candidate.tensors().values())
+    return any(spec.integral or spec.dtype == "bool" or spec.high is not None for spec in candidate.tensors().values())
 
 
 def with_bounds(candidate: Candidate, outcome: Outcome) -> Candidate:
@@ -351,7 +358,7 @@ def with_bounds(candidate: Candidate, outcome: Outcome) -> Candidate:
     changes: dict[Place, Spec] = {}
     for place, spec in candidate.tensors().items():
         bound = min(outcome.bounds.get(place, 1 << 30), spec.high or 1 << 30)
-        if spec.integral and bound < 1 << 30:
+        if bound < 1 << 30:
             changes[place] = replace(spec, low=min(spec.low, bound - 1), high=min(bound, spec.low + 16))
     return Candidate(candidate.replaced(changes, "").entries, candidate.rules)
 

@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from modgraph.inputs.mismatch import mismatches
+from modgraph.inputs.pinned import pinned_dims
 from modgraph.inputs.probe import Attempt, Outcome
-from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec
+from modgraph.inputs.specs import Candidate, GroupSpec, Place, Spec, TensorSpec
 from modgraph.tracing.basics.failures import lacked_memory
 
 KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)
 KNOWN_LENGTHS = (64, 128, 256, 1024, 16000, 512, 100, 1000, 200, 300, 187, 3000, 32, 2048, 4096, 8000)
 KNOWN_VOLUMES = ((16, 112, 112), (16, 224, 224), (16, 64, 64), (8, 224, 224), (32, 32, 32), (64, 64, 64), (32, 64, 64))
 _MAX_STEPS = 14
+_MAX_ELSEWHERE = 3
+"""Larger sides in a row that fail elsewhere than the first, after which none is looked for: it was not the side."""
 _MAX_SIDE = {1: 1 << 17, 2: 1 << 11, 3: 1 << 7}
 """Largest side that is tried, by the number of spatial dimensions."""
 
@@ -35,9 +38,24 @@ def miss_of(outcome: Outcome) -> Miss | None:
     return (indirect[0].wanted, indirect[0].got) if indirect else None
 
 
+def _place_of(outcome: Outcome) -> list[str]:
+    return [failure.name for failure in outcome.failures]
+
+
+def is_among_inputs(attempt: Attempt) -> bool:
+    """The run failed where an input met a tensor of another size: the matrix must fit, or its channels, and no side."""
+    tensors = attempt.candidate.tensors()
+    misses = [miss for miss in mismatches(attempt.outcome) if miss.direct and len(miss.places) == 1]
+    met = [(tensors[place], miss.got) for miss in misses for place in miss.places if place in tensors]
+    return len(tensors) > 1 and any(
+        not spec.integral and (len(spec.shape) == 2 or (spec.shape[1:2] == (got,) and got not in spec.shape[2:]))
+        for spec, got in met
+    )
+
+
 def search_sides(attempt: Attempt, run: Run) -> Iterator[tuple[Candidate, Outcome]]:
     """Runs that got past the place where `attempt` failed; each of its runs costs a try."""
-    spatial = {place: spec for place, spec in attempt.candidate.tensors().items() if _is_spatial(spec)}
+    spatial = _with_free_dims(attempt)
     miss = miss_of(attempt.outcome)
     if not spatial or miss is None:
         return
@@ -46,30 +64,55 @@ def search_sides(attempt: Attempt, run: Run) -> Iterator[tuple[Candidate, Outcom
         yield found
 
 
+def _with_free_dims(attempt: Attempt) -> dict[Place, tuple[int, ...]]:
+    """The dimensions of each input that say how large the image or how long the signal is."""
+    found: dict[Place, tuple[int, ...]] = {}
+    graded = {name for name, entry in attempt.candidate.entries if is_graded(entry)}
+    for place, spec in attempt.candidate.tensors().items():
+        if _is_spatial(spec) and place[0] not in graded:
+            pinned = pinned_dims(place, spec, attempt.outcome)
+            inner = range(2, len(spec.shape)) if len(spec.shape) > 3 or 2 not in pinned else (1,)
+            dims = tuple(dim for dim in inner if dim not in pinned)
+            if dims:
+                found[place] = dims
+    return found
+
+
+def is_graded(entry: Spec) -> bool:
+    """Images of several sizes: one side for all would undo that."""
+    items = [item for _, item in entry.items] if isinstance(entry, GroupSpec) else []
+    return len({item.shape[-1] for item in items if isinstance(item, TensorSpec) and len(item.shape) == 4}) > 1
+
+
 def _is_spatial(spec: TensorSpec) -> bool:
     return len(spec.shape) >= 3 and not spec.integral
 
 
 class _Search:
-    def __init__(self, attempt: Attempt, spatial: dict[Place, TensorSpec], miss: Miss, run: Run) -> None:
+    def __init__(self, attempt: Attempt, spatial: dict[Place, tuple[int, ...]], miss: Miss, run: Run) -> None:
         self.attempt = attempt
         self.spatial = spatial
         self.wanted, self.got = miss
         self.run = run
-        self.ndim = max(len(spec.shape) for spec in spatial.values()) - 2
+        self.tensors = attempt.candidate.tensors()
+        self.ndim = max(len(self.tensors[place].shape) for place in spatial) - 2
         self.known = KNOWN_SIDES if self.ndim > 1 else KNOWN_LENGTHS
-        self.start = next(iter(spatial.values())).shape[-1]
+        first, dims = next(iter(spatial.items()))
+        self.start = self.tensors[first].shape[dims[-1]]
+        self.elsewhere = 0
+        """Larger sides in a row with which the run did not come to the same place."""
         self.limit = _MAX_SIDE.get(self.ndim, 1 << 7)
         self.steps = 0
         self.seen: dict[int, tuple[int, Candidate, Outcome]] = {}
 
     def candidate(self, side: int) -> Candidate:
-        changes = {
-            place: replace(spec, shape=(*spec.shape[:2], *[side] * (len(spec.shape) - 2)))
-            for place, spec in self.spatial.items()
-        }
+        changes: dict[Place, Spec] = {}
+        for place, dims in self.spatial.items():
+            spec = self.tensors[place]
+            shape = tuple(side if dim in dims else size for dim, size in enumerate(spec.shape))
+            changes[place] = replace(spec, shape=shape)
         what = "side" if self.ndim > 1 else "length"
-        return self.attempt.candidate.replaced(dict(changes), f"{what} {side}: {self.wanted} features wanted")
+        return self.attempt.candidate.replaced(changes, f"{what} {side}: {self.wanted} features wanted")
 
     def measure(self, side: int) -> int:
         """Features that this side gives; the wanted number if the place was passed, 0 if the side is too small."""
@@ -77,13 +120,16 @@ class _Search:
             self.steps += 1
             candidate = self.candidate(side)
             outcome = self.run(candidate)
-            self.seen[side] = (self._features(outcome), candidate, outcome)
+            features = self._features(outcome)
+            if side > self.start:  # a smaller one may simply be too small
+                self.elsewhere = 0 if features else self.elsewhere + 1
+            self.seen[side] = (features, candidate, outcome)
         return self.seen[side][0]
 
     def _features(self, outcome: Outcome) -> int:
         before = self.attempt.outcome
         miss = miss_of(outcome)
-        if miss is not None and miss[0] == self.wanted:
+        if miss is not None and miss[0] == self.wanted and _place_of(outcome) == _place_of(before):
             return miss[1]
         if outcome.error is None or outcome.progress > before.progress:
             return self.wanted
@@ -107,7 +153,7 @@ class _Search:
         points: dict[int, float] = {self.start: self.got**power}
         side = self._rounded(max(1, round(self.start * target / max(points[self.start], 1e-9))))
         low, high = 0, self.limit
-        while self.steps < _MAX_STEPS:
+        while self.steps < _MAX_STEPS and self.elsewhere < _MAX_ELSEWHERE:
             if side in points and points[side] != target:
                 side = self._untried(points, low, high)
             if side <= 0 or side > self.limit:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from modgraph.inputs.mismatch import Mismatch, mismatches, numbers_said, shared_sum
+from modgraph.inputs.pinned import keeps_pinned
 from modgraph.inputs.probe import Attempt
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name
 from modgraph.tracing.basics.failures import said
@@ -110,7 +111,7 @@ def sizes(attempt: Attempt) -> Iterator[Candidate]:
         shared = shared_sum(tensors, miss) if miss.direct else {}
         if shared:
             yield attempt.candidate.replaced(shared, rule)
-        options = {place: resized(tensors[place].shape, miss.wanted, miss.got) for place in places}
+        options = {place: _options(attempt, place, miss) for place in places}
         for place in places:
             limit = 6 if miss.direct else 4
             for shape in options[place][:limit]:
@@ -120,6 +121,12 @@ def sizes(attempt: Attempt) -> Iterator[Candidate]:
             changes = {place: replace(tensors[place], shape=options[place][0]) for place in alike}
             yield attempt.candidate.replaced(dict(changes), rule)
         yield from _like_another(attempt, miss)
+
+
+def _options(attempt: Attempt, place: Place, miss: Mismatch) -> list[tuple[int, ...]]:
+    spec = attempt.candidate.tensors()[place]
+    shapes = resized(spec.shape, miss.wanted, miss.got)
+    return [shape for shape in shapes if keeps_pinned(place, spec, shape, attempt.outcome)]
 
 
 def _like_another(attempt: Attempt, miss: Mismatch) -> Iterator[Candidate]:

@@ -26,7 +26,8 @@ class TensorSpec:
     low: int = 1
     """Smallest value of an integer tensor: not 0, which often means padding."""
     high: int | None = None
-    """Integers stay below it; None where nothing is known, which makes them all `low`."""
+    """Integers stay below it; None where nothing is known, which makes them all `low`. Floats are whole numbers below
+    it, where one is stated."""
     row: tuple[int, ...] = ()
     """What the last dimension of an integer tensor holds, where its numbers are sizes of something else."""
 
@@ -194,13 +195,13 @@ def make_value(
 def make_tensor(spec: TensorSpec, device: torch.device, *, seed: int, fake: bool = False) -> torch.Tensor:
     """Normal noise for floats, a small range of valid values for integers, ones for booleans; the same every time."""
     dtype = getattr(torch, spec.dtype)
-    if fake and dtype != torch.bool and not spec.integral:
+    if fake and dtype != torch.bool and not spec.integral:  # no values are asked for
         return torch.empty(spec.shape, dtype=dtype, device=device)
     if dtype == torch.bool:
         return torch.ones(spec.shape, dtype=dtype, device=device) if spec.low else torch.zeros(spec.shape, dtype=dtype)
     if spec.row and spec.shape[-1:] == (len(spec.row),):
         return torch.tensor(spec.row, dtype=dtype, device=device).expand(spec.shape).contiguous()
-    if spec.integral:
+    if spec.integral or spec.high is not None:
         span = max(1, (spec.high if spec.high is not None else spec.low + 1) - spec.low)
         count = torch.Size(spec.shape).numel()
         values = spec.low + torch.arange(count, dtype=torch.int64) % span
