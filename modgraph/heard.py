@@ -57,6 +57,8 @@ class Heard:
         self.importing = False
         """The user's file is being imported, and its model built."""
         self.error: ModgraphError | None = None
+        self.absent_package: str | None = None
+        """A package that is not installed, for want of which the model could not be imported."""
         self.lacking: dict[str, Any] | None = None
         """Weights that are not there, for want of which the model could not be built."""
         self.warnings: list[str] = []
@@ -144,6 +146,8 @@ class Heard:
                 self._watcher.doing(self.stage)
         elif "failed" in message:
             self.error = _error_from(_of(dict, message["failed"]))
+        elif "absent" in message:
+            self.absent_package = _of(str, message["absent"])
         elif "lacking" in message:
             self.lacking = _lacking(message["lacking"])
             self._cost += len(text) + _VALUE

@@ -203,10 +203,15 @@ def _ask(request: dict[str, Any], directory: Path, options: TraceOptions, heard:
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder. A model that
-    cannot be built for want of weights is built without them by another worker.
+    cannot be built for want of weights is built without them by another worker, and so is one that cannot be imported
+    for want of a package.
     """
     limits = _Limits(options.timeout, options.timeout, IMPORT_SECONDS if options.timeout is None else None)
     first = _asked_probing(request, directory, limits, heard)
+    if first[0].absent_package is not None and not first[0].events and not first[1].interrupted:
+        request = {**request, "without_packages": True}
+        anew = partial(_asked_probing, request, directory, heard=heard.anew())
+        first = _rather(first, limits, anew)
     if first[0].lacking is None or first[0].events or first[1].interrupted:
         return first
     # In a process of its own: what was built half, and what that registered and counted, is not there.
@@ -225,7 +230,8 @@ def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, he
 def _rather(
     first: tuple[Heard, _End], limits: _Limits, ask: Callable[[_Limits], tuple[Heard, _End]]
 ) -> tuple[Heard, _End]:
-    """What another worker says in the time that is left, if it comes to run the model; else what the first has said."""
+    """What another worker says in the time that is left, if it comes to run the model, or to lack weights alone; else
+    what the first has said."""
     if limits.left is not None:
         left = limits.left - first[0].seconds
         if left <= 0:
@@ -235,7 +241,8 @@ def _rather(
         second = ask(limits)
     except ResourceError:  # the user's code may have used up what there was
         return first
-    return second if second[0].events or second[1].interrupted else first
+    came_further = second[0].events or second[0].lacking is not None or second[1].interrupted
+    return second if came_further else first
 
 
 def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:

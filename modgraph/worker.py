@@ -7,6 +7,7 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 - `stage`: what is being done from now on, in words, for a death that comes before the first event; with it `probing`,
   where `forward` is tried out, and `begins` where it is the first thing that the user's code may decide.
 - `failed`: an error of ours, by its fields.
+- `absent`: a package that is not installed, for want of which the model could not be imported.
 - `lacking`: weights that are not there, for want of which the model could not be built.
 - `warning`: something that a failed run should be read with.
 - `captured`: what came of the capture that was asked for.
@@ -191,7 +192,12 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     from modgraph.inputs.making import make_inputs
     from modgraph.tracing import trace_graph
     from modgraph.tracing.faking import fake
+    from modgraph.tracing.loading.placeholders import Placeholders
 
+    # For as long as the process lives: nothing else is done in it.
+    placeholders = Placeholders(target.module.partition(".")[0], target.root)
+    if request.get("without_packages"):
+        placeholders.__enter__()
     loaded, doubts = _built(target, options, request.get("without_weights"), out)
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
@@ -200,14 +206,14 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     if inputs.warning is not None:
         out.say(warning=inputs.warning)
     out.say(stage="running the model")
-    info = replace(loaded.info, inputs=inputs.infos)
+    info = replace(loaded.info, inputs=inputs.infos, absent_packages=placeholders.packages)
     with fake.running(loaded.fake_mode):
         graph = trace_graph(
             loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: _emit(event, out)
         )
     if not out.is_ours:
         return  # forked by the model, and come back from it: only what it was forked from goes on
-    for doubt in doubts:
+    for doubt in (*placeholders.doubts(), *doubts):
         _emit(doubt, out)
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
@@ -223,6 +229,7 @@ def _built(target: Target, options: TraceOptions, lacking: Any, out: Channel) ->
         lacking: what was said of such weights by a worker that could not build it for want of them.
     """
     from modgraph.tracing.loading.absent_weights import AbsentWeights
+    from modgraph.tracing.loading.importing import package_to_stand_in_for
     from modgraph.tracing.loading.models import build_model, with_example
     from modgraph.tracing.loading.weight_doors import open_doors, weights_behind
 
@@ -236,6 +243,9 @@ def _built(target: Target, options: TraceOptions, lacking: Any, out: Channel) ->
     try:
         loaded = build_model(target, options)
     except ModgraphError as error:
+        package = package_to_stand_in_for(error, target)
+        if package is not None:
+            out.say(absent=package)
         missing = weights_behind(error)
         if missing is not None:
             out.say(lacking={"weights": encode(missing), "modules": open_doors()})

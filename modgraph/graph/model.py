@@ -514,7 +514,7 @@ class ModelInfo:
     """Under what modules, calls, operations and edges hold of which that is the condition; None where nothing had to be
     taken for granted."""
     absent_packages: tuple[str, ...] = ()
-    """Packages that are not installed, and that its module imports; nothing of them was needed to build it."""
+    """Packages that are not installed and that its code imports: placeholders stood for them in the run."""
     no_calls: OpenPlace | None = None
     """Why the graph has no calls, where `forward` was to be predicted and could not be; None where it has some, and
     where nobody asked for them."""

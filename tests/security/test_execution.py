@@ -82,7 +82,7 @@ ALLOWED = {
     ("tracing/loading/importing.py", "_import", "importlib.import_module"): "the target: in a trace",
     (
         "tracing/loading/placeholders.py",
-        "standing_in",
+        "__enter__",
         "builtins.__import__",
     ): "what the target's own statements import",
     ("tracing/loading/importing.py", "_import_file", "importlib.import_module"): "the target's package: in a trace",

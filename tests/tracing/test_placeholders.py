@@ -19,7 +19,8 @@ from modgraph.export import render
 from modgraph.export.text.summary import summary
 from modgraph.graph.serial import schema
 from modgraph.source.targets import parse_target
-from modgraph.tracing.loading.importing import absent_packages, import_target
+from modgraph.tracing.loading.importing import import_target
+from modgraph.tracing.loading.placeholders import Placeholders
 
 pytestmark = pytest.mark.needs_torch
 
@@ -61,9 +62,10 @@ UNUSED = {
 
 
 def imported(file: Path) -> tuple[types.ModuleType, tuple[str, ...]]:
-    """The module, and the packages that it was imported without."""
+    """The module as it is imported where a package is missing, and the packages that a placeholder stands for."""
     target = parse_target(f"{file}:Net")
-    return import_target(target), absent_packages.get(target.module, ())
+    with Placeholders(target.module, target.root) as placeholders:
+        return import_target(target), placeholders.packages
 
 
 @pytest.mark.parametrize("name", UNUSED)
@@ -101,15 +103,11 @@ USED = {
     "a decorator": "from absent_plots import fast\n@fast\ndef f(): ...",
     "a base": "import absent_plots\nclass Layer(absent_plots.Layer): ...",
     "a base of the model": "import absent_plots\nBase = absent_plots.Module\nclass Other(Base, nn.Module): ...",
-    "a comparison": "import absent_plots\nFAST = absent_plots.MODE == 'fast'",
     "an order": "import absent_plots\nFAST = absent_plots.VERSION > 2",
     "truth": "import absent_plots\nFAST = bool(absent_plots.HAS)",
     "a test": "import absent_plots\nif absent_plots.HAS:\n    FAST = True",
     "not": "import absent_plots\nFAST = not absent_plots.HAS",
-    "its version": "import absent_plots\nFAST = absent_plots.__version__ > '2'",
     "all of it": "from absent_plots import *",
-    "asked for": "import absent_plots\nFAST = hasattr(absent_plots, 'fast')",
-    "asked for with a default": "import absent_plots as p\nFAST = getattr(p.ops, 'fast', None) is not None",
     "walked": "import absent_plots\nfor each in absent_plots.ALL: FAST = True",
     "its length": "import absent_plots\nFAST = len(absent_plots.ALL) > 0",
     "within": "import absent_plots\nFAST = 'x' in absent_plots.ALL",
@@ -123,15 +121,56 @@ USED = {
 @pytest.mark.parametrize("name", USED)
 def test_what_is_used_has_to_be_there(tmp_path, name):
     file = project(tmp_path, USED[name])
-    with pytest.raises(TraceError, match="needs absent_plots, which is not installed here"):
+    with pytest.raises(TraceError, match=r"absent_plots is not installed|needs absent_plots"):
         imported(file)
+
+
+LOOKED_AT = {
+    "version": "FAST = getattr(p, '__version__', '0') >= '2'",
+    "an attribute": "FAST = hasattr(p, 'fast')",
+    "identity": "FAST = p.FAST is True",
+    "a key": "FAST = {'large': True}.get(p.MODE, False)",
+    "a text": "FAST = f'{p.MODE}' == 'large'",
+    "a refusal that is caught": "try:\n    FAST = p.init()\nexcept Exception:\n    FAST = False",
+    "a module that is not there": "try:\n    import absent_plots.fast\n    FAST = True\nexcept ImportError: pass",
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_where_a_placeholder_may_have_been_looked_at_the_graph_is_not_complete(tmp_path, name):
+    target = parse_target(f"{project(tmp_path, 'import absent_plots as p' + chr(10) + LOOKED_AT[name])}:Net")
+    with Placeholders(target.module, target.root) as placeholders:
+        import_target(target)
+    (doubt,) = placeholders.doubts()
+    assert doubt.message.startswith("absent_plots is not installed")
+
+
+def test_a_module_is_imported_once_in_the_process_that_runs_it(tmp_path):
+    """What a failed import has left in other modules is not there."""
+    registry = "import torch\nMADE = torch.zeros(1)\n"
+    begun = "import registry\nregistry.MADE.add_(1)\nimport absent_plots\nFAST = int(registry.MADE) > 1"
+    graph = modgraph.analyze(f"{project(tmp_path, begun, registry=registry)}:Net")
+    assert [node.path for node in graph.modules if node.observed] == ["", "first"]
+
+
+def test_what_uses_it_at_import_is_told_as_missing(tmp_path):
+    graph = modgraph.analyze(f"{project(tmp_path, USED['a call'])}:Net")
+    assert not graph.traced
+    assert any("needs absent_plots, which is not installed here" in each.message for each in graph.problems)
+    assert graph.model.absent_packages == ()
+
+
+def test_an_annotation_of_forward_is_none(tmp_path):
+    file = project(tmp_path, "import absent_types as t")
+    file.write_text(file.read_text().replace("forward(self, x)", "forward(self, x: t.Float[t.Tensor, 'b 4'])"))
+    graph = modgraph.analyze(f"{file}:Net")
+    assert [call.module for call in graph.calls] == ["", "first"]
 
 
 def test_what_runs_and_uses_it_says_so(tmp_path):
     file = project(tmp_path, "import absent_ops")
     file.write_text(file.read_text().replace("return self.first(x)", "return absent_ops.scan(self.first(x))"))
     graph = modgraph.analyze(f"{file}:Net")
-    assert not graph.complete
     assert any("absent_ops.scan is used, and absent_ops is not installed" in each.message for each in graph.problems)
     assert {node.path for node in graph.modules if node.observed} == {"", "first"}
 
@@ -143,15 +182,9 @@ def test_modules_of_the_project_itself_are_not_stood_in_for(tmp_path):
         import_target(parse_target(f"{file}:Net", cwd=tmp_path))
 
 
-def test_an_error_of_another_kind_is_told(tmp_path):
-    file = project(tmp_path, "import absent_plots\nraise ValueError('no data here')")
-    with pytest.raises(TraceError, match="needs absent_plots, which is not installed here"):
-        import_target(parse_target(f"{file}:Net"))
-
-
 def test_nothing_is_left_behind(tmp_path):
     before = builtins.__import__
-    import_target(parse_target(f"{project(tmp_path, 'import absent_plots.fine')}:Net"))
+    imported(project(tmp_path, "import absent_plots.fine"))
     assert builtins.__import__ is before
     assert not [name for name in sys.modules if name.startswith("absent_plots")]
     assert importlib.util.find_spec("absent_plots") is None
@@ -161,9 +194,9 @@ def test_nothing_is_left_behind(tmp_path):
 
 def test_it_is_said(tmp_path):
     graph = modgraph.analyze(f"{project(tmp_path, 'import absent_plots')}:Net")
-    assert graph.complete
     assert graph.traced
-    told = "absent_plots: not installed; imported, but nothing of it was needed"
+    assert not graph.complete
+    told = "absent_plots: not installed; a placeholder stands for it"
     assert f"packages    {told}\n" in summary(graph)
     assert told in render(graph, "html")
     assert told in render(graph, "dot")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 
 def packages_line(absent: Sequence[str]) -> str:
-    """ "seaborn, wandb: not installed; imported, but nothing of them was needed"; "" where none is absent."""
+    """ "seaborn, wandb: not installed; placeholders stand for them"; "" where none is absent."""
     if not absent:
         return ""
-    of_them = "it" if len(absent) == 1 else "them"
-    return f"{', '.join(absent)}: not installed; imported, but nothing of {of_them} was needed"
+    stand = "a placeholder stands for it" if len(absent) == 1 else "placeholders stand for them"
+    return f"{', '.join(absent)}: not installed; {stand}"

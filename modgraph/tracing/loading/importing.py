@@ -19,11 +19,9 @@ from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption, trace_error, user_line
 from modgraph.tracing.loading.own_modules import told_of
-from modgraph.tracing.loading.placeholders import MAX_PACKAGES, missing_package, standing_in
+from modgraph.tracing.loading.placeholders import missing_package
 
 _loaded_here: set[str] = set()
-absent_packages: dict[str, tuple[str, ...]] = {}
-"""By import path of a target's module: packages that it was imported without."""
 
 
 def import_target(target: Target) -> types.ModuleType:
@@ -34,7 +32,7 @@ def import_target(target: Target) -> types.ModuleType:
         TraceError: the user's code raised while it was imported, or needs a package that is not there.
     """
     try:
-        return _imported(target)
+        return _import(target)
     except ModgraphError:
         raise
     except ModuleNotFoundError as error:
@@ -48,41 +46,20 @@ def import_target(target: Target) -> types.ModuleType:
         raise trace_error(error, f"importing {target.place}") from error
 
 
-def _imported(target: Target) -> types.ModuleType:
-    """The module, where packages that it imports and does not use may be missing.
-
-    Raises:
-        BaseException: as importing it raises where each package has to be there.
-    """
-    try:
-        return _import(target)
-    except ModuleNotFoundError as error:
-        first, packages = error, list[str]()
-    failed: BaseException = first
-    while (missing := _may_be_missing(failed, target)) not in (None, *packages) and len(packages) < MAX_PACKAGES:
-        packages.append(str(missing))
-        try:
-            with standing_in(packages):
-                module = _import(target)
-        except BaseException as error:
-            if is_interruption(error):
-                raise
-            failed = error
-        else:
-            absent_packages[target.module] = tuple(packages)
-            return module
-    raise first
-
-
 def _import(target: Target) -> types.ModuleType:
     if target.file is not None:
         return _import_file(target.module, target.file, _text_of(target))
     return importlib.import_module(target.module)
 
 
-def _may_be_missing(error: BaseException, target: Target) -> str | None:
-    """A package whose absence ended the import, and that is neither the target's own nor known to its project."""
-    package = missing_package(error)
+def package_to_stand_in_for(error: ModgraphError, target: Target) -> str | None:
+    """The package that is not installed and for want of which a target could not be imported; None where something else
+    kept it from that, or the package is one of the target's own project.
+
+    Args:
+        error: as `import_target` raised it.
+    """
+    package = missing_package(error.__cause__)
     own = target.module.partition(".")[0]
     return None if package is None or package == own or told_of(package, target.root) else package
 

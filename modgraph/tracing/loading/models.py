@@ -38,7 +38,7 @@ from modgraph.tracing.basics.failures import is_interruption, trace_error
 from modgraph.tracing.basics.sharding import user_class
 from modgraph.tracing.faking import fake
 from modgraph.tracing.loading.absent_weights import AbsentWeights
-from modgraph.tracing.loading.importing import absent_packages, import_target
+from modgraph.tracing.loading.importing import import_target
 from modgraph.tracing.loading.target_arguments import resolve
 
 EXAMPLE_NAME = "example_inputs"
@@ -114,12 +114,7 @@ def model_info(model: nn.Module, target: Target) -> ModelInfo:
     """Name, class and target; counts and inputs are filled in by the trace."""
     kind = user_class(type(model))
     name = last_name(target.name) or kind.__name__
-    return ModelInfo(
-        name=name,
-        class_name=f"{kind.__module__}.{kind.__qualname__}",
-        target=target.text,
-        absent_packages=absent_packages.get(target.module, ()),
-    )
+    return ModelInfo(name=name, class_name=f"{kind.__module__}.{kind.__qualname__}", target=target.text)
 
 
 def check_device(options: TraceOptions) -> None:

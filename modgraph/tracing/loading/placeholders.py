@@ -1,8 +1,9 @@
-"""Packages that are not installed, and that a model's module imports without needing anything of them to be built.
+"""Packages that are not installed, and that a model's code imports without needing them for its architecture.
 
-Research code imports what its plots, its logger and its dataset need beside the model. Such a package is stood in for
-by a module of which everything can be named and nothing used: a call, a base class or a comparison raises
-`ModuleNotFoundError`. What asks whether a package is there (`try: import x`, `find_spec("x")`) is told that it is not.
+Research code imports what its plots, its logger and its dataset need beside the model. Where the import of a model
+fails for want of such a package, it is imported anew, in a process of its own, with a placeholder for each that is
+missing: everything of it can be named, and what is used raises `ModuleNotFoundError`. A statement that can do without
+(`try: import x`) gets none. What the code decides by looking at a placeholder nobody knows, so such a graph is never complete.
 """
 
 from __future__ import annotations
@@ -10,23 +11,24 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import dis
 import os
 import sys
 import types
-import typing
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import NoReturn
 
 from modgraph.doors.reading import read
+from modgraph.graph.events import ErrorEvent
 from modgraph.source.files import decode
+from modgraph.tracing.loading.own_modules import told_of
 
 MAX_PACKAGES = 16
 """Packages that are stood in for, of one model."""
 _FROZEN = "<frozen importlib"
 _OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_TYPING = (typing.__file__, "<frozen")
+_TRIES = (ast.Try, ast.With, getattr(ast, "TryStar", ast.Try))
 
 
 class Absent:
@@ -38,10 +40,8 @@ class Absent:
         self._absent_name = name
 
     def __getattr__(self, name: str) -> Absent:
-        if name.startswith("__") or name == "_absent_name":
+        if name.startswith("__") or name == "_absent_name" or _by_modgraph():
             raise AttributeError(name)
-        if _is_asked(sys._getframe(1)):
-            self._refused()
         return _absent(f"{self._absent_name}.{name}")
 
     def __getitem__(self, key: object) -> Absent:
@@ -54,22 +54,10 @@ class Absent:
     __ror__ = __or__
 
     def __instancecheck__(self, instance: object) -> bool:
-        """Nothing is made by a package that is not there."""
         return False
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return False
-
-    def __eq__(self, other: object) -> bool:
-        """What reads annotations may compare them; the model may not, as nobody knows."""
-        if other is self:
-            return True
-        if not sys._getframe(1).f_code.co_filename.startswith((_OWN, *_TYPING)):
-            self._refused()
-        return False
-
-    def __hash__(self) -> int:
-        return id(self)
 
     def __repr__(self) -> str:
         return f"<{self._absent_name}, which is not installed>"
@@ -86,10 +74,9 @@ class Absent:
     __int__ = __float__ = __index__ = __enter__ = __exit__ = __setitem__ = __delitem__ = __await__ = _refused
 
 
-def _is_asked(frame: types.FrameType) -> bool:
-    """A function asks for the attribute, as `hasattr` does: what depends on the answer nobody knows."""
-    code = frame.f_code.co_code
-    return 0 <= frame.f_lasti < len(code) and dis.opname[code[frame.f_lasti]].startswith(("CALL", "PRECALL"))
+def _by_modgraph() -> bool:
+    """What reads annotations of the model, to guess inputs say, finds nothing in one that is not there."""
+    return sys._getframe(2).f_code.co_filename.startswith(_OWN)
 
 
 @lru_cache(maxsize=4_096)
@@ -103,47 +90,79 @@ class _AbsentModule(types.ModuleType):
     def __getattr__(self, name: str) -> Absent:
         if name == "__all__":  # nobody knows what `from x import *` is to bring
             package = self.__name__.partition(".")[0]
-            raise ModuleNotFoundError(
-                f"all of {self.__name__} is imported, and {package} is not installed", name=package
-            )
+            raise ModuleNotFoundError(f"all of {self.__name__} is wanted, and {package} is not installed", name=package)
         if name.startswith("__"):
             raise AttributeError(f"{self.__name__} is not installed: nobody knows its {name}")
-        if _is_asked(sys._getframe(1)):
-            package = self.__name__.partition(".")[0]
-            raise ModuleNotFoundError(f"{package} is asked for {name}, and is not installed", name=package)
         return _absent(f"{self.__name__}.{name}")
 
 
-@contextlib.contextmanager
-def standing_in(packages: Collection[str]) -> Iterator[None]:
-    """While it lasts, statements that import these packages get a placeholder, unless they can do without.
+class Placeholders:
+    """Inside, statements that import a package that is not installed get a placeholder, unless they can do without.
 
     Nothing is put into `sys.modules`, where others would take it for the package.
+
+    Args:
+        own: the package of the model itself, of which nothing is stood in for.
+        root: the directory from which its project is imported.
     """
-    real = builtins.__import__
 
-    def import_(
-        name: str,
-        globals: Mapping[str, object] | None = None,
-        locals: Mapping[str, object] | None = None,
-        fromlist: Sequence[str] | None = (),
-        level: int = 0,
-    ) -> types.ModuleType:
+    def __init__(self, own: str, root: Path | None) -> None:
+        self._own, self._root = own, root
+        self._modules: dict[str, _AbsentModule] = {}
+        self._undo = contextlib.ExitStack()
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Those that are stood in for, in the order of their imports."""
+        return tuple(dict.fromkeys(name.partition(".")[0] for name in self._modules))
+
+    def __enter__(self) -> Placeholders:
+        real = builtins.__import__
+
+        def import_(
+            name: str,
+            globals: Mapping[str, object] | None = None,
+            locals: Mapping[str, object] | None = None,
+            fromlist: Sequence[str] | None = (),
+            level: int = 0,
+        ) -> types.ModuleType:
+            try:
+                return real(name, globals, locals, fromlist, level)
+            except ModuleNotFoundError as error:
+                if level or missing_package(error) != name.partition(".")[0] or not self._stands_in(name):
+                    raise
+            return self._module(name if fromlist else name.partition(".")[0])
+
+        builtins.__import__ = import_
+        self._undo.callback(setattr, builtins, "__import__", real)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._undo.close()
+
+    def doubts(self) -> Iterator[ErrorEvent]:
+        """What makes the graph less than complete."""
+        if self._modules:
+            are = "is" if len(self.packages) == 1 else "are"
+            yield ErrorEvent(
+                message=f"{', '.join(self.packages)} {are} not installed, and a placeholder stands for each: where the"
+                " code looks at it, the model may be another"
+            )
+
+    def _stands_in(self, name: str) -> bool:
         package = name.partition(".")[0]
-        if level == 0 and package in packages and package not in sys.modules and _needed_by_statements():
-            return _AbsentModule(name if fromlist else package)
-        return real(name, globals, locals, fromlist, level)
+        if package == self._own or told_of(package, self._root):
+            return False
+        is_known = package in self.packages or len(self.packages) < MAX_PACKAGES
+        return is_known and _needed_by_statements()
 
-    builtins.__import__ = import_
-    try:
-        yield
-    finally:
-        builtins.__import__ = real
+    def _module(self, name: str) -> _AbsentModule:
+        return self._modules.setdefault(name, _AbsentModule(name))
 
 
 def _needed_by_statements() -> bool:
     """Whether every statement of the imports that are under way needs what it imports: none is within a `try`."""
-    frame: types.FrameType | None = sys._getframe(2)
+    frame: types.FrameType | None = sys._getframe(3)
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_OWN) and file != __file__:
@@ -155,27 +174,19 @@ def _needed_by_statements() -> bool:
 
 
 def _is_guarded(file: str, line: int) -> bool:
-    """Whether a line stands where an exception is handled; of a text that cannot be read nobody knows."""
+    """Whether a line stands where an exception may be handled; of a text that cannot be read nobody knows."""
     try:
         tree = ast.parse(decode(read(file)))
     except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):
         return True
     return any(
-        first <= line <= last
+        node.body[0].lineno <= line <= (node.body[-1].end_lineno or node.body[-1].lineno)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Try | ast.With)
-        for first, last in [_guarded_lines(node)]
+        if isinstance(node, _TRIES)
     )
 
 
-def _guarded_lines(node: ast.Try | ast.With) -> tuple[int, int]:
-    """The first and the last line of a body whose exceptions somebody handles; (1, 0) where nobody does."""
-    if isinstance(node, ast.Try) and not node.handlers:
-        return 1, 0
-    return node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno
-
-
-def missing_package(error: BaseException) -> str | None:
+def missing_package(error: BaseException | None) -> str | None:
     """The package for whose absence an import ended; None where it did not."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
