@@ -355,12 +355,23 @@ def analyze_target(
 
         way, traced = _first_that_runs(target, first, ways, run, is_final)
     if isinstance(traced, ModgraphError):
-        return done(_without_trace(way.predicted, traced), way)
+        predicted = _with_calls(way, specs, together) if forward else way.predicted
+        return done(_without_trace(predicted, traced), way)
     with watch("merge"):
         try:
             return done(_merged(_with_forward(way, traced, together) if forward else way.predicted, traced), way)
         except Exception as error:
             return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+def _with_calls(way: Way, specs: Sequence[InputSpec], together: Together | None) -> Graph:
+    """The prediction with what `forward` does with such inputs, as where nothing is run."""
+    from modgraph.prediction import predict_graph
+
+    try:
+        return predict_graph(way.target, together, inputs=specs)
+    except Exception:
+        return way.predicted
 
 
 def _first_that_runs(

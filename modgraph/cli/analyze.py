@@ -267,7 +267,9 @@ class _Work:
         if _say_how_to_give_arguments(target, graph, console, static=arguments.static):
             pass
         elif not arguments.static and graph.predicted and not graph.traced:
-            console.note("help: the model was not built; --static tells what is predicted, and imports nothing")
+            console.note(
+                "help: the model was not built, so this is what is predicted; --static predicts alone, without a try"
+            )
         for line in help_with_inputs(graph, self.specs):
             console.note(f"help: {line}")
         self.n_written += 1

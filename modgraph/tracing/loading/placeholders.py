@@ -3,7 +3,8 @@
 Research code imports what its plots, its logger and its dataset need beside the model. Where the import of a model
 fails for want of such a package, it is imported anew, in a process of its own, with a placeholder for each that is
 missing: everything of it can be named, and what is used raises `ModuleNotFoundError`. A statement that can do without
-(`try: import x`) gets none. What the code decides by looking at a placeholder nobody knows, so such a graph is never complete.
+(`try: import x`) gets none. What the code decides by looking at a placeholder nobody knows, so such a graph is never
+complete.
 """
 
 from __future__ import annotations
