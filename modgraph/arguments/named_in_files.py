@@ -171,10 +171,12 @@ def _merged(base: dict[str, Any], derived: dict[str, Any], left: list[int], dept
     if derived.get(_DELETE) is True:
         return {name: value for name, value in derived.items() if name != _DELETE}
     found = dict(base)
-    for name, value in derived.items():
+    for name, over in derived.items():
         below = found.get(name)
-        both = isinstance(below, dict) and isinstance(value, dict)
-        found[name] = _merged(below, value, left, depth + 1) if both else value
+        if isinstance(below, dict) and isinstance(over, dict):
+            found[name] = _merged(below, over, left, depth + 1)
+        else:
+            found[name] = over
     return found
 
 
