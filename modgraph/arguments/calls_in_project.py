@@ -16,6 +16,7 @@ from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites, call_sites
 from modgraph.arguments.callers import Provider, providers_of, use_sites
+from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
 from modgraph.arguments.followed import followed, relative
@@ -65,6 +66,7 @@ class _Search:
         self._target = constructor.target
         self._model = model
         self._importable = Importable(self._target, constructor.file.module, constructor.finder)
+        self._lines = CommandLines()
         self._work = self._n_found = self._n_followed = 0
 
     def calls(self, callers_up: int) -> Iterator[ReachedCall]:
@@ -99,7 +101,8 @@ class _Search:
             return
         finder = finder_for([str(script.root), *script.search_path], script.home)
         name_of = self._importable.named_in(finder)
-        looked = followed(script, sites, self._constructor, name_of, most=1, most_work=max(0, MAX_WORK - self._work))
+        left = max(0, MAX_WORK - self._work)
+        looked = followed(script, sites, self._constructor, name_of, self._lines, most=1, most_work=left)
         self._work += looked.work
         self._n_found += len(looked.found)
         for call in looked.found or (looked.partly[:1] if bare else ()):
