@@ -72,10 +72,11 @@ class CommandLines:
 
     def _of_file(self, path: str) -> dict[str, list[Command]]:
         if path not in self._commands:
-            self._commands[path] = found = {}
+            found: dict[str, list[Command]] = {}
             top = project_folders(os.path.dirname(path))[0]
             for each in islice(Document(self._text(path), path, top).commands(), MAX_KEPT):
                 found.setdefault(os.path.basename(each.script), []).append(each)
+            self._commands[path] = found
         return self._commands[path]
 
     def _text(self, path: str) -> str:

@@ -20,7 +20,8 @@ from modgraph.arguments.files_around import files_around
 from modgraph.arguments.interpolations import References
 from modgraph.arguments.named_mappings import NamedMapping, named_mappings
 from modgraph.arguments.named_objects import Values
-from modgraph.arguments.naming import Naming
+from modgraph.arguments.namesakes import Namesakes
+from modgraph.arguments.naming import Naming, has_module
 from modgraph.arguments.python_configs import python_config
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
@@ -56,6 +57,7 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
         return
     naming = Naming(target)
     root = str(target.root or target.file.parent)
+    namesakes = Namesakes(naming.name, target.file)
     seen: set[str] = set()
     n_found = 0
     for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
@@ -65,6 +67,8 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
         found, n_texts = named_mappings(held, constructor, naming.names, known)
         place = os.path.relpath(path, root).replace(os.sep, "/")
         for each in found:
+            if not has_module(each.mapping[each.key]) and not namesakes.is_nearest(path):
+                continue
             line = None if path.endswith(".py") else naming.line(text, each.number, n_texts)
             ways = {repr(keywords): keywords for keywords in _keywords(constructor, each, held, path)}
             ways = {shown: keywords for shown, keywords in ways.items() if shown not in seen}

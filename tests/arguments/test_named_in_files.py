@@ -574,3 +574,50 @@ def test_what_python_changes_is_not_said(tmp_path, change):
 def test_what_python_does_not_change_is_said(statement):
     held = python_config(f"depth = 5\nmodel = dict(type='Net', depth=depth)\n{statement}\n")
     assert (held["depth"], held["model"]) == (5, {"type": "Net", "depth": 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("data: {name: Net, depth: 6, path: ./data}", False),
+        ("data: {name: Net, params: {depth: 6}, path: ./data}", False),
+        ("data: {id: Net, depth: 6, path: ./data}", False),
+        ("model: {name: Net, depth: 6}", True),
+        ("model: {name: Net, params: {depth: 6}}", True),
+        ("model: {name: net.Net, depth: 6, path: ./data}", True),
+        ("model: {type: Net, depth: 6, path: ./data}", True),
+        ("model: {model_name: Net, depth: 6, path: ./data}", True),
+    ],
+)
+def test_what_only_has_a_name_is_no_class_for_sure(tmp_path, text, counts):
+    assert (found(tmp_path, {"net.py": NET, "a.yml": f"{text}\n"}) is not None) == counts
+
+
+OTHER = "class Net:\n    def __init__(self, depth): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "other", "counts"),
+    [
+        ("b/config.yaml", {"b/other.py": OTHER}, False),
+        ("b/config.yaml", {"b/deep/other.py": OTHER}, False),
+        ("a/config.yaml", {"b/other.py": OTHER}, True),
+        ("config.yaml", {"b/other.py": OTHER}, False),  # both lie equally near
+        ("config.yaml", {"b/deep/other.py": OTHER}, True),
+        ("b/config.yaml", {"b/other.py": "try:\n    import x\nexcept ImportError:\n    class Net: pass\n"}, False),
+        ("b/config.yaml", {"b/other.py": "def test():\n    class Net: pass\n"}, True),
+        ("b/config.yaml", {"b/other.py": "from a.net import Net\n"}, True),
+    ],
+)
+def test_a_name_alone_means_the_nearest_class(tmp_path, config, other, counts):
+    files = {"a/__init__.py": "", "a/net.py": NET, **other, config: "model: {type: Net, depth: 5}\n"}
+    assert (found(tmp_path, files, "a/net.py:Net") is not None) == counts
+    (tmp_path / config).write_text("model: {type: a.net.Net, depth: 5}\n")
+    assert found(tmp_path, {}, "a/net.py:Net") is not None
+
+
+def test_in_a_project_too_large_to_look_through_a_name_alone_says_nothing(tmp_path, monkeypatch):
+    files = {"net.py": NET, "a.yml": "type: Net\ndepth: 5\n"}
+    assert found(tmp_path, files) is not None
+    monkeypatch.setattr("modgraph.arguments.namesakes.MAX_FILES", 0)
+    assert found(tmp_path, {}) is None
