@@ -59,9 +59,16 @@ class Namesakes:
         """At the top of the file, also below `if` and `try`; a class in a function is known to nobody else."""
         try:
             text = decode(read(path, _MAX_FILE))
-            return self._word.search(text) is not None and _has(parse(text).body, self._name)
-        except (OSError, LookupError, SyntaxError, ValueError, RecursionError, MemoryError):
+        except (OSError, LookupError, SyntaxError, ValueError):
             return False
+        if self._word.search(text) is None:
+            return False
+        try:
+            return _has(parse(text).body, self._name)
+        except SyntaxError:
+            return False
+        except (ValueError, RecursionError, MemoryError):
+            return True  # it may
 
 
 def _has(statements: list[ast.stmt], name: str) -> bool:
@@ -71,9 +78,7 @@ def _has(statements: list[ast.stmt], name: str) -> bool:
         if isinstance(each, ast.ClassDef) and each.name == name:
             return True
         if isinstance(each, ast.If | ast.Try | ast.With | ast.ExceptHandler | ast.For | ast.While):
-            pending += [
-                inner for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.stmt | ast.ExceptHandler)
-            ]
+            pending += ast.iter_child_nodes(each)
     return False
 
 
