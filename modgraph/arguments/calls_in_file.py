@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from modgraph.arguments.call_sites import call_sites
+from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.followed import followed
 from modgraph.arguments.importable import Importable
@@ -26,5 +27,5 @@ def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
         return
     importable = Importable(target, constructor.file.module, constructor.finder)
     name_of = importable.named_in(constructor.finder)
-    looked = followed(target, sites, constructor, name_of, most=MAX_CALLS, most_work=MAX_WORK)
+    looked = followed(target, sites, constructor, name_of, CommandLines(), most=MAX_CALLS, most_work=MAX_WORK)
     yield from looked.found or looked.partly[:1]

@@ -16,15 +16,16 @@ from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites, call_sites
 from modgraph.arguments.callers import Provider, providers_of, use_sites
+from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.files_around import files_around
 from modgraph.arguments.followed import followed, relative
 from modgraph.arguments.importable import Importable
-from modgraph.doors.borders import border_around, project_folders
-from modgraph.doors.reading import lies_in, read
+from modgraph.doors.reading import read
 from modgraph.errors import TargetError
 from modgraph.names import last_name
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.files import decode, python_files
+from modgraph.source.files import decode
 from modgraph.source.integers import parse
 from modgraph.source.modules import finder_for
 from modgraph.source.source_roots import with_source_roots
@@ -32,7 +33,6 @@ from modgraph.source.targets import Target, file_target
 
 MAX_FILES = 1_000
 """Files of the project whose text is asked for the name of the class."""
-MAX_FOLDERS_UP = 4
 MAX_TEXT = 300_000
 """Characters of one file that is parsed."""
 MAX_FOLLOWED = 8
@@ -66,6 +66,7 @@ class _Search:
         self._target = constructor.target
         self._model = model
         self._importable = Importable(self._target, constructor.file.module, constructor.finder)
+        self._lines = CommandLines()
         self._work = self._n_found = self._n_followed = 0
 
     def calls(self, callers_up: int) -> Iterator[ReachedCall]:
@@ -100,7 +101,8 @@ class _Search:
             return
         finder = finder_for([str(script.root), *script.search_path], script.home)
         name_of = self._importable.named_in(finder)
-        looked = followed(script, sites, self._constructor, name_of, most=1, most_work=max(0, MAX_WORK - self._work))
+        left = max(0, MAX_WORK - self._work)
+        looked = followed(script, sites, self._constructor, name_of, self._lines, most=1, most_work=left)
         self._work += looked.work
         self._n_found += len(looked.found)
         for call in looked.found or (looked.partly[:1] if bare else ()):
@@ -158,20 +160,9 @@ def _files_around(model: Path, *, own: bool) -> Iterator[Path]:
     Args:
         own: the model's is one of them.
     """
-    seen = set() if own else {str(model)}
-    folder = str(model.parent)
-    border = border_around(folder)
-    tops = project_folders(folder)
-    for _ in range(MAX_FOLDERS_UP + 1):
-        if not any(lies_in(folder, top) for top in tops):
-            return
-        found = [path for path in islice(python_files(folder), MAX_FILES) if path.endswith(".py")]
-        for path in sorted(found, key=lambda path: _distance(path, str(model.parent))):
-            real = os.path.realpath(path)
-            if real not in seen and border.holds_real(real):
-                seen.add(real)
-                yield Path(real)
-        folder = os.path.dirname(folder)
+    home = str(model.parent)
+    found = files_around(home, (".py",), most=MAX_FILES, order=lambda path, _: _distance(path, home))
+    return (Path(path) for path in found if own or path != str(model))
 
 
 def _distance(path: str, folder: str) -> tuple[int, bool, str]:

@@ -6,29 +6,28 @@ A script whose options are required is started with them, and that is often writ
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from modgraph.doors.borders import border_around, project_folders
+from modgraph.arguments.files_around import files_around
+from modgraph.arguments.shell_commands import Command, Document
+from modgraph.doors.borders import project_folders
 from modgraph.doors.reading import lies_in, read
-from modgraph.source.files import decode, python_files
+from modgraph.source.files import decode
 
 ENDINGS = (".md", ".rst", ".sh", ".bash", "Makefile")
 MAX_FILE = 200_000
 """Bytes of one file."""
 MAX_FILES = 100
+"""Files that are asked for one script."""
+MAX_TEXT = 4_000_000
+"""Characters of all files that are read for one model."""
 MAX_FOUND = 2
 """Command lines of one script."""
-_MAX_FOLDERS_UP = 4
-_MAX_LINE = 4_000
-_ENDS = re.compile(r"(?:^|\s)(?:&&?|\|\|?|;|\d?>{1,2}|<(?=\s))|;(?:\s|$)|\s#|`")
-"""What ends a command of a shell, or has it read and write elsewhere."""
-_OPEN = re.compile(r"[$*?<>]|\.\.\.|^\[-|^\[[^\]]*$|^[^\[]*\]$|^\{.*\}$|^\W+$")
-"""Of a word: that something stands for it, which the shell or the reader is to put there."""
+MAX_KEPT = 1_000
+"""Commands of one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,69 +41,81 @@ class CommandLine:
     line: int
 
 
-def command_lines(script: Path) -> Iterator[CommandLine]:
-    """Those that start a script with words that are written out, of the nearest files first."""
-    seen: set[tuple[str, ...]] = set()
-    for path, text in _texts(script):
-        for line, command in _commands(text, script.name):
-            words = _words(command, script)
-            if words and words not in seen:
-                seen.add(words)
-                yield CommandLine(words, path, line)
-                if len(seen) == MAX_FOUND:
-                    return
+class CommandLines:
+    """Those of a project. Each file is read once, whatever is asked."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, dict[str, list[Command]]] = {}
+        """By file, then by the name of what is started."""
+        self._files: dict[str, list[str]] = {}
+        """By the folder around which they lie."""
+        self._left = MAX_TEXT
+
+    def of(self, script: Path) -> Iterator[CommandLine]:
+        """Those that start a script with words that are written out, of the nearest files first."""
+        seen: set[tuple[str, ...]] = set()
+        real = os.path.realpath(script)
+        tops = project_folders(os.path.dirname(real))
+        for path in self._around(os.path.dirname(real)):
+            for each in self._of_file(path).get(os.path.basename(real), ()):
+                if each.words and each.words not in seen and _starts(each, os.path.dirname(path), real, tops):
+                    seen.add(each.words)
+                    yield CommandLine(each.words, path, each.line)
+                    if len(seen) == MAX_FOUND:
+                        return
+
+    def _around(self, folder: str) -> list[str]:
+        if folder not in self._files:
+            found = files_around(folder, ENDINGS, most=MAX_FILES, order=_its_own_first)
+            self._files[folder] = list(islice(found, MAX_FILES))
+        return self._files[folder]
+
+    def _of_file(self, path: str) -> dict[str, list[Command]]:
+        if path not in self._commands:
+            found: dict[str, list[Command]] = {}
+            top = project_folders(os.path.dirname(path))[0]
+            for each in islice(Document(self._text(path), path, top).commands(), MAX_KEPT):
+                found.setdefault(os.path.basename(each.script), []).append(each)
+            self._commands[path] = found
+        return self._commands[path]
+
+    def _text(self, path: str) -> str:
+        if self._left <= 0:
+            return ""
+        try:
+            text = decode(read(path, MAX_FILE))
+        except (OSError, ValueError, LookupError, SyntaxError):
+            return ""
+        self._left -= len(text)
+        return text
 
 
-def _texts(script: Path) -> Iterator[tuple[str, str]]:
-    """The files in which it may be started, with their texts: its folder's, then those of the folders around."""
-    seen: set[str] = set()
-    folder = str(script.parent)
-    border = border_around(folder)
-    tops = project_folders(folder)
-    for _ in range(_MAX_FOLDERS_UP + 1):
-        if not any(lies_in(folder, top) for top in tops):
-            return
-        found = islice(python_files(folder, wanted=ENDINGS), MAX_FILES)
-        for path in sorted(found, key=lambda path: (os.path.dirname(path) != folder, path)):
-            real = os.path.realpath(path)
-            if real in seen or not border.admits(real, ENDINGS):
-                continue
-            seen.add(real)
-            try:
-                yield real, decode(read(real, MAX_FILE))
-            except (OSError, ValueError, LookupError, SyntaxError):
-                continue
-            if len(seen) >= MAX_FILES:
-                return
+def _its_own_first(path: str, folder: str) -> tuple[bool, str]:
+    return os.path.dirname(path) != folder, path
+
+
+def _starts(command: Command, folder: str, script: str, tops: list[str]) -> bool:
+    """What a command starts is the script, wherever it may be meant to be given: where its file lies, or, where
+    nothing lies there, above; and where the file changes to for other commands.
+
+    Args:
+        folder: that of the file with the command.
+        tops: those of the project.
+    """
+
+    def scripts(folders: Iterable[str]) -> set[str]:
+        places = {os.path.realpath(os.path.join(each, command.folder, command.script)) for each in folders}
+        return {each for each in places if any(lies_in(each, top) for top in tops) and os.path.isfile(each)}
+
+    meant = scripts([folder]) or scripts(_folders_above(folder, tops))
+    return meant | scripts(os.path.join(folder, each) for each in command.elsewhere) == {script}
+
+
+def _folders_above(folder: str, tops: list[str]) -> list[str]:
+    """Up to the top of the project."""
+    found: list[str] = []
+    while True:
         folder = os.path.dirname(folder)
-
-
-def _commands(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """Lines that have a name, those that a backslash continues joined, each with its number."""
-    lines = text.splitlines()
-    number = 0
-    while number < len(lines):
-        first, line = number, lines[number]
-        while line.rstrip().endswith("\\") and number + 1 < len(lines) and len(line) < _MAX_LINE:
-            number += 1
-            line = f"{line.rstrip()[:-1]} {lines[number]}"
-        number += 1
-        if name in line and len(line) < _MAX_LINE:
-            yield first + 1, line
-
-
-def _words(command: str, script: Path) -> tuple[str, ...]:
-    """What follows the script in a command, to the command's end; () where the command does not start it, or
-    something stands for a word."""
-    named = re.search(rf"(?:^|\s)((?:[\w./-]*/)?{re.escape(script.name)})(?=\s)", command)
-    if named is None or ("py" not in command[: named.start(1)] and "launch" not in command[: named.start(1)]):
-        return ()
-    if not str(script).endswith("/" + os.path.normpath(named[1]).lstrip("./")):
-        return ()
-    rest = command[named.end(1) :]
-    end = _ENDS.search(rest)
-    try:
-        words = shlex.split((rest[: end.start()] if end else rest).strip())
-    except ValueError:
-        return ()
-    return () if any(_OPEN.search(word) for word in words) else tuple(words)
+        if not any(lies_in(folder, top) for top in tops) or folder in found:
+            return found
+        found.append(folder)

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.files_around import files_around
 from modgraph.arguments.options import option_defaults
-from modgraph.doors.borders import border_around, project_folders
 from modgraph.doors.data import read_json, read_toml
-from modgraph.doors.reading import lies_in, read
-from modgraph.source.files import decode, python_files
+from modgraph.doors.reading import read
+from modgraph.source.files import decode
 from modgraph.source.targets import NAMESPACE, Built
 
 ENDINGS = (".yaml", ".yml", ".json", ".toml", ".py")
@@ -29,13 +29,14 @@ MAX_FILE = 100_000
 """Bytes of one file."""
 MAX_FILES = 500
 """Files that are read."""
-MAX_FOLDERS_UP = 4
 MAX_FOUND = 3
 """Files that are taken."""
 _MOST_OF_IT = 0.75
 """Of what is read, that a file has where none has all: the prediction finds out whether it is enough."""
 _MAX_BRACKETS = 500
 _MAX_DEPTH = 12
+_MAX_NESTED = 100
+"""Of YAML, before it is read."""
 _TAGS_OR_REFERENCES = re.compile(r"<<|(?:^|[\s\[{,:-])[!&*]\w", re.MULTILINE)
 """YAML that means more than it says, or may be much larger than its text."""
 _FLOAT = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$")
@@ -129,24 +130,10 @@ def namespace(held: Any) -> Any:
 
 def _configurations(model: Path) -> Iterator[tuple[str, Any]]:
     """What files of the project hold, those of the model's folder first, then of those around it."""
-    seen: set[str] = set()
-    folder = str(model.parent)
-    border = border_around(folder)
-    tops = project_folders(folder)
-    for _ in range(MAX_FOLDERS_UP + 1):
-        if not any(lies_in(folder, top) for top in tops):
-            return
-        for path in islice(python_files(folder, wanted=ENDINGS), MAX_FILES):
-            real = os.path.realpath(path)
-            if real in seen or not border.admits(real, ENDINGS):
-                continue
-            seen.add(real)
-            held = _held(real)
-            if held is not None:
-                yield real, held
-            if len(seen) >= MAX_FILES:
-                return
-        folder = os.path.dirname(folder)
+    for path in islice(files_around(str(model.parent), ENDINGS, most=MAX_FILES), MAX_FILES):
+        held = _held(path)
+        if held is not None:
+            yield path, held
 
 
 def _held(path: str) -> dict[str, Any] | None:
@@ -166,9 +153,20 @@ def _read_yaml(text: str) -> Any:
     loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
     loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
     try:
+        _require_flat(yaml, text, loader)
         return yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
+
+
+def _require_flat(yaml: Any, text: str, loader: Any) -> None:
+    """Raises ValueError where it is nested so deeply that the reader, which recurses, could end the process: the stack
+    of its native code has no limit of Python's."""
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_NESTED:
+            raise ValueError("it is nested too deeply")
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:

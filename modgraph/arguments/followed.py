@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from modgraph.arguments.call_sites import CallSites
-from modgraph.arguments.command_lines import command_lines
+from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.data_files import data_beside
 from modgraph.prediction.answer.found_arguments import NameOf
@@ -28,12 +28,20 @@ class Followed:
 
 
 def followed(
-    script: Target, sites: CallSites, constructor: Constructor, name_of: NameOf, *, most: int, most_work: int
+    script: Target,
+    sites: CallSites,
+    constructor: Constructor,
+    name_of: NameOf,
+    lines: CommandLines,
+    *,
+    most: int,
+    most_work: int,
 ) -> Followed:
     """The calls of a class that a file comes to.
 
     Args:
         name_of: where what the script names is imported from in the process of the model.
+        lines: those of the project.
         most: calls that are wanted.
         most_work: where it took as much, no further command line is tried.
     """
@@ -52,7 +60,7 @@ def followed(
     work = first.work
     if first.found:
         return first
-    for command in command_lines(path):
+    for command in lines.of(path):
         if work > most_work:
             break
         again = look(command.words)

@@ -7,7 +7,7 @@ from typing import Any
 
 from modgraph.source.targets import Unsaid
 
-_REFERENCE = re.compile(r"\$\{\s*(\.*)([\w.\[\]-]+)\s*\}")
+_REFERENCE = re.compile(r"\$\{\s*(\.*)([\w\[-][\w.\[\]-]*)\s*\}")
 _HOLDS = re.compile(r"\$\{|\{\{")
 MISSING = "???"
 """Stands for a value that has to be given."""

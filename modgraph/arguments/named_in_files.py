@@ -14,17 +14,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOLDERS_UP, MAX_FOUND
+from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOUND
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.files_around import files_around
 from modgraph.arguments.interpolations import References
 from modgraph.arguments.named_mappings import NamedMapping, named_mappings
 from modgraph.arguments.named_objects import Values
-from modgraph.arguments.naming import Naming
+from modgraph.arguments.namesakes import Namesakes
+from modgraph.arguments.naming import Naming, has_module
 from modgraph.arguments.python_configs import python_config
-from modgraph.doors.borders import Border, border_around, project_folders
-from modgraph.doors.reading import lies_in, read
+from modgraph.doors.borders import Border, border_around
+from modgraph.doors.reading import read
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.files import decode, python_files
+from modgraph.source.files import decode
 
 MAX_FILES = 1_000
 """Files whose text is asked for the name of the class."""
@@ -34,6 +36,9 @@ MAX_READ = 30
 """Files with that name that are read as a configuration."""
 _MAX_BASES = 16
 """Files that one is derived from, all in all."""
+_MAX_MERGED = 100_000
+"""Entries of files that are laid over one another."""
+_MAX_DEPTH = 100
 _OWN = "modgraph/"
 """Begins the schema of a saved graph."""
 _BASES = "_base_"
@@ -52,6 +57,7 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
         return
     naming = Naming(target)
     root = str(target.root or target.file.parent)
+    namesakes = Namesakes(naming.name, target.file)
     seen: set[str] = set()
     n_found = 0
     for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
@@ -61,6 +67,8 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
         found, n_texts = named_mappings(held, constructor, naming.names, known)
         place = os.path.relpath(path, root).replace(os.sep, "/")
         for each in found:
+            if not has_module(each.mapping[each.key]) and not namesakes.is_nearest(path):
+                continue
             line = None if path.endswith(".py") else naming.line(text, each.number, n_texts)
             ways = {repr(keywords): keywords for keywords in _keywords(constructor, each, held, path)}
             ways = {shown: keywords for shown, keywords in ways.items() if shown not in seen}
@@ -97,20 +105,9 @@ def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
 
 def _files_around(model: Path) -> Iterator[str]:
     """Files of these kinds but the model's, those first that take the fewest steps from folder to folder."""
-    seen = {str(model)}
-    folder = home = str(model.parent)
-    border = border_around(folder)
-    tops = project_folders(folder)
-    for _ in range(MAX_FOLDERS_UP + 1):
-        if not any(lies_in(folder, top) for top in tops):
-            return
-        found = islice(python_files(folder, wanted=ENDINGS), MAX_WALKED)
-        for path in sorted(found, key=lambda path: _distance(path, home)):
-            real = os.path.realpath(path)
-            if real not in seen and border.admits(real, ENDINGS):
-                seen.add(real)
-                yield real
-        folder = os.path.dirname(folder)
+    home = str(model.parent)
+    found = files_around(home, ENDINGS, most=MAX_WALKED, order=lambda path, _: _distance(path, home))
+    return (path for path in found if path != str(model))
 
 
 def _distance(path: str, folder: str) -> tuple[int, bool, bool, str]:
@@ -133,15 +130,18 @@ class _Held:
             held: Any = _READERS[path.rpartition(".")[2].lower()](text)
         except (ValueError, ImportError, RecursionError, ArithmeticError):
             return None
-        if not isinstance(held, dict) or str(held.get("schema")).startswith(_OWN):
-            return None  # a graph says what a model was built with, and is no word of its project's
-        bases = held.pop(_BASES, [])
+        if not isinstance(held, dict) or _is_own(held.get("schema")):
+            return None
+        found: dict[str, Any] = held
+        bases = found.pop(_BASES, [])
         for base in reversed([bases] if isinstance(bases, str) else bases if isinstance(bases, list) else [None]):
             below = self._base(path, base)
             if below is None:
                 return None
-            held = _merged(below, held)
-        found: dict[str, Any] = held
+            try:
+                found = _merged(below, found, [_MAX_MERGED])
+            except ValueError:
+                return None
         return found
 
     def _base(self, path: str, name: Any) -> dict[str, Any] | None:
@@ -155,14 +155,32 @@ class _Held:
             return None
 
 
-def _merged(base: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
-    """The entries of both, those of the derived one over the others, at each depth."""
+def _is_own(schema: Any) -> bool:
+    """A graph says what a model was built with, and is no word of its project's."""
+    return isinstance(schema, str) and schema.startswith(_OWN)
+
+
+def _merged(base: dict[str, Any], derived: dict[str, Any], left: list[int], depth: int = 0) -> dict[str, Any]:
+    """The entries of both, those of the derived one over the others, at each depth.
+
+    Args:
+        left: entries that may be looked at; one that is met twice counts twice.
+
+    Raises:
+        ValueError: there are more, or they are nested too deeply.
+    """
+    left[0] -= len(base) + len(derived) + 1
+    if left[0] < 0 or depth > _MAX_DEPTH:
+        raise ValueError("it holds too much")
     if derived.get(_DELETE) is True:
         return {name: value for name, value in derived.items() if name != _DELETE}
     found = dict(base)
-    for name, value in derived.items():
+    for name, over in derived.items():
         below = found.get(name)
-        found[name] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        if isinstance(below, dict) and isinstance(over, dict):
+            found[name] = _merged(below, over, left, depth + 1)
+        else:
+            found[name] = over
     return found
 
 

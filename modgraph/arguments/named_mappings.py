@@ -7,6 +7,7 @@ or those of one mapping among them, are parameters of its constructor.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,18 @@ from typing import Any
 from modgraph.arguments.annotated import names_for_bases
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.interpolations import Path
+from modgraph.arguments.naming import has_module
 
 MAX_VALUES = 20_000
 """Of one file that are looked at."""
 _MAX_DEPTH = 16
 _IN_A_LIST = ("_args_", "args")
 """Keys of arguments by place."""
+_OF_A_CLASS = frozenset(
+    ("type", "class", "cls", "target", "arch", "architecture", "model", "network", "net", "module", "layer", "backbone")
+)
+"""Words of a key under which a class of a model stands."""
+_WORDS = re.compile(r"[a-z]+")
 _FOREIGN = 0.5
 """Keys that are no parameters, of those that are: more of them, and the mapping is something else."""
 
@@ -56,11 +63,23 @@ def named_mappings(
         for positional, keywords, below in arguments_in(mapping, key) if mapping is not None else ():
             own = mapping if mapping is not None and not below else {}
             taken = _taken(constructor, positional, keywords, {key: own[key]} if key in own else {}, known)
-            if taken is not None and mapping is not None:
+            if taken is not None and mapping is not None and _is_of_class(constructor, mapping, key, below):
                 found.append(NamedMapping(n_texts, key, mapping, taken, (*where, *below)))
                 break
         n_texts += 1
     return found, n_texts
+
+
+def _is_of_class(constructor: Constructor, mapping: Mapping[str, Any], key: str, below: Path) -> bool:
+    """Whether the mapping has arguments of a class for sure: under a key that says so, or with a module, or with
+    nothing else in it. `{name: Mnist, size: 6, path: ./data}` may be anything that has a name."""
+    if has_module(mapping[key]) or _OF_A_CLASS & set(_WORDS.findall(key.lower())):
+        return True
+    taken = {each.arg for each in constructor.parameters}
+    if constructor.node.args.kwarg is not None:
+        taken |= names_for_bases(constructor)
+    known = {key, *_IN_A_LIST, *below[:1]}
+    return all(name in known or name in taken or is_marker(str(name)) for name in mapping)
 
 
 def _texts(held: Any) -> Iterator[tuple[dict[str, Any] | None, str, str, Path]]:

@@ -25,6 +25,12 @@ def split_name(text: str) -> tuple[str, str] | None:
     return (match["module"] or "").strip("./").replace("/", "."), match["name"]
 
 
+def has_module(text: str) -> bool:
+    """Whether such a text says more than the name of the class."""
+    found = split_name(text)
+    return found is not None and bool(found[0])
+
+
 class Naming:
     """Whether a text names the class of a target."""
 

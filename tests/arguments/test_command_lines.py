@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from modgraph.arguments.command_lines import MAX_FOUND, command_lines
+from modgraph.arguments.command_lines import MAX_FOUND, CommandLines
 
 STARTED = [
     "python train.py --depth 3",
@@ -46,7 +47,7 @@ def found(folder: Path, text: str, file: str = "README.md", script: str = "train
     place.write_text(text)
     (folder / script).parent.mkdir(parents=True, exist_ok=True)
     (folder / script).write_text("")
-    return [each.words for each in command_lines(folder / script)]
+    return [each.words for each in CommandLines().of(folder / script)]
 
 
 @pytest.mark.parametrize("command", STARTED)
@@ -64,7 +65,7 @@ def test_files_that_start_scripts(tmp_path, file):
 def test_the_line_is_that_where_the_command_begins(tmp_path):
     text = "one\n\n    python train.py \\\n        --depth 3\n"
     found(tmp_path, text)
-    (only,) = command_lines(tmp_path / "train.py")
+    (only,) = CommandLines().of(tmp_path / "train.py")
     assert (only.file, only.line) == (str(tmp_path / "README.md"), 3)
 
 
@@ -113,4 +114,105 @@ def test_nothing_is_read_beyond_the_border_of_the_project(tmp_path):
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / "train.py").write_text("")
     (project / "notes.md").symlink_to(tmp_path / "README.md")
-    assert list(command_lines(project / "train.py")) == []
+    assert list(CommandLines().of(project / "train.py")) == []
+
+
+STARTS_IT = [
+    ("README.md", "$ python train.py --depth 3\n"),
+    ("README.md", "1. `python train.py --depth 3`\n"),
+    ("README.md", "- python train.py --depth 3\n"),
+    ("README.md", "```bash\ncd tools\ncd ..\npython train.py --depth 3\n```\n"),
+    ("README.md", "git clone https://x.org/a/project.git && cd project\npython train.py --depth 3\n"),
+    ("README.md", "pip install torch; python train.py --depth 3\n"),
+    ("README.md", "OMP_NUM_THREADS=1 nohup python -u -W ignore train.py --depth 3 > log 2>&1 &\n"),
+    ("README.md", "torchrun --standalone --nproc_per_node=4 train.py --depth 3\n"),
+    ("README.md", "torchrun --nproc_per_node 4 train.py --depth 3\n"),
+    ("README.md", "python -m torch.distributed.launch --nproc_per_node 4 --use_env train.py --depth 3\n"),
+    ("README.md", "accelerate launch --config_file a.yaml train.py --depth 3\n"),
+    ("README.md", "srun -p gpu --gres=gpu:8 python train.py --depth 3\n"),
+    ("scripts/run.sh", "python ../train.py --depth 3\n"),
+    ("scripts/run.sh", "python train.py --depth 3\n"),  # from the top of the project
+    ("scripts/run.sh", 'cd "$(dirname "$0")/.."\npython train.py --depth 3\n'),
+    ("scripts/run.sh", "for i in 1 2; do python train.py --depth 3; done\n"),
+    ("Makefile", "train:\n\t@python train.py --depth 3\n"),
+]
+STARTS_ANOTHER = [
+    ("sub/README.md", "python train.py --depth 3\n"),
+    ("sub/run.sh", "python train.py --depth 3\n"),
+    ("README.md", "cd sub && python train.py --depth 3\n"),
+    ("README.md", "cd other && python train.py --depth 3\n"),
+    ("README.md", "(cd sub; python train.py --depth 3)\n"),
+    ("README.md", "```\ncd sub\npython train.py --depth 3\n```\n"),
+    ("README.md", "Go there:\n\n    cd sub\n\nand start:\n\n    python train.py --depth 3\n"),
+    ("README.md", "cd $PLACE && python train.py --depth 3\n"),
+    ("README.md", "cd -; python train.py --depth 3\n"),
+    ("run.sh", "cd sub\n\n\npython train.py --depth 3\n"),
+    ("README.md", "$ python prepare.py train.py --depth 3\n"),
+    ("README.md", "python -m prepare train.py --depth 3\n"),
+    ("README.md", "python -c 'import x' train.py --depth 3\n"),
+    ("README.md", "grep -n python train.py --depth 3\n"),
+    ("README.md", "pip install x; grep -n foo train.py --depth 3\n"),
+    ("README.md", "env echo python train.py --depth 3\n"),
+    ("README.md", "We copy train.py 7 times\n"),
+    ("README.md", "Then python train.py --depth 3\n"),
+    ("README.md", "python train.py --depth 3.\n"),
+    ("README.md", "python train.py --depth 3 (slow)\n"),
+    ("README.md", "python train.py --depth 3;echo\n"),
+    ("run.sh", 'echo "now && python train.py --depth 3 && then"\n'),
+    ("run.sh", "# first; python train.py --depth 3\n"),
+    ("run.sh", "ls # first; python train.py --depth 3\n"),
+    ("run.sh", "python train.py --depth `nproc`\n"),
+    ("README.md", "torchrun --run-path first.py train.py --depth 3\n"),
+    ("README.md", "torchrun --module train.py --depth 3\n"),
+    ("README.md", "copy train.py --depth 3\n"),
+    ("README.md", "launch train.py --depth 3\n"),
+]
+
+
+def words_beside_another(folder: Path, file: str, text: str) -> list[tuple[str, ...]]:
+    """Of `train.py` at the top of a project that has `sub/train.py` too."""
+    project = folder / "project"
+    (project / "sub").mkdir(parents=True)
+    (project / "sub/train.py").write_text("")
+    return found(project, text, file)
+
+
+@pytest.mark.parametrize(("file", "text"), STARTS_IT)
+def test_a_command_that_starts_the_script(tmp_path, file, text):
+    assert words_beside_another(tmp_path, file, text) == [("--depth", "3")]
+
+
+@pytest.mark.parametrize(("file", "text"), STARTS_ANOTHER)
+def test_a_command_that_starts_another_one_or_none(tmp_path, file, text):
+    assert words_beside_another(tmp_path, file, text) == []
+
+
+def test_texts_are_read_once_for_all_scripts(tmp_path, monkeypatch):
+    read, files = [], [f"train{number}.py" for number in range(8)]
+    (tmp_path / ".git").mkdir()
+    for name in files:
+        (tmp_path / name).write_text("")
+    for number in range(20):
+        (tmp_path / f"{number:02}.md").write_text("x\n" * 1000 + "".join(f"python {name} {number}\n" for name in files))
+    monkeypatch.setattr(
+        "modgraph.arguments.command_lines.read", lambda path, most: read.append(path) or Path(path).read_bytes()
+    )
+    lines = CommandLines()
+    assert [[each.words for each in lines.of(tmp_path / name)] for name in files] == [[("0",), ("1",)]] * 8
+    assert len(read) == len(set(read)) == 2
+    list(lines.of(tmp_path / "nothing.py"))
+    assert len(read) == len(set(read)) == 20
+
+
+def test_of_all_texts_so_much_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("modgraph.arguments.command_lines.MAX_TEXT", 100)
+    for name in "abcd":
+        (tmp_path / f"{name}.md").write_text("y" * 60 + "\n")
+    assert found(tmp_path, "python train.py --depth 3\n", "z.md") == []
+
+
+@pytest.mark.parametrize("text", ["python " + "- " * 1900, "`" * 100_000, "$ " * 90_000 + "\n", "> train.py " * 15_000])
+def test_no_text_takes_long(tmp_path, text):
+    begin = time.process_time()
+    assert found(tmp_path, f"{text} train.py\n") == []
+    assert time.process_time() - begin < 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import textwrap
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +15,8 @@ import torch
 
 import modgraph
 from modgraph.arguments import candidates
+from modgraph.arguments.config_files import DATA_READERS
+from modgraph.arguments.interpolations import References
 from modgraph.arguments.python_configs import python_config
 from modgraph.export.text.summary import summary
 from modgraph.graph.model import ArgumentsFrom
@@ -297,7 +302,7 @@ def test_a_script_that_changes_a_value_does_not_say_it():
     held = python_config(textwrap.dedent(text))
     assert held["width"] == 4
     assert all(isinstance(held[name], Unsaid) for name in ("part", "net", "other", "os"))
-    assert "lost" not in held
+    assert isinstance(held["lost"], Unsaid)
     assert isinstance(held["late"]["a"], Unsaid)
     assert held["late"]["b"] == 2
     kept = python_config(textwrap.dedent(text).replace('other["part"]["width"] = 7', ""))
@@ -454,3 +459,165 @@ def test_nothing_is_read_beyond_the_border_of_the_project(tmp_path):
     inner = projects.write(tmp_path / "inner", {"net.py": NET, "b.py": "_base_ = '../a.py'\nx = 'Net'\n"})
     (inner / "link.yml").symlink_to(tmp_path / "a.yml")
     assert candidates(parse_target(str(inner / "net.py:Net")), assume=False) == ()
+
+
+@pytest.mark.parametrize("text", ["- " * 45_000, "? " * 45_000, "x:\n" + "- " * 45_000 + "Net"])
+def test_yaml_that_is_nested_too_deeply_is_refused(text):
+    with pytest.raises(ValueError, match="nested too deeply"):
+        DATA_READERS["yaml"](text)
+
+
+def test_objects_that_stand_in_many_places_end(tmp_path):
+    """Twice in each object: a text of them, and a walk through them, has no end."""
+    twice = ["n = 'Net'", "a0 = {}", *(f"a{n} = dict(x=a{n - 1}, y=a{n - 1})" for n in range(1, 40))]
+    files = {
+        "net.py": NET,
+        "text.py": "\n".join([*twice, "schema = a39", ""]),
+        "base.py": "\n".join(twice),
+        "over.py": "\n".join(["_base_ = 'base.py'", *twice]),
+        "chain.py": "\n".join(
+            ["n = 'Net'", "a0 = []", *(f"a{n} = [a{n - 1}]" for n in range(1, 3000)), "schema = a2999"]
+        ),
+        "both.json": '{"_base_": "below.json", "type": "Net", "depth": 2, "x": '
+        + '{"a":' * 900
+        + "1"
+        + "}" * 900
+        + "}",
+        "below.json": '{"type": "Net", "x": ' + '{"a":' * 900 + "1" + "}" * 900 + "}",
+    }
+    begin = time.process_time()
+    assert found(tmp_path, files) is None
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["a0 = 1", *(f"a{n} = a{n - 1}" for n in range(1, 8000))],
+        [
+            "a = {}",
+            *(f"a{n} = dict(x=a)" for n in range(1000)),
+            *(f"print(a{n})" for n in range(1000)),
+            *["print(a)"] * 5000,
+        ],
+        ["a = dict(" + ", ".join(f"b{n}=1" for n in range(4000)) + ")", "c = dict(" + "**a, " * 8000 + ")"],
+        ["f(" + "lambda: " * 300 + "a)"] * 30,
+        ["x = " + "+".join(["a"] * 900)] * 20,
+    ],
+)
+def test_a_script_takes_no_longer_than_it_is_long(lines):
+    begin = time.process_time()
+    python_config("\n".join(lines))
+    assert time.process_time() - begin < 3
+
+
+def test_a_reference_with_many_dots_takes_no_longer_than_it_is_long():
+    begin = time.process_time()
+    assert isinstance(References({}, "").value("${" + "." * 40_000 + "!}", ()), Unsaid)
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "from local import *",
+        "def deepen():\n    model['depth'] = 9\ndeepen()",
+        "def deepen():\n    global model\n    model = 9\nused = [deepen() for _ in range(1)]",
+        "def deepen(given):\n    model['depth'] = 9\n@deepen\ndef other(): pass",
+        "def deepen():\n    model['depth'] = 9\n    return 1\ndef other(given=deepen()): pass",
+        "deepen = lambda: model.update(depth=9)\nmodel = dict(type='Net', depth=5)\ndeepen()",
+        "class Deepen:\n    model['depth'] = 9",
+        "class Deepen:\n    def __add__(self, other):\n        model['depth'] = 9\ndeepen = Deepen()\n"
+        "model = dict(type='Net', depth=5)\nx = deepen + 1",
+        "if True:\n    import os as model",
+        "match 3:\n    case model: pass",
+        "match [1, 2]:\n    case [1, *model]: pass",
+        "match {1: 2}:\n    case {**model}: pass",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as model: pass",
+        "if True:\n    def model(): pass",
+        "globals()['model']['depth'] = 9",
+        "globals()['model'] = 9",
+        "exec(\"model['depth'] = 9\")",
+        "import sys\nsys.modules[__name__].model = 9",
+        "held = [model]\nheld[0]['depth'] = 9",
+        "def dict(**given): return 9\nmodel = dict(type='Net', depth=5)",
+        "if __name__ == '__main__':\n    pass\nelse:\n    model['depth'] = 9",
+        "with open(__file__) as model: pass",
+        "model['depth'] += 4",
+    ],
+)
+def test_what_python_changes_is_not_said(tmp_path, change):
+    text = f"depth = 5\nmodel = dict(type='Net', depth=depth)\n{change}\nkept = 7\n"
+    (tmp_path / "local.py").write_text("model = dict(type='Net', depth=9)\n")
+    (tmp_path / "conf.py").write_text(text)
+    run = "import conf; print(getattr(conf, 'model', 9) == {'type': 'Net', 'depth': 5}, conf.kept)"
+    done = subprocess.run([sys.executable, "-c", run], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "False 7\n", done.stderr
+    held = python_config(text)
+    assert isinstance(held["model"], Unsaid)
+    assert held["kept"] == 7
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "print(depth)",
+        "def other():\n    model = 3\n    return model",
+        "def other(model): return model['depth']",
+        "from model import depth as other",
+        "name = f'{depth}'",
+        "x = model['depth'] + 1",
+        "def other(): return model\nx = dict(y=model['depth'] * 2)",
+        "for i in range(depth): print(i)",
+    ],
+)
+def test_what_python_does_not_change_is_said(statement):
+    held = python_config(f"depth = 5\nmodel = dict(type='Net', depth=depth)\n{statement}\n")
+    assert (held["depth"], held["model"]) == (5, {"type": "Net", "depth": 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("data: {name: Net, depth: 6, path: ./data}", False),
+        ("data: {name: Net, params: {depth: 6}, path: ./data}", False),
+        ("data: {id: Net, depth: 6, path: ./data}", False),
+        ("model: {name: Net, depth: 6}", True),
+        ("model: {name: Net, params: {depth: 6}}", True),
+        ("model: {name: net.Net, depth: 6, path: ./data}", True),
+        ("model: {type: Net, depth: 6, path: ./data}", True),
+        ("model: {model_name: Net, depth: 6, path: ./data}", True),
+    ],
+)
+def test_what_only_has_a_name_is_no_class_for_sure(tmp_path, text, counts):
+    assert (found(tmp_path, {"net.py": NET, "a.yml": f"{text}\n"}) is not None) == counts
+
+
+OTHER = "class Net:\n    def __init__(self, depth): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "other", "counts"),
+    [
+        ("b/config.yaml", {"b/other.py": OTHER}, False),
+        ("b/config.yaml", {"b/deep/other.py": OTHER}, False),
+        ("a/config.yaml", {"b/other.py": OTHER}, True),
+        ("config.yaml", {"b/other.py": OTHER}, False),  # both lie equally near
+        ("config.yaml", {"b/deep/other.py": OTHER}, True),
+        ("b/config.yaml", {"b/other.py": "try:\n    import x\nexcept ImportError:\n    class Net: pass\n"}, False),
+        ("b/config.yaml", {"b/other.py": "def test():\n    class Net: pass\n"}, True),
+        ("b/config.yaml", {"b/other.py": "from a.net import Net\n"}, True),
+    ],
+)
+def test_a_name_alone_means_the_nearest_class(tmp_path, config, other, counts):
+    files = {"a/__init__.py": "", "a/net.py": NET, **other, config: "model: {type: Net, depth: 5}\n"}
+    assert (found(tmp_path, files, "a/net.py:Net") is not None) == counts
+    (tmp_path / config).write_text("model: {type: a.net.Net, depth: 5}\n")
+    assert found(tmp_path, {}, "a/net.py:Net") is not None
+
+
+def test_in_a_project_too_large_to_look_through_a_name_alone_says_nothing(tmp_path, monkeypatch):
+    files = {"net.py": NET, "a.yml": "type: Net\ndepth: 5\n"}
+    assert found(tmp_path, files) is not None
+    monkeypatch.setattr("modgraph.arguments.namesakes.MAX_FILES", 0)
+    assert found(tmp_path, {}) is None

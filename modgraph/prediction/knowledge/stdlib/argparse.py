@@ -6,9 +6,7 @@ A file is predicted, and run, as if it were started without arguments of its own
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-from typing import Any
+from typing import Any, NoReturn
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -149,9 +147,12 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
     given_values, rest = ({}, []) if not words else _parsed(machine, options, words)
     if isinstance(given_values, Unknown):
         return given_values
+    only_known = not arguments.function.endswith("parse_args")
+    if rest and not only_known:
+        return machine.unknown("the command line has words that no option takes", *rest)
     values = _values(machine, options, others, given_values)
     namespace = machine.allocate(InstanceObject(KnownClass(NAMESPACE), values, why, where=arguments.where))
-    if arguments.function.endswith("parse_args"):
+    if not only_known:
         return namespace
     return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
 
@@ -176,8 +177,8 @@ def _parsed(
         return options.open or why, []
     if _takes_long(machine, options, len(words)):
         return machine.unknown("a command line with too many words or options"), []
-    real = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    kinds: dict[str, Value] = {}
+    real = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    by_name: dict[str, dict[str, Value]] = {}
     for address in options.items:
         item = machine.state.find(address, InstanceObject)
         if item is not None and item.attributes.get("action") in (Constant("help"), Constant("version")):
@@ -189,19 +190,62 @@ def _parsed(
             return machine.unknown("an option of the parser is not modelled"), []
         known = {name: found[0] for name, found in option.items() if found}
         strings = plain(machine, item.attributes["option_strings"])
-        kinds[known["dest"]] = item.attributes.get("type", NONE)
+        if not isinstance(known["dest"], str):
+            return machine.unknown("an option of the parser is not modelled"), []
+        by_name[known["dest"]] = item.attributes
         name = known["dest"] if strings and strings[0] else known.pop("dest")
         try:
             real.add_argument(*(strings[0] if strings and strings[0] else (name,)), **known)
         except (TypeError, ValueError, argparse.ArgumentError):
             return machine.unknown("an option of the parser is not modelled"), []
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            found, rest = real.parse_known_args([str(each.value) for each in words if isinstance(each, Constant)])
-    except SystemExit:
+        found, rest = real.parse_known_args([str(each.value) for each in words if isinstance(each, Constant)])
+    except (_EndsError, TypeError, ValueError, AttributeError, LookupError, argparse.ArgumentError):
         return machine.unknown("the words of a command line do not fit its options"), []
-    given = {name: _typed(machine, value, kinds.get(name, NONE)) for name, value in vars(found).items()}
+    given: dict[str, Value] = {}
+    for name, value in vars(found).items():
+        option_of = by_name.get(name, {})
+        typed = _typed(machine, value, option_of.get("type", NONE))
+        chosen = _is_chosen(machine, value, typed, option_of.get("choices", NONE))
+        if chosen is False:
+            return machine.unknown(f"the command line gives {name} what is none of its choices"), []
+        given[name] = typed if chosen else machine.unknown(f"it is not known what {name} may be")
     return given, [Constant(word) for word in rest]
+
+
+class _EndsError(Exception):
+    """Python's parser would end the process."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Writes nothing and ends nothing: standard error belongs to the whole process, with all of its threads."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise _EndsError(message or status)
+
+    def error(self, message: str) -> NoReturn:
+        raise _EndsError(message)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        pass
+
+
+def _is_chosen(machine: Machine, words: Any, typed: Value, choices: Value) -> bool | None:
+    """Whether what words were made into is one of the choices; None where that is not known."""
+    if choices == NONE:
+        return True
+    if isinstance(words, list):
+        held = machine.state.find(typed, ListObject)
+        items = held.items if held is not None and len(held.items) == len(words) else [machine.unknown("a list")]
+        each = [_is_chosen(machine, word, item, choices) for word, item in zip(words, items, strict=False)]
+        return False if False in each else None if None in each or len(each) < len(words) else True
+    if not isinstance(words, str):  # what stands for an option without words
+        return True
+    allowed = machine.iterate_in_any_order(choices)
+    if isinstance(allowed, Unknown):
+        return None
+    same = [machine.equal(typed, choice) for choice in allowed]
+    return True if True in same else None if None in same else False
 
 
 _MOST_TRIES = 10_000_000

@@ -1,0 +1,86 @@
+"""Classes of the same name in other files of a project: which of them a configuration means that says no module.
+
+A registry takes the name alone, and a project may have several. The one whose file lies nearest to the configuration,
+by steps from folder to folder, is meant; where two lie equally near, nobody can tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+from modgraph.doors.borders import border_around
+from modgraph.doors.reading import read
+from modgraph.source.files import decode, python_files
+from modgraph.source.integers import parse
+
+MAX_FILES = 5_000
+"""Files of a project that are looked through; where it has more, it cannot be told."""
+_MAX_FILE = 1_000_000
+"""Bytes of one file."""
+
+
+class Namesakes:
+    """Of one class.
+
+    Args:
+        file: where it is defined.
+    """
+
+    def __init__(self, name: str, file: Path) -> None:
+        self._word = re.compile(rf"^[ \t]*class[ \t]+{re.escape(name)}\b", re.MULTILINE)
+        self._name = name
+        self._file = os.path.realpath(file)
+
+    def is_nearest(self, configuration: str) -> bool:
+        """Whether a configuration that says the name alone means this class."""
+        if self._others is None:
+            return False
+        home = os.path.dirname(configuration)
+        own = _steps(self._file, home)
+        return all(_steps(other, home) > own for other in self._others)
+
+    @cached_property
+    def _others(self) -> list[str] | None:
+        """Files that define such a class; None where there are too many to look through."""
+        border = border_around(os.path.dirname(self._file))
+        files = (path for top in border.folders for path in python_files(top, wanted=(".py",)))
+        found = list(islice(files, MAX_FILES + 1))
+        if len(found) > MAX_FILES:
+            return None
+        others = {os.path.realpath(path) for path in found} - {self._file}
+        return [path for path in others if border.holds_real(path) and self._defines(path)]
+
+    def _defines(self, path: str) -> bool:
+        """At the top of the file, also below `if` and `try`; a class in a function is known to nobody else."""
+        try:
+            text = decode(read(path, _MAX_FILE))
+        except (OSError, LookupError, SyntaxError, ValueError):
+            return False
+        if self._word.search(text) is None:
+            return False
+        try:
+            return _has(parse(text).body, self._name)
+        except SyntaxError:
+            return False
+        except (ValueError, RecursionError, MemoryError):
+            return True  # it may
+
+
+def _has(statements: list[ast.stmt], name: str) -> bool:
+    pending: list[ast.AST] = [*statements]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ast.ClassDef) and each.name == name:
+            return True
+        if isinstance(each, ast.If | ast.Try | ast.With | ast.ExceptHandler | ast.For | ast.While):
+            pending += ast.iter_child_nodes(each)
+    return False
+
+
+def _steps(path: str, folder: str) -> int:
+    return len(Path(os.path.relpath(os.path.dirname(path), folder)).parts)

@@ -1,0 +1,217 @@
+"""Commands of a shell that start a script of Python, in a text: a README, a shell script, a Makefile.
+
+A command counts where it begins with Python, behind a prompt, variables, what runs a command in its turn (`nohup`,
+`srun`), or a launcher of several processes (`torchrun`). What stands in a sentence or behind another program does not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_FOLDERS = 8
+"""To which one text changes."""
+_MAX_LINE = 4_000
+_DOCUMENTS = (".md", ".rst")
+_FENCE = re.compile(r"\s*(?:```|~~~)[^`]*$")
+_IN_TEXT = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
+_NEXT = re.compile(r"\s(?:&&?|\|\|?)(?=\s|$)|\s?;(?=\s|$)")
+"""Ends a command, and another one follows."""
+_REST = re.compile(r"(?:^|\s)(?:[\d&]?>{1,2}|<(?=\s))")
+"""What a command reads and writes: no words of it."""
+_COMMENT = re.compile(r"(?:^|\s)#")
+_OPEN = re.compile(r"[$*?<>()`;&|]|\.\.\.|^\[-|^\[[^\]]*$|^[^\[]*\]$|^\{.*\}$|\{[^\"']*,[^\"']*\}|^\W+$|^~")
+"""Of a word: that something stands for it, which the shell or the reader is to put there."""
+_BEFORE = re.compile(
+    r"(?:\s*(?:[-*+>$%](?=\s)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s)|[!@({](?=[\s\w./])|(?:then|do|else)\b)\s*)*"
+)
+"""Before a command: marks of a list, prompts, words of a shell."""
+_OPEN_FOLDER = re.compile(r"^-|[$*?<>()`;&|~\s]")
+_END_OF_SENTENCE = re.compile(r"[^.][.,;:!]$")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+_RUNS = frozenset(
+    ("nohup", "env", "time", "srun", "exec", "nice", "mpirun", "mpiexec", "xvfb-run", "numactl", "sudo", "poetry", "uv")
+)
+"""Programs that run the command behind them, and their options."""
+_PYTHON = re.compile(r"(?:[\w./~-]*/)?python[\d.]*")
+_FLAGS = re.compile(r"-[bBdEiIOPqsSuv]+")
+_WITH_WORD = ("-W", "-X")
+_LAUNCHERS = ("torchrun", "deepspeed", "accelerate")
+_LAUNCHER_MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch")
+_ALONE = frozenset(["--standalone", "--multi_gpu", "--multi-gpu", "--use_env", "--use-env", "--cpu", "--mps", "--tpu"])
+"""Options of launchers without a word."""
+_NO_FILE = frozenset(["-m", "--module", "--no_python", "--no-python", "-c"])
+_CD = re.compile(r"(?:[({]\s*)?(?:cd|pushd|popd)(?=\s|$)\s*(.*)")
+_OF_FILE = re.compile(
+    r"""["']?(?:\$\(|`)\s*dirname\s+(?:--\s+)?["']?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?["']?\s*(?:\)|`)"""
+)
+"""The folder of a shell script, as it says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One that starts a script."""
+
+    script: str
+    """As it is written there."""
+    words: tuple[str, ...]
+    """Behind the script; () where there are none, or something stands for one."""
+    line: int
+    folder: str
+    """Where it is given, relative to where the text is read: "" where no command before it says that."""
+    elsewhere: tuple[str, ...]
+    """Folders to which the text changes for other commands, where none is said for this one."""
+
+
+class Document:
+    """A text with commands."""
+
+    def __init__(self, text: str, path: str, top: str) -> None:
+        """
+        Args:
+            path: where it stands.
+            top: folder of its project.
+        """
+        self._lines = text.splitlines()
+        self._is_document = path.lower().endswith(_DOCUMENTS)
+        self._is_makefile = not self._is_document and not path.lower().endswith((".sh", ".bash"))
+        self._place, self._top = os.path.dirname(path), top
+        self._here: str | None = ""
+        """Folder of the next command; None where that is not known."""
+        self._elsewhere: dict[str, None] = {}
+
+    def commands(self) -> Iterator[Command]:
+        """In the order in which they stand."""
+        is_fenced = False
+        for number, line in self._joined():
+            if self._is_document and (_FENCE.match(line) or not (is_fenced or line.strip())):
+                is_fenced ^= _FENCE.match(line) is not None
+                self._here = ""
+                continue
+            if self._is_makefile:  # a shell for each line
+                self._here = ""
+            comment = _COMMENT.search(line)
+            yield from self._of_line(number, line[: comment.start()] if comment else line, is_fenced=is_fenced)
+
+    def _joined(self) -> Iterator[tuple[int, str]]:
+        """Lines, those that a backslash continues in one, each with the number of its first."""
+        number = 0
+        while number < len(self._lines):
+            first, line = number, self._lines[number]
+            while line.rstrip().endswith("\\") and number + 1 < len(self._lines) and len(line) < _MAX_LINE:
+                number += 1
+                line = f"{line.rstrip()[:-1]} {self._lines[number]}"
+            number += 1
+            if len(line) < _MAX_LINE:
+                yield first + 1, line
+
+    def _of_line(self, number: int, line: str, *, is_fenced: bool) -> Iterator[Command]:
+        if not self._is_document or is_fenced or "`" not in line:
+            yield from self._of_commands(number, line, may_be_prose=self._is_document and not is_fenced)
+            return
+        for each in _IN_TEXT.finditer(line):  # a sentence, with commands in it
+            yield from self._of_commands(number, each[2])
+
+    def _of_commands(self, number: int, text: str, *, may_be_prose: bool = False) -> Iterator[Command]:
+        if may_be_prose and _END_OF_SENTENCE.search(text.rstrip()):
+            return
+        begin = 0
+        for end in [*(each.span() for each in _NEXT.finditer(text)), (len(text), len(text))]:
+            command, before = text[begin : end[0]], text[:begin]
+            begin = end[1]
+            marks = _BEFORE.match(command)
+            command = command[marks.end() if marks else 0 :].lstrip()
+            if before.count("'") % 2 or before.count('"') % 2:  # inside of quotes
+                continue
+            change = _CD.match(command)
+            if change is not None:
+                self._change(change[1].strip())
+            elif ".py" in command and self._here is not None:
+                found = started(command)
+                if found is not None:
+                    yield Command(*found, number, self._here, () if self._here else tuple(self._elsewhere))
+
+    def _change(self, place: str) -> None:
+        """The commands that follow are given in another folder."""
+        named = _OF_FILE.sub(lambda _: self._place, place).strip("\"' )")
+        if self._here is None or not named or _OPEN_FOLDER.search(named.replace(self._place, ".")):
+            self._here = None
+            return
+        place = os.path.join(self._here, named)
+        if named.strip("./") == os.path.basename(self._top) and not os.path.isdir(os.path.join(self._place, place)):
+            place = self._top  # as it is called where it was cloned
+        self._here = os.path.normpath(place)
+        if len(self._elsewhere) < MAX_FOLDERS:
+            self._elsewhere[self._here] = None
+
+
+def started(command: str) -> tuple[str, tuple[str, ...]] | None:
+    """The script that a command starts, and the words behind it; None of any other command."""
+    end = _REST.search(command)
+    try:
+        words = shlex.split((command[: end.start()] if end else command).strip())
+    except ValueError:
+        return None
+    place = _script_in(words)
+    if place is None or not words[place].endswith(".py") or _OPEN.search(words[place]):
+        return None
+    behind = words[place + 1 :]
+    return words[place], () if any(_OPEN.search(word) for word in behind) else tuple(behind)
+
+
+def _script_in(words: list[str]) -> int | None:
+    """Where in a command the script stands."""
+    at = _past_what_runs(words)
+    if at is None or at >= len(words):
+        return None
+    if words[at] == "accelerate":
+        return _launched(words, at + 2) if words[at + 1 : at + 2] == ["launch"] else None
+    if words[at] in _LAUNCHERS:
+        return _launched(words, at + 1)
+    if _PYTHON.fullmatch(words[at]) is None:
+        return None
+    at += 1
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] == "-m":
+            return _launched(words, at + 2) if words[at + 1 : at + 2] and words[at + 1] in _LAUNCHER_MODULES else None
+        if words[at] not in _WITH_WORD and _FLAGS.fullmatch(words[at]) is None:
+            return None
+        at += 1 + (words[at] in _WITH_WORD)
+    return at if at < len(words) else None
+
+
+def _past_what_runs(words: list[str]) -> int | None:
+    """Where the command begins, behind variables and programs that run it; None where it is another program's."""
+    at = 0
+    while at < len(words):
+        if _VARIABLE.match(words[at]):
+            at += 1
+            continue
+        if words[at] not in _RUNS:
+            return at
+        at += 1
+        while at < len(words) and (words[at].startswith("-") or words[at].isdigit() or words[at] == "run"):
+            takes_word = words[at].startswith("-") and "=" not in words[at]
+            at += 1
+            following = words[at] if at < len(words) else ""
+            is_word = not following.startswith("-") and _PYTHON.fullmatch(following) is None
+            at += takes_word and is_word and following not in (*_RUNS, *_LAUNCHERS, "run")
+    return None
+
+
+def _launched(words: list[str], at: int) -> int | None:
+    """The script of a launcher: the first word that is neither an option nor the word of one."""
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] in _NO_FILE:
+            return None
+        takes_word = "=" not in words[at] and words[at] not in _ALONE
+        at += 1
+        if takes_word and at < len(words) and not words[at].startswith("-"):
+            if not words[at].endswith(".py"):
+                at += 1
+            elif words[at + 1 : at + 2] and words[at + 1].endswith(".py"):
+                return None  # of two scripts, the first may be the word of the option
+    return at if at < len(words) else None

@@ -1,0 +1,110 @@
+"""Words that a parser of argparse is given: what Python makes of them, or that it ends there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from modgraph.graph.model import Graph
+
+PARSER = textwrap.dedent("""
+    import argparse
+    from torch import nn
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--depth", type=int, choices=[1, 2, 3], default=1)
+    parser.add_argument("--arch", choices=("a", "b"), default="a")
+    parser.add_argument("--sizes", type=int, nargs="+", choices=range(5), default=[4])
+    parser.add_argument("--kind", choices={"x": 1, "y": 2}.keys(), default="x")
+    parser.add_argument("--flag", nargs="?", const="none", default="other")
+    """)
+MODEL = textwrap.dedent("""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, value in sorted(vars(arguments).items()):
+                setattr(self, f"{name}_{value}".replace(" ", ""), nn.ReLU())
+    """)
+
+
+def by_python(parse: str) -> dict[str, Any] | None:
+    """What the parser gives; None where it ends the process."""
+    held: dict[str, Any] = {"__name__": "net"}
+    try:
+        exec(PARSER + f"arguments = {parse}\n", held)
+    except SystemExit:
+        return None
+    return vars(held["arguments"])
+
+
+FITTING = [
+    "[]",
+    "['--depth', '2', '--arch', 'b']",
+    "['--depth=3', '--sizes', '0', '4']",
+    "['--dep', '2', '--kind', 'y']",
+    "['--flag']",
+]
+REFUSED = [
+    "['--depth', '9']",
+    "['--arch', 'zzz']",
+    "['--sizes', '1', '7']",
+    "['--kind', 'z']",
+    "['--wrong', '1', '--depth', '2']",
+    "['--depth', '2', 'more']",
+    "['--depth']",
+    "['-h']",
+]
+
+
+@pytest.mark.parametrize("words", FITTING)
+def test_what_python_takes_is_known(predict_source: Callable[..., Graph], words: str) -> None:
+    expected = by_python(f"parser.parse_args({words})")
+    assert expected is not None
+    graph = predict_source(PARSER + f"arguments = parser.parse_args({words})\n" + MODEL)
+    names = [f"{name}_{value}".replace(" ", "") for name, value in sorted(expected.items())]
+    assert [node.path for node in graph.modules if node.path] == names
+    assert graph.complete
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_where_python_ends_nothing_is_claimed(
+    predict_source: Callable[..., Graph], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert by_python(f"parser.parse_args({words})") is None
+    capsys.readouterr()
+    graph = predict_source(PARSER + f"arguments = parser.parse_args({words})\n" + MODEL)
+    assert not graph.complete
+    assert [node.path for node in graph.modules if node.path] == ["?"]
+    assert capsys.readouterr().err == ""
+
+
+def test_words_that_no_option_takes_are_given_back(predict_source: Callable[..., Graph]) -> None:
+    parse = "parser.parse_known_args(['--wrong', '1', '--depth', '2'])[0]"
+    expected = by_python(parse)
+    graph = predict_source(PARSER + f"arguments = {parse}\n" + MODEL)
+    assert expected is not None
+    assert f"depth_{expected['depth']}" in [node.path for node in graph.modules]
+
+
+def test_an_option_of_no_name_ends_nothing(predict_source: Callable[..., Graph]) -> None:
+    text = PARSER + "parser.add_argument('--x', dest=5)\narguments = parser.parse_args(['--x', '2'])\n" + MODEL
+    assert not predict_source(text).complete
+
+
+def test_standard_error_is_left_to_the_other_threads(
+    predict_source: Callable[..., Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    parse, before = argparse.ArgumentParser.parse_known_args, sys.stderr
+
+    def recorded(self: argparse.ArgumentParser, *words: Any) -> Any:
+        seen.append(sys.stderr)
+        return parse(self, *words)
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", recorded)
+    predict_source(PARSER + "arguments = parser.parse_args(['--depth', '2'])\n" + MODEL)
+    assert seen == [before]
