@@ -19,7 +19,7 @@ import os
 import sys
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -33,7 +33,7 @@ from modgraph.tracing.basics.members import registered_modules
 from modgraph.tracing.basics.origins import is_installed, is_own
 from modgraph.tracing.basics.patches import Patches
 from modgraph.tracing.basics.sites import location_of, site_of
-from modgraph.tracing.loading.consequences import asks_by_way_of, does_no_harm, is_caught, is_taken_as_it_is
+from modgraph.tracing.loading.consequences import AsksItself, asks_by_way_of, does_no_harm, is_caught, is_taken_as_it_is
 from modgraph.tracing.loading.weight_doors import DOORS, Door, source_of
 
 MAX_SOURCES = 20
@@ -46,7 +46,7 @@ _NOTHING: Any = object()
 asks_by_way_of(__file__)
 
 
-class StandIn(OrderedDict[Any, Any]):
+class StandIn(OrderedDict[Any, Any], AsksItself):
     """The state dict in the place of weights that are not there: empty, and so is every entry that is asked for.
 
     What is set in it stays, so that it can be renamed, filtered and added to as others are.
@@ -322,7 +322,10 @@ class AbsentWeights:
             left = self._without_stand_ins(state_dict)
             if left is not None:
                 state_dict, strict = left, False
-            if self._told and isinstance(state_dict, Mapping) and not state_dict:
+            is_renamed = self._told and type(state_dict) in (dict, OrderedDict) and not state_dict
+            if self._is_open and (left is not None or is_renamed):
+                self.asked(next(reversed(self._told)), "load_state_dict")  # what is amiss in it
+            if is_renamed:
                 return _IncompatibleKeys([], [])
             return original(module, state_dict, strict, *args, **kwargs)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import itertools
 import linecache
 import sys
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -20,14 +22,34 @@ from modgraph.tracing.basics.origins import is_internal, is_own
 
 _INNER = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
 _REPORTS = frozenset(["print", "info", "warning", "warn", "debug", "log", "error", "exception"])
-_COLLECTING = ["dict", "OrderedDict", "list", "tuple", "set", "frozenset", "sorted", "copy", "deepcopy"]
-_LOOKING = ["len", "str", "repr", "format", "any", "all", "sum", "min", "max", "bool", "isinstance", "type"]
-_PASSED_ON = frozenset([*_COLLECTING, *_LOOKING, "iter", "next", "enumerate", "zip", "map", "filter", "reversed"])
-"""Functions that give something of what they are given, and do nothing else."""
+_COLLECTING = (
+    dict,
+    OrderedDict,
+    list,
+    tuple,
+    set,
+    frozenset,
+    sorted,
+    copy.copy,
+    copy.deepcopy,
+    iter,
+    next,
+    enumerate,
+    zip,
+)
+_LOOKING = (len, str, repr, format, any, all, sum, min, max, bool, isinstance, type, map, filter, reversed)
+_PASSED_ON = (*_COLLECTING, *_LOOKING)
+"""What gives something of what it is given, and does nothing else."""
 _ADDING = ["update", "setdefault", "append", "add", "extend"]
 _OF_CONTAINERS = frozenset([*_ADDING, "pop", "remove", "discard", "clear", "popitem", "move_to_end"])
 _KINDS = frozenset(["isinstance", "type", "callable", "id"])
+_NOT_AS_THOUGHT = (KeyError, TypeError, AttributeError, ValueError)
+"""What comes of an entry that is not there, or of another kind."""
 _STEPS = 2000
+
+
+class AsksItself:
+    """A state dict whose every answer is looked at by itself."""
 
 
 class Source:
@@ -37,8 +59,15 @@ class Source:
         self.tree = tree
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
+        self._found: dict[tuple[int, int, int, int], ast.expr | None] = {}
+
     def at(self, position: tuple[int, int, int, int]) -> ast.expr | None:
-        """The smallest expression that holds a position."""
+        """The smallest expression that holds a position: lines from 1 and columns of its begin and end."""
+        if position not in self._found:
+            self._found[position] = self._look(position)
+        return self._found[position]
+
+    def _look(self, position: tuple[int, int, int, int]) -> ast.expr | None:
         best: tuple[tuple[int, int], ast.expr] | None = None
         start, end = position[:2], position[2:]
         for node in self.parents:
@@ -108,19 +137,25 @@ class _Answer:
 
     def __init__(self, frame: FrameType, how: str) -> None:
         self._how = how
-        self._frames = _frames(frame)
-        self._seen: set[ast.AST | tuple[ast.AST, str]] = set()
+        self._frames = list(_frames(frame))
+        self._depth = 0
+        self._seen: set[tuple[int, ast.AST, str]] = set()
         self._steps = itertools.count()
-        self._enter()
 
-    def _enter(self) -> bool:
-        """Go on in the next frame outward; False where there is none that can be read."""
-        frame = next(self._frames, None)
-        source = None if frame is None else _source(frame.f_code.co_filename)
-        if frame is None or source is None:
-            return False
-        self._frame, self._source = frame, source
-        return True
+    @property
+    def _frame(self) -> FrameType:
+        return self._frames[self._depth]
+
+    @property
+    def _source(self) -> Source:
+        source = _source(self._frame.f_code.co_filename)
+        return _NOTHING if source is None else source
+
+    def _is_new(self, node: ast.AST, name: str = "") -> bool:
+        key = (self._depth, node, name)
+        is_new = key not in self._seen
+        self._seen.add(key)
+        return is_new
 
     def is_harmless(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call):
@@ -148,7 +183,7 @@ class _Answer:
             return True
         for handler in _handlers(self._source, node):
             statement = self._source.parents[handler]
-            if isinstance(statement, ast.Try) and _goes_on(handler, KeyError, self._frame):
+            if isinstance(statement, ast.Try) and any(_goes_on(handler, each, self._frame) for each in _NOT_AS_THOUGHT):
                 return all(
                     self._are_harmless(part)
                     for part in (statement.body, statement.orelse, *(each.body for each in statement.handlers))
@@ -157,9 +192,8 @@ class _Answer:
 
     def _goes(self, node: ast.expr) -> bool:
         """Whether the value of an expression goes nowhere but into state dicts."""
-        if node in self._seen:
+        if not self._is_new(node):
             return True
-        self._seen.add(node)
         if next(self._steps) > _STEPS:
             return False
         parent = self._source.parents.get(node)
@@ -173,7 +207,7 @@ class _Answer:
             case ast.NamedExpr(target=ast.Name(id=name)):
                 return self._is_read(name, parent) and self._goes(parent)
             case ast.Return():
-                return self._returned()
+                return self._returned(parent)
             case ast.If() | ast.While() | ast.For():
                 return self._decides(parent)
             case ast.Call():
@@ -188,39 +222,74 @@ class _Answer:
                 return True
             case ast.Lambda() | ast.Await() | ast.Yield() | ast.YieldFrom():
                 return False
+            case ast.IfExp(test=test, body=first, orelse=second) if node is test:
+                asked = _names(test)
+                return (_entry_of(first, asked) and _entry_of(second, asked)) or self._goes(parent)
             case ast.expr():
                 return self._goes(parent)
         return False
 
     def _in_call(self, call: ast.Call) -> bool:
         """The same of an argument of a call, or of the object whose method is called."""
-        name = _called(call)
-        if name in _REPORTS or name == "load_state_dict":
+        if self._is_report_or_load(call):
             return True
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in _OF_CONTAINERS:
-                return self._is_kept(call.func.value) and self._goes(call)
-            if any(each is call.func for each in self._seen):  # of the object
+                return self._is_filled(call.func.value) and self._goes(call)
+            if (self._depth, call.func, "") in self._seen:  # of the object
                 return self._goes(call)
-        if name in _PASSED_ON:
-            return self._goes(call)
-        return False
+        function = _value(call.func, self._frame)
+        return any(function is each for each in _PASSED_ON) and self._goes(call)
+
+    def _is_report_or_load(self, call: ast.Call) -> bool:
+        name = _called(call)
+        if name == "load_state_dict":  # torch's own: another may ask what is in a renamed one
+            code = getattr(_value(call.func, self._frame), "__code__", None)
+            return code is None or is_internal(code.co_filename)
+        is_own_method = isinstance(call.func, ast.Attribute) and _is_self(call.func.value)
+        return name in _REPORTS and not is_own_method
 
     def _is_kept(self, target: ast.AST) -> bool:
         match target:
             case ast.Name(id=name):
-                return self._is_read(name, target)
-            case ast.Subscript(value=ast.Name(id=name)):
-                return self._is_read(name, target)
+                return self._is_seen_only_here(target) and self._is_read(name, target)
+            case ast.Subscript(value=ast.Name() as of):
+                return self._is_filled(of)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return all(self._is_kept(part) for part in parts)
         return False
 
+    def _is_filled(self, container: ast.expr) -> bool:
+        """The same of what is put into a container, or taken out of it."""
+        if not isinstance(container, ast.Name):
+            return False
+        if isinstance(self._frame.f_locals.get(container.id), AsksItself):
+            return True
+        scope = self._source.scope(container)
+        given = getattr(scope, "args", None)
+        is_given = given is not None and any(
+            isinstance(each, ast.arg) and each.arg == container.id for each in ast.walk(given)
+        )
+        return not is_given and self._is_read(container.id, container)
+
+    def _is_seen_only_here(self, name: ast.Name) -> bool:
+        """Whether nobody else reads a name: those of classes and files are there for all."""
+        above = list(self._source.above(name))
+        scope = self._source.scope(name)
+        if any(isinstance(each, ast.ClassDef) for each in above[: above.index(scope)]):
+            return False
+        if not isinstance(scope, ast.Module):
+            return True
+        statement = next(each for each in above if isinstance(each, ast.stmt))
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.DictComp):
+            return True
+        loops = [each for each in above if isinstance(each, ast.For)]
+        return bool(loops) and all(loops[-1] in self._source.above(each) for each in self._reads(name.id, name))
+
     def _is_read(self, name: str, where: ast.AST) -> bool:
         scope = self._source.scope(where)
-        if (scope, name) in self._seen:
+        if not self._is_new(scope, name):
             return True
-        self._seen.add((scope, name))
         if any(isinstance(each, ast.Global | ast.Nonlocal) and name in each.names for each in ast.walk(scope)):
             return False
         return all(self._goes(each) for each in self._reads(name, where))
@@ -232,13 +301,16 @@ class _Answer:
             if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
         ]
 
-    def _returned(self) -> bool:
-        kept = self._frame, self._source
-        if not self._enter():
+    def _returned(self, statement: ast.Return) -> bool:
+        here = _node_of(self._frame)
+        if here is None or self._source.scope(here) is not self._source.scope(statement):
+            return False  # of another function than the one that runs
+        if self._depth + 1 == len(self._frames):
             return False
+        self._depth += 1
         call = _node_of(self._frame)
         harmless = isinstance(call, ast.Call) and self._goes(call)
-        self._frame, self._source = kept
+        self._depth -= 1
         return harmless
 
     # What an answer decides.
@@ -251,9 +323,8 @@ class _Answer:
         return all(self._is_harmless(each) for each in statements)
 
     def _is_harmless(self, statement: ast.stmt) -> bool:
-        if statement in self._seen:
+        if not self._is_new(statement):
             return True
-        self._seen.add(statement)
         match statement:
             case ast.Pass() | ast.Raise() | ast.Assert():
                 return True
@@ -264,9 +335,9 @@ class _Answer:
                 return True
             case ast.Expr(value=ast.Call() as call):
                 name, of = _called(call), call.func.value if isinstance(call.func, ast.Attribute) else None
-                if name in _REPORTS or name == "load_state_dict":
+                if name == "copy_" or self._is_report_or_load(call):
                     return True
-                return name in _OF_CONTAINERS and of is not None and self._is_kept(of)
+                return name in _OF_CONTAINERS and of is not None and self._is_filled(of)
             case ast.Assign(targets=targets, value=value):
                 return _is_plain(value) and all(self._is_kept(target) for target in targets)
             case ast.AugAssign(target=target, value=value):
@@ -275,13 +346,18 @@ class _Answer:
                 return all(isinstance(each, ast.Name | ast.Subscript) and self._is_kept(each) for each in targets)
             case ast.If() | ast.While() | ast.For():
                 return self._decides(statement)
+            case ast.With(body=body):
+                return self._are_harmless(body)
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
+                parts = (body, orelse, last, *(each.body for each in handlers))
+                return all(self._are_harmless(part) for part in parts)
             case ast.Return():
                 after = [
                     each
                     for each in ast.walk(self._source.scope(statement))
                     if isinstance(each, ast.stmt) and each.lineno > (statement.end_lineno or statement.lineno)
                 ]
-                return self._returned() and self._are_harmless(after)
+                return self._returned(statement) and self._are_harmless(after)
         return False
 
 
@@ -290,24 +366,33 @@ def _chosen(statement: ast.If | ast.While | ast.For) -> set[ast.stmt]:
     `if "model" in state: state = state["model"]`. What comes of it is asked by itself."""
     if not isinstance(statement, ast.If):
         return set()
-    asked = {each.id for each in ast.walk(statement.test) if isinstance(each, ast.Name)}
+    asked = _names(statement.test)
     by_side: list[dict[str, ast.stmt]] = []
     for side in (statement.body, statement.orelse):
         by_side.append({})
         for each in side:
             match each:
-                case ast.Assign(
-                    targets=[ast.Name(id=target)],
-                    value=ast.Name(id=of) | ast.Subscript(value=ast.Name(id=of), slice=ast.Constant()),
-                ) if of in asked:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value) if _entry_of(value, asked):
                     by_side[-1][target] = each
     first, second = by_side
     return {
         each
         for side in by_side
         for target, each in side.items()
-        if target in asked or (target in first and target in second)
+        if _entry_of(each.value, {target}) or (target in first and target in second)
     }
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _entry_of(value: ast.expr, names: set[str]) -> bool:
+    """Whether it is one of those, or an entry of one."""
+    match value:
+        case ast.Name(id=of) | ast.Subscript(value=ast.Name(id=of), slice=ast.Constant()):
+            return of in names
+    return False
 
 
 def _is_plain(value: ast.expr) -> bool:
@@ -318,6 +403,10 @@ def _is_plain(value: ast.expr) -> bool:
         and _called(each) not in ("load_state_dict", "state_dict", "named_parameters", "parameters")
         for each in ast.walk(value)
     )
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _root(node: ast.expr) -> str | None:
@@ -421,3 +510,7 @@ def _source(file: str) -> Source | None:
         return Source(ast.parse(text)) if text else None
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+_NOTHING = Source(ast.Module([], []))
+"""Of a file that cannot be read."""
