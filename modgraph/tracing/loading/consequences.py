@@ -266,11 +266,7 @@ class _Answer:
         if isinstance(self._frame.f_locals.get(container.id), AsksItself):
             return True
         scope = self._source.scope(container)
-        given = getattr(scope, "args", None)
-        is_given = given is not None and any(
-            isinstance(each, ast.arg) and each.arg == container.id for each in ast.walk(given)
-        )
-        return not is_given and self._is_read(container.id, container)
+        return not _takes(scope, container.id) and self._is_read(container.id, container)
 
     def _is_seen_only_here(self, name: ast.Name) -> bool:
         """Whether nobody else reads a name: those of classes and files are there for all."""
@@ -295,11 +291,16 @@ class _Answer:
         return all(self._goes(each) for each in self._reads(name, where))
 
     def _reads(self, name: str, where: ast.AST) -> list[ast.Name]:
-        return [
-            each
-            for each in ast.walk(self._source.scope(where))
-            if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
-        ]
+        """Where a name is read that is bound in the function of `where`: not in those within that have it as their own."""
+        found: list[ast.Name] = []
+        waiting = list(ast.iter_child_nodes(self._source.scope(where)))
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load):
+                found.append(each)
+            if not _takes(each, name):
+                waiting += ast.iter_child_nodes(each)
+        return found
 
     def _returned(self, statement: ast.Return) -> bool:
         here = _node_of(self._frame)
@@ -393,6 +394,14 @@ def _entry_of(value: ast.expr, names: set[str]) -> bool:
         case ast.Name(id=of) | ast.Subscript(value=ast.Name(id=of), slice=ast.Constant()):
             return of in names
     return False
+
+
+def _takes(function: ast.AST, name: str) -> bool:
+    """Whether a function has a parameter of that name."""
+    given = getattr(function, "args", None)
+    return isinstance(given, ast.arguments) and any(
+        isinstance(each, ast.arg) and each.arg == name for each in ast.walk(given)
+    )
 
 
 def _is_plain(value: ast.expr) -> bool:
