@@ -41,6 +41,7 @@ from modgraph.source.targets import Target
 from modgraph.source.wire import decode_input, decode_options, decode_target
 
 if TYPE_CHECKING:
+    from modgraph.tracing.loading.absent_weights import AbsentWeights
     from modgraph.tracing.loading.models import LoadedModel
 
 # Bound before any code of the user's runs: what that code puts in the place of these functions must not reach us.
@@ -198,7 +199,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     placeholders = Placeholders(target.module.partition(".")[0], target.root)
     if request.get("without_packages"):
         placeholders.__enter__()
-    loaded, doubts = _built(target, options, request.get("without_weights"), out)
+    loaded, absent = _built(target, options, request.get("without_weights"), out)
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
         loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]
@@ -213,7 +214,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
         )
     if not out.is_ours:
         return  # forked by the model, and come back from it: only what it was forked from goes on
-    for doubt in (*placeholders.doubts(), *doubts):
+    asked = () if absent is None else absent.doubts(loaded.model)  # it may have been asked in the run
+    for doubt in (*placeholders.doubts(), *asked):
         _emit(doubt, out)
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
@@ -222,8 +224,10 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
             _capture(request["capture"], given, out)
 
 
-def _built(target: Target, options: TraceOptions, lacking: Any, out: Channel) -> tuple[LoadedModel, list[ErrorEvent]]:
-    """The model with its example inputs, and what may be otherwise with weights that are not there.
+def _built(
+    target: Target, options: TraceOptions, lacking: Any, out: Channel
+) -> tuple[LoadedModel, AbsentWeights | None]:
+    """The model with its example inputs, and the weights that are not there, if it was built without.
 
     Args:
         lacking: what was said of such weights by a worker that could not build it for want of them.
@@ -238,7 +242,7 @@ def _built(target: Target, options: TraceOptions, lacking: Any, out: Channel) ->
         out.say(stage=f"{stage} without weights that are not there", begins=True)
         absent = AbsentWeights(decode(MissingWeights, lacking["weights"]), lacking["modules"])
         loaded = build_model(target, options, absent)
-        return with_example(loaded), list(absent.doubts(loaded.model))
+        return with_example(loaded), absent
     out.say(stage=stage, begins=True)
     try:
         loaded = build_model(target, options)
@@ -250,7 +254,7 @@ def _built(target: Target, options: TraceOptions, lacking: Any, out: Channel) ->
         if missing is not None:
             out.say(lacking={"weights": encode(missing), "modules": open_doors()})
         raise
-    return with_example(loaded), []
+    return with_example(loaded), None
 
 
 def _read_checkpoint(request: dict[str, Any], out: Channel) -> None:

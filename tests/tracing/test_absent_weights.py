@@ -156,6 +156,66 @@ LOADED = {
         download_url_to_file(URL, "weights.pth", progress=False)
         self.body.load_state_dict(torch.load("weights.pth", weights_only=True))
     """,
+    "filtered by shape": """
+        own = self.body.state_dict()
+        kept = {k: v for k, v in load_state_dict_from_url(URL).items() if k in own and v.shape == own[k].shape}
+        own.update(kept)
+        self.body.load_state_dict(own)
+        print(f"{len(kept)} of {len(own)}")
+    """,
+    "an entry by a condition": """
+        state = load_state_dict_from_url(URL)
+        state = state["state_dict"] if "state_dict" in state else state
+        self.body.load_state_dict(state)
+    """,
+    "an entry of two": """
+        state = load_state_dict_from_url(URL)
+        if "ema" in state:
+            chosen = state["ema"]
+        else:
+            chosen = state
+        self.body.load_state_dict(chosen)
+    """,
+    "an entry that may be none": """
+        whole = load_state_dict_from_url(URL)
+        state = whole.get("ema")
+        if state is None:
+            state = whole["model"]
+        self.body.load_state_dict(state)
+    """,
+    "renamed in place": """
+        state = load_state_dict_from_url(URL)
+        for key in list(state.keys()):
+            if key.startswith("fc"):
+                del state[key]
+                continue
+            state[key[7:]] = state.pop(key)
+        self.body.load_state_dict(state)
+    """,
+    "renamed by a function": """
+        def renamed(state, drop=()):
+            kept = {}
+            for key, value in state.items():
+                name = key.replace("module.", "")
+                if name not in drop:
+                    kept[name] = value
+            return kept
+        state = renamed(load_state_dict_from_url(URL))
+        self.body.load_state_dict(state, strict=False)
+    """,
+    "with a report": """
+        state = load_state_dict_from_url(URL)
+        result = self.body.load_state_dict(state, strict=False)
+        if result.missing_keys:
+            print("missing", result.missing_keys, len(state), f"{state.keys()}")
+    """,
+    "value by value": """
+        state = load_state_dict_from_url(URL)
+        with torch.no_grad():
+            for name, value in self.body.named_parameters():
+                if name in state:
+                    value.copy_(state[name])
+    """,
     "in a thread": """
         errors = []
         def load():
@@ -331,22 +391,300 @@ def test_nothing_is_exchanged_afterwards(tmp_path: Path, ends: str) -> None:
 
 
 DOUBTFUL = {
-    "arguments": ("Sized(**load_state_dict_from_url(URL)['args'])", "**load_state_dict_from_url"),
-    "a number": ("nn.ModuleList(Body() for _ in range(len(load_state_dict_from_url(URL)['layers'])))", "range(len("),
-    "a decision": ("Body() if 'pos' in load_state_dict_from_url(URL) else nn.Identity()", "'pos' in"),
-    "a default": ("Sized(load_state_dict_from_url(URL).get('size', 3))", "'size'"),
+    "arguments": ("self.more = Sized(**load_state_dict_from_url(URL)['args'])", "**load_state_dict_from_url"),
+    "a number": (
+        "self.more = nn.ModuleList(Body() for _ in range(len(load_state_dict_from_url(URL)['layers'])))",
+        "range(len(",
+    ),
+    "a decision": ("self.more = Body() if 'pos' in load_state_dict_from_url(URL) else nn.Identity()", "'pos' in"),
+    "a default": ("self.more = Sized(load_state_dict_from_url(URL).get('size', 3))", "'size'"),
+    "a decision that is kept": (
+        """
+        state = load_state_dict_from_url(URL)
+        has_head = "head" in state
+        self.body.load_state_dict(state)
+        if has_head:
+            self.more = nn.Linear(3, 3)
+        """,
+        '"head" in',
+    ),
+    "names": (
+        """
+        state = load_state_dict_from_url(URL)
+        layers = [name for name in state if name.startswith("layer")]
+        self.body.load_state_dict(state)
+        self.more = nn.ModuleList(Body() for _ in layers)
+        """,
+        "for name in state",
+    ),
+    "a number of renamed ones": (
+        """
+        state = {k[7:]: v for k, v in load_state_dict_from_url(URL).items()}
+        self.body.load_state_dict(state)
+        self.more = nn.ModuleList(Body() for _ in range(len(state)))
+        """,
+        "k[7:]",
+    ),
+    "a count": (
+        """
+        state, count = load_state_dict_from_url(URL), 0
+        for name in state:
+            if name.endswith("bias"):
+                count += 1
+        self.body.load_state_dict(state)
+        self.more = nn.ModuleList(Body() for _ in range(count))
+        """,
+        "for name in state:",
+    ),
+    "a number if it is there": (
+        """
+        state, count = load_state_dict_from_url(URL), 2
+        if "count" in state:
+            count = state["count"]
+        self.body.load_state_dict(state["model"])
+        self.more = nn.ModuleList(Body() for _ in range(count))
+        """,
+        'if "count" in state',
+    ),
+    "what a load says": (
+        """
+        result = self.body.load_state_dict(load_state_dict_from_url(URL), strict=False)
+        if "scale" in result.missing_keys:
+            self.more = Body()
+        """,
+        "result = self",
+    ),
+    "an entry that is none": (
+        """
+        more = load_state_dict_from_url(URL)["more"]
+        if more is not None:
+            self.more = Body()
+        """,
+        '["more"]',
+    ),
+    "its kind": (
+        """
+        more = load_state_dict_from_url(URL)["more"]
+        self.more = Body() if isinstance(more, int) else nn.Identity()
+        """,
+        '["more"]',
+    ),
+    "an entry that is not there": (
+        """
+        try:
+            state = load_state_dict_from_url(URL)["more"]
+        except KeyError:
+            self.more = Body()
+        """,
+        '["more"]',
+    ),
+    "a loop that goes on": (
+        """
+        state = load_state_dict_from_url(URL)
+        for name in ("first", "last"):
+            if name in state:
+                continue
+            self.add_module("more_" + name, Body())
+        """,
+        "if name in state",
+    ),
+    "what a function says": (
+        """
+        def depth(state):
+            return len([name for name in state if name.startswith("layer")])
+        state = load_state_dict_from_url(URL)
+        number = depth(state)
+        self.body.load_state_dict(state)
+        self.more = nn.ModuleList(Body() for _ in range(number))
+        """,
+        "return len(",
+    ),
+    "what a function ends at": (
+        """
+        def grown(model, state):
+            if "more" not in state:
+                return
+            model.more = Body()
+        grown(self, load_state_dict_from_url(URL))
+        """,
+        '"more" not in',
+    ),
+    "a list that was given": (
+        """
+        def listed(state, names):
+            for name in state:
+                names.append(name)
+        names = []
+        listed(load_state_dict_from_url(URL), names)
+        self.more = nn.ModuleList(Body() for _ in names)
+        """,
+        "for name in state",
+    ),
+    "an attribute": ("self.size = 1 if hasattr(load_state_dict_from_url(URL), 'size') else 2", "hasattr"),
+    "its order": ("self.last = next(reversed(load_state_dict_from_url(URL)), None)", "reversed"),
+    "its text": ("self.text = f\"{load_state_dict_from_url(URL)['text']}\"", "['text']"),
+    "a name of a class": (
+        """
+        class Sizes:
+            size = load_state_dict_from_url(URL).get("size", 3)
+        self.more = Sized(Sizes.size)
+        """,
+        "size = load",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", DOUBTFUL)
-def test_modules_that_are_made_of_what_weights_hold_are_told_to_be_in_doubt(tmp_path: Path, what: str) -> None:
-    expression, marked = DOUBTFUL[what]
+def test_what_is_made_of_what_weights_hold_is_told_to_be_in_doubt(tmp_path: Path, what: str) -> None:
+    loading, marked = DOUBTFUL[what]
     source = "\nclass Sized(Body):\n    def __init__(self, size=3):\n        super().__init__()\n" + NET
-    write(tmp_path, f"self.more = {expression}", source)
+    write(tmp_path, loading, source)
     loaded, absent = built(tmp_path)
     (doubt,) = absent.doubts(loaded.model)
     assert URL in doubt.message
     assert (doubt.file, doubt.line) == ("net.py", line_of(tmp_path, marked))
+
+
+MADE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 4)
+{making}
+    def forward(self, x):
+        x = self.body(x)
+{running}
+"""
+OTHERS: dict[str, tuple[str, str, Any]] = {
+    "a number, then a load": (
+        """
+        held = torch.load("held.pth")
+        n = len(held["layers"])
+        self.body.load_state_dict(held["body"])
+        self.layers = nn.Sequential(*[nn.Linear(4, 4) for _ in range(n)])
+        """,
+        "return self.layers(x)",
+        {"layers": [1, 2], "body": nn.Linear(4, 4).state_dict()},
+    ),
+    "an entry that is not there": (
+        """
+        held = torch.load("held.pth")
+        if held.get("extra") is not None:
+            self.extra = nn.Linear(4, 4)
+        self.body.load_state_dict(held["body"])
+        """,
+        "return self.extra(x) if hasattr(self, 'extra') else x",
+        {"body": nn.Linear(4, 4).state_dict()},
+    ),
+    "a module that is taken away": (
+        """
+        state = torch.load("held.pth")
+        if "head.weight" not in state:
+            del self.head
+        self.load_state_dict(state, strict=False)
+        """,
+        "return self.head(x) if hasattr(self, 'head') else x",
+        {"head.weight": torch.ones(4, 4)},
+    ),
+    "a number that is kept": (
+        """
+        held = torch.load("held.pth")
+        self.steps = held.get("steps", 1)
+        self.body.load_state_dict(held["body"])
+        """,
+        "for _ in range(self.steps): x = self.head(x)\nreturn x",
+        {"steps": 3, "body": nn.Linear(4, 4).state_dict()},
+    ),
+    "a decision in a dict": (
+        """
+        held = torch.load("held.pth")
+        self.opts = {"head": held["use_head"]}
+        self.body.load_state_dict(held["body"])
+        """,
+        "return self.head(x) if self.opts['head'] else x",
+        {"use_head": True, "body": nn.Linear(4, 4).state_dict()},
+    ),
+    "a sequence of what is there": (
+        "self.net = nn.Sequential(torch.load('held.pth', weights_only=False))",
+        "return self.net(x)",
+        nn.Linear(4, 4),
+    ),
+    "a text": (
+        """
+        held = torch.load("held.pth")
+        self.act = nn.GELU() if str(held["arch"]).startswith("big") else nn.ReLU()
+        """,
+        "return self.act(x)",
+        {"arch": "big"},
+    ),
+    "a question in forward": ("self.held = 1", "return self.head(x) if 'head' in HELD else x", {"head": 1}),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_model_that_is_another_with_its_weights_is_not_complete(tmp_path: Path, what: str) -> None:
+    making, running, held = OTHERS[what]
+    source = MADE.format(
+        making=textwrap.indent(textwrap.dedent(making).strip(), " " * 8), running=textwrap.indent(running, " " * 8)
+    )
+    if "HELD" in running:
+        source = 'HELD = torch.load("held.pth")\n' + source
+    (tmp_path / "net.py").write_text(HEADER + source, "utf-8")
+    graph = modgraph.analyze("net.py:Net", inputs=["1x4"])
+    assert [each.source for each in graph.model.missing_weights] == ["held.pth"]
+    assert not graph.complete
+    told = [each for each in graph.problems if "held.pth" in each.message and "not there" in each.message]
+    assert told
+    assert told[0].file == "net.py"
+    assert told[0].line is not None
+    torch.save(held, tmp_path / "held.pth")
+    model = load_model(parse_target("net.py:Net", cwd=tmp_path, path=[str(tmp_path)]), TraceOptions()).model
+    called: list[str] = []
+    for name, module in model.named_modules():
+        module.register_forward_hook(lambda module, *_, name=name: called.append(f"{name} {type(module).__name__}"))
+    model(torch.ones(1, 4))
+    kinds = {node.path: node.class_name.rpartition(".")[2] for node in graph.modules}
+    assert sorted(called) != sorted(f"{call.module} {kinds[call.module]}" for call in graph.calls if call.observed)
+
+
+def test_weights_that_the_model_does_without_are_not_given_in_the_second_process_either(tmp_path: Path) -> None:
+    loading = """
+        try:
+            state = torch.load("optional.pth")
+            self.extra = nn.Linear(3, 3)
+        except FileNotFoundError:
+            self.fallback = nn.Linear(1, 1)
+        self.body.load_state_dict(torch.load("needed.pth"))
+        try:
+            state = torch.load("later.pth")
+            self.more = nn.Linear(3, 3)
+        except (KeyError, OSError):
+            self.less = nn.Linear(1, 1)
+    """
+    write(tmp_path, loading)
+    graph = modgraph.analyze("net.py:Net", inputs=["1x4"])
+    assert [each.source for each in graph.model.missing_weights] == ["needed.pth"]
+    (tmp_path / "net.py").write_text(
+        (tmp_path / "net.py").read_text("utf-8").replace('torch.load("needed.pth")', "Body().state_dict()"), "utf-8"
+    )
+    expected = modgraph.analyze("net.py:Net", inputs=["1x4"])
+    assert [node.path for node in graph.modules] == [node.path for node in expected.modules]
+    assert graph.complete
+
+
+def test_where_it_is_caught_once_and_not_later_that_is_told(tmp_path: Path) -> None:
+    loading = """
+        try:
+            torch.load("needed.pth")
+            self.extra = nn.Linear(3, 3)
+        except FileNotFoundError:
+            self.fallback = nn.Linear(1, 1)
+        self.body.load_state_dict(torch.load("needed.pth"))
+    """
+    write(tmp_path, loading)
+    loaded, absent = built(tmp_path, "needed.pth")
+    (doubt,) = absent.doubts(loaded.model)
+    assert doubt.line == line_of(tmp_path, 'torch.load("needed.pth")')
 
 
 def test_a_part_that_is_in_the_file_itself_is_told_to_be_unknown(tmp_path: Path) -> None:
@@ -443,7 +781,7 @@ def test_doubt_makes_the_graph_partial(tmp_path: Path) -> None:
     graph = modgraph.analyze("net.py:Net", inputs=["1x4"])
     assert graph.traced
     assert not graph.complete
-    assert any("they may be others" in each.message and each.file == "net.py" for each in graph.problems)
+    assert any("the model may be another" in each.message and each.file == "net.py" for each in graph.problems)
 
 
 @pytest.mark.parametrize("kept", ["embed", "none"])

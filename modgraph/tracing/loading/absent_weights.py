@@ -1,11 +1,12 @@
 """Building a model whose weights are not there: the functions that bring weights give an empty state dict.
 
 It is done in a process of its own, in which nothing was built before: a constructor that got half of its way has left
-its mark on registries, counters and caches. What is there is read as ever; nothing is fetched, and no file is made.
+its mark on registries, counters and caches. What is there is read as ever. The functions that bring weights fetch
+nothing and make no file; where the model's code catches that weights are not there, they try and fail as ever.
 
-What a model is made of may follow from what the weights hold: `Net(**checkpoint["args"])`. So it is noted where such a
-state dict is asked for what it holds, until it is loaded. If modules are made in between, the graph says that they may
-be others.
+What a model is made of, and what it does, may follow from what the weights hold: `Net(**checkpoint["args"])`. So it is
+noted where such a state dict is asked for what it holds, while the model is built and while it runs. What the source
+does not show to end in state dicts, as renamed keys do, is told: the model may be another.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import os
 import sys
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import torch
 from torch import nn
 from torch.nn.modules.module import _IncompatibleKeys
 
@@ -31,17 +33,20 @@ from modgraph.tracing.basics.members import registered_modules
 from modgraph.tracing.basics.origins import is_installed, is_own
 from modgraph.tracing.basics.patches import Patches
 from modgraph.tracing.basics.sites import location_of, site_of
+from modgraph.tracing.loading.consequences import AsksItself, asks_by_way_of, does_no_harm, is_caught, is_taken_as_it_is
 from modgraph.tracing.loading.weight_doors import DOORS, Door, source_of
 
 MAX_SOURCES = 20
 """Weights that are named."""
+_MAX_LOOKED_AT = 10_000
 _NOWHERE = os.path.join(os.sep, "weights-that-are-not-there")
 """A folder that is nowhere, in which files of a hub seem to lie."""
 
 _NOTHING: Any = object()
+asks_by_way_of(__file__)
 
 
-class StandIn(OrderedDict[Any, Any]):
+class StandIn(OrderedDict[Any, Any], AsksItself):
     """The state dict in the place of weights that are not there: empty, and so is every entry that is asked for.
 
     What is set in it stays, so that it can be renamed, filtered and added to as others are.
@@ -58,22 +63,24 @@ class StandIn(OrderedDict[Any, Any]):
 
     def __missing__(self, key: Any) -> StandIn:
         if not isinstance(key, str):
+            self._absent.asked(self._source, "__getitem__")
             raise KeyError(key)
+        self._absent.given(self._source)
         return StandIn(self._absent, self._source)
 
     def get(self, key: Any, default: Any = _NOTHING) -> Any:
         """An entry; an empty one where it is not there and nothing is given for that."""
-        return dict.__getitem__(self, key) if dict.__contains__(self, key) else self._otherwise(key, default)
+        return dict.__getitem__(self, key) if dict.__contains__(self, key) else self._otherwise(default, "get")
 
     def pop(self, key: Any, default: Any = _NOTHING) -> Any:
         """The same, taken out."""
-        return super().pop(key) if dict.__contains__(self, key) else self._otherwise(key, default)
+        return super().pop(key) if dict.__contains__(self, key) else self._otherwise(default, "pop")
 
-    def _otherwise(self, key: Any, default: Any) -> Any:
-        if default is _NOTHING:
-            return self[key]
-        self._absent.asked(self._source)
-        return default
+    def _otherwise(self, default: Any, how: str) -> Any:
+        if isinstance(default, StandIn):
+            return default  # a state dict either way, which is asked by itself
+        self._absent.asked(self._source, how)
+        return StandIn(self._absent, self._source) if default is _NOTHING else default
 
     def __delitem__(self, key: Any) -> None:
         if dict.__contains__(self, key):
@@ -91,19 +98,19 @@ class StandIn(OrderedDict[Any, Any]):
     # What it holds: of weights that are there, the answer would be another.
 
     def __len__(self) -> int:
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "__len__")
         return super().__len__()
 
     def __iter__(self) -> Iterator[Any]:
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "__iter__")
         return super().__iter__()
 
     def __contains__(self, key: object) -> bool:
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "__contains__")
         return super().__contains__(key)
 
     def __eq__(self, other: object) -> bool:
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "__eq__")
         return super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
@@ -111,20 +118,33 @@ class StandIn(OrderedDict[Any, Any]):
 
     def keys(self) -> Any:
         """As of any dict."""
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "keys")
         return super().keys()
 
     def values(self) -> Any:
         """As of any dict."""
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "values")
         return super().values()
 
     def items(self) -> Any:
         """As of any dict."""
-        self._absent.asked(self._source)
+        self._absent.asked(self._source, "items")
         return super().items()
 
+    def __reversed__(self) -> Iterator[Any]:
+        self._absent.asked(self._source, "__reversed__")
+        return super().__reversed__()
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            self._absent.asked(self._source, name)
+        raise AttributeError(f"weights that are not there have no {name}: {self._source}")
+
+    def __format__(self, _: str) -> str:
+        return repr(self)
+
     def __repr__(self) -> str:
+        self._absent.asked(self._source, "__repr__")
         return f"<no weights: {self._source}>"
 
 
@@ -137,16 +157,19 @@ class AbsentWeights:
     """
 
     def __init__(self, first: MissingWeights, modules: Iterable[str] = ()) -> None:
+        self._first = first.source
         self._errors = {first.source: first.error}
         self._modules = frozenset(modules)
         self._told: dict[str, SourceLocation | None] = {}
         self._paths: dict[str, str] = {}
         """By the path of a file that was not fetched, what it would have been fetched from."""
         self._open: dict[str, SourceLocation | None] = {}
-        """By weights that were asked for what they hold and are not loaded since, the user's line that asks."""
-        self._decided: dict[str, SourceLocation | None] = {}
-        """Those of them after which modules were made."""
+        """By weights that were asked for what they hold, where it may matter, the user's line that asks first."""
+        self._caught: dict[str, SourceLocation | None] = {}
+        """By weights that were given though the model's code catches that they are not there, its line."""
         self._is_open = False
+        self._home: types.CodeType | None = None
+        """The function of ours that builds the model."""
         self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> AbsentWeights:
@@ -154,16 +177,14 @@ class AbsentWeights:
             if door.module in self._modules:
                 with contextlib.suppress(ImportError):
                     importlib.import_module(door.module)
-        patches = Patches(self._undo)
         for door in DOORS:
             function = door.function
             if function is not None:
                 instead = self._instead(door, function)
                 _exchange(function, instead)
                 self._undo.callback(_exchange, instead, function)
-        for name in ("__init__", "register_parameter", "register_buffer"):
-            patches.replace(nn.Module, name, self._noting(getattr(nn.Module, name)))
-        patches.replace(nn.Module, "load_state_dict", self._loading(nn.Module.load_state_dict))
+        Patches(self._undo).replace(nn.Module, "load_state_dict", self._loading(nn.Module.load_state_dict))
+        self._home = sys._getframe(1).f_code
         self._is_open = True
         return self
 
@@ -173,10 +194,10 @@ class AbsentWeights:
 
     def again(self, build: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
         """`build`, which may be tried several times: what a try that failed has asked is of no meaning."""
-        open_before, decided_before = dict(self._open), dict(self._decided)
+        open_before, caught_before = dict(self._open), dict(self._caught)
 
         def afresh() -> nn.Module:
-            self._open, self._decided = dict(open_before), dict(decided_before)
+            self._open, self._caught = dict(open_before), dict(caught_before)
             return build()
 
         return afresh
@@ -194,32 +215,41 @@ class AbsentWeights:
         )
 
     def doubts(self, model: nn.Module) -> Iterator[ErrorEvent]:
-        """What may be otherwise with the weights."""
-        for source, place in self._decided.items():
+        """What may be otherwise with the weights: to be asked when the model has run."""
+        for source, place in self._open.items():
             yield ErrorEvent(
-                message=f"modules are made after it is asked what {source} holds, which is not there: with it, they may"
-                " be others",
+                message=f"it is asked what {source} holds, which is not there: with it, the model may be another, or do"
+                " something else",
                 file=None if place is None else place.file,
                 line=None if place is None else place.line,
             )
         for path, module in registered_modules(model):
             for name, value in list(vars(module).items()):
-                if isinstance(value, StandIn):
+                for kept in _stand_ins_in(value):
                     yield ErrorEvent(
-                        message=f"{name} is kept of {value._source}, which is not there: what it is, is not known",
+                        message=f"{name} is kept of {kept._source}, which is not there: what it is, is not known",
                         module=path,
                     )
 
-    def asked(self, source: str) -> None:
-        """Somebody wants to know what weights hold."""
-        if self._is_open:
-            before = self._open.pop(source, None)  # the last that was asked is the last of them
-            self._open[source] = before or _users_line()
+    def asked(self, source: str, how: str) -> None:
+        """Somebody wants to know what weights hold; also when the model is built, as it may ask in its run.
+
+        Args:
+            how: the method of the state dict that is asked.
+        """
+        if source not in self._open and not does_no_harm(how):
+            self._open[source] = _users_line()
+
+    def given(self, source: str) -> None:
+        """Somebody got a stand-in."""
+        if source not in self._open and not is_taken_as_it_is():
+            self._open[source] = _users_line()
 
     def _stand_in(self, source: str, error: BaseException | None = None) -> StandIn:
         self._note(source)
         if error is not None:
             self._errors.setdefault(source, describe(error))
+        self.given(source)
         return StandIn(self, source)
 
     def _note(self, source: str) -> None:
@@ -237,9 +267,26 @@ class AbsentWeights:
             except TypeError:
                 given = {}
             source = source_of(door, given)
-            return function(*args, **kwargs) if source is None else answer(door, function, source, given, args, kwargs)
+            if source is None or self._is_left(door, source):
+                return function(*args, **kwargs)
+            return answer(door, function, source, given, args, kwargs)
 
         return instead
+
+    def _is_left(self, door: Door, source: str) -> bool:
+        """Whether it is left to the model's code, which catches the error and goes on.
+
+        For want of the first it could not be built, so of that it does not.
+        """
+        error = FileNotFoundError if door.kind == "read" else door.refused[0]
+        caught = is_caught(error, self._home)
+        if self._first != source:
+            return caught
+        if caught:
+            self._caught.setdefault(source, _users_line())
+        elif source in self._caught:
+            self._open.setdefault(source, self._caught[source])
+        return False
 
     def _fetch(self, _door: Door, _function: Any, source: str, given: Any, _args: Any, _kwargs: Any) -> None:
         self._note(source)
@@ -269,24 +316,16 @@ class AbsentWeights:
             self._note(source)
             return path
 
-    def _noting(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def noting(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            if self._open:
-                self._decided.update({source: at for source, at in self._open.items() if source not in self._decided})
-            return original(module, *args, **kwargs)
-
-        return noting
-
     def _loading(self, original: Any) -> Any:
         @functools.wraps(original)
         def loading(module: nn.Module, state_dict: Any, strict: bool = True, *args: Any, **kwargs: Any) -> Any:
             left = self._without_stand_ins(state_dict)
             if left is not None:
                 state_dict, strict = left, False
-            elif self._open:  # what it was made of was asked last
-                self._open.popitem()
-            if self._told and isinstance(state_dict, Mapping) and not state_dict:
+            is_renamed = self._told and type(state_dict) in (dict, OrderedDict) and not state_dict
+            if self._is_open and (left is not None or is_renamed):
+                self.asked(next(reversed(self._told)), "load_state_dict")  # what is amiss in it
+            if is_renamed:
                 return _IncompatibleKeys([], [])
             return original(module, state_dict, strict, *args, **kwargs)
 
@@ -299,10 +338,26 @@ class AbsentWeights:
         stand_ins = [value for _, value in entries if isinstance(value, StandIn)]
         if not isinstance(state_dict, StandIn) and not stand_ins:
             return None
-        for each in (state_dict, *stand_ins):
-            if isinstance(each, StandIn):
-                self._open.pop(each._source, None)
         return OrderedDict((name, value) for name, value in entries if not isinstance(value, StandIn))
+
+
+def _stand_ins_in(value: Any) -> Iterator[StandIn]:
+    """Those that a value holds, itself or at any depth of containers and plain objects."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting and len(seen) < _MAX_LOOKED_AT:
+        each = waiting.pop()
+        if id(each) in seen or isinstance(each, nn.Module | torch.Tensor | type | types.ModuleType):
+            continue
+        seen.add(id(each))
+        if isinstance(each, StandIn):
+            yield each
+        elif isinstance(each, dict):
+            waiting += dict.values(each)
+        elif isinstance(each, list | tuple | set | frozenset):
+            waiting += each
+        elif isinstance(getattr(each, "__dict__", None), dict):
+            waiting += vars(each).values()
 
 
 def _exchange(function: Any, instead: Any) -> None:

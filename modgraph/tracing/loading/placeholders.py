@@ -23,6 +23,7 @@ from typing import NoReturn
 from modgraph.doors.reading import read
 from modgraph.graph.events import ErrorEvent
 from modgraph.source.files import decode
+from modgraph.source.quiet import python_tree
 from modgraph.tracing.loading.own_modules import told_of
 
 MAX_PACKAGES = 16
@@ -177,7 +178,7 @@ def _needed_by_statements() -> bool:
 def _is_guarded(file: str, line: int) -> bool:
     """Whether a line stands where an exception may be handled; of a text that cannot be read nobody knows."""
     try:
-        tree = ast.parse(decode(read(file)))
+        tree = python_tree(decode(read(file)))
     except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):
         return True
     return any(
