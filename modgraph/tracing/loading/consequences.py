@@ -291,7 +291,7 @@ class _Answer:
         return all(self._goes(each) for each in self._reads(name, where))
 
     def _reads(self, name: str, where: ast.AST) -> list[ast.Name]:
-        """Where a name is read that is bound in the function of `where`: not in those within that have it as their own."""
+        """Where a name of the function of `where` is read; not in those within that have it as their own."""
         found: list[ast.Name] = []
         waiting = list(ast.iter_child_nodes(self._source.scope(where)))
         while waiting:
@@ -362,13 +362,13 @@ class _Answer:
         return False
 
 
-def _chosen(statement: ast.If | ast.While | ast.For) -> set[ast.stmt]:
+def _chosen(statement: ast.If | ast.While | ast.For) -> set[ast.Assign]:
     """The assignments of one that chooses an entry of the state dict that it asks, or the state dict itself:
     `if "model" in state: state = state["model"]`. What comes of it is asked by itself."""
     if not isinstance(statement, ast.If):
         return set()
     asked = _names(statement.test)
-    by_side: list[dict[str, ast.stmt]] = []
+    by_side: list[dict[str, ast.Assign]] = []
     for side in (statement.body, statement.orelse):
         by_side.append({})
         for each in side:
