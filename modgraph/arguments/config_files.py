@@ -22,6 +22,7 @@ from modgraph.arguments.options import option_defaults
 from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import read
 from modgraph.source.files import decode
+from modgraph.source.integers import MOST_BITS
 from modgraph.source.targets import NAMESPACE, Built
 
 ENDINGS = (".yaml", ".yml", ".json", ".toml", ".py")
@@ -140,7 +141,7 @@ def _held(path: str) -> dict[str, Any] | None:
     """None of what cannot be read, or is no mapping of plain values."""
     try:
         text = decode(read(path, MAX_FILE))
-        held = _READERS[path.rpartition(".")[2].lower()](text)
+        held = read_as(_READERS, path, text)
     except (OSError, ValueError, LookupError, SyntaxError, ImportError, RecursionError):
         return None
     return held if isinstance(held, dict) and _is_plain(held) else None
@@ -175,6 +176,29 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     if isinstance(value, dict):
         return all(_is_plain(each, depth + 1) for each in (*value, *value.values()))
     return isinstance(value, _PLAIN) or (isinstance(value, list) and all(_is_plain(each, depth + 1) for each in value))
+
+
+def read_as(readers: Mapping[str, Callable[[str], Any]], path: str, text: str) -> Any:
+    """What a text holds, by the reader for the ending of its file.
+
+    Raises:
+        ValueError, ImportError, RecursionError: it cannot be read, or has a number that cannot be written.
+    """
+    held = readers[path.rpartition(".")[2].lower()](text)
+    _require_writable(held)
+    return held
+
+
+def _require_writable(held: Any) -> None:
+    """Raises ValueError where a whole number has more digits than Python writes."""
+    pending, seen = [held], set[int]()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise ValueError("it has a number of too many digits")
+        if isinstance(value, dict | list | tuple) and id(value) not in seen:
+            seen.add(id(value))
+            pending += [*value, *value.values()] if isinstance(value, dict) else [*value]
 
 
 DATA_READERS: dict[str, Callable[[str], Any]] = {

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOUND
+from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOUND, read_as
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
 from modgraph.arguments.interpolations import References
@@ -127,7 +127,7 @@ class _Held:
     def of(self, path: str, text: str) -> dict[str, Any] | None:
         """None of what cannot be read, or is derived from what cannot."""
         try:
-            held: Any = _READERS[path.rpartition(".")[2].lower()](text)
+            held: Any = read_as(_READERS, path, text)
         except (ValueError, ImportError, RecursionError, ArithmeticError):
             return None
         if not isinstance(held, dict) or _is_own(held.get("schema")):

@@ -8,7 +8,7 @@ import re
 from modgraph.source.quiet import python_tree
 
 _LONG = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500,}")
-_MOST_BITS = 14_000
+MOST_BITS = 14_000
 """Python writes no integer of more than 4,300 digits, and reads one in hexadecimal."""
 
 
@@ -29,6 +29,6 @@ def parse(text: str, filename: str = "<unknown>") -> ast.Module:
     tree = python_tree(text, filename)
     if _LONG.search(text) is not None:
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > _MOST_BITS:
+            if isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > MOST_BITS:
                 node.value = _Long(node.value)
     return tree

@@ -259,3 +259,22 @@ def test_of_an_object_only_what_the_class_reads_has_to_be_known(tmp_path):
     }
     found = first_found(tmp_path, files)
     assert found.origin.file == "demo.py"
+
+
+LONG = "0x" + "f" * 6_000
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("config.yaml", f"model:\n  type: Net\n  depth: 2\n  width: {LONG}\n"),
+        ("config.toml", f'[model]\ntype = "Net"\ndepth = 2\nwidth = {LONG}\n'),
+        ("config.py", f"model = dict(type='Net', depth=2, width={LONG})\n"),
+        ("run.py", "from net import Net\nNet(2, 1 << 20000)\n"),
+        ("run.py", f"from net import Net\nNet(2, {LONG})\n"),
+    ],
+)
+def test_a_number_that_python_does_not_write_is_no_argument(tmp_path, file, text):
+    projects.write(tmp_path, {"net.py": NET, file: text})
+    graph = modgraph.analyze(f"{tmp_path}/net.py:Net", static=True)
+    assert "layers" in [node.path for node in graph.modules]

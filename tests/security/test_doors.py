@@ -97,6 +97,8 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "inputs/mismatch.py": ("linecache.", WORKER),
     "inputs/refusal.py": ("linecache.", WORKER),
     "tracing/restoring/process_settings.py": ("os.chdir", WORKER + ": back to where it was"),
+    "tracing/loading/consequences.py": ("linecache.", WORKER + ": the target's own text"),
+    "tracing/loading/placeholders.py": ("builtins.__import__", WORKER + ": what the target's statements import"),
     "tracing/loading/importing.py": (".exec_module linecache.", WORKER + ": the target"),
     "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
     "arguments/config_files.py": ("yaml yaml.", "texts are read, by a loader that makes no objects"),

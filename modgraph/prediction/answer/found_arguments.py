@@ -34,6 +34,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.source.integers import MOST_BITS
 from modgraph.source.targets import Built, Ref, Unsaid
 
 MAX_FOUND_VALUES = 5_000
@@ -229,4 +230,6 @@ def _constant(value: Any) -> Any:
         return Built("builtins.range", (value.start, value.stop, value.step))
     if type(value) not in _PLAIN:
         raise NotPortableError(f"a {type(value).__name__} is no literal")
+    if type(value) is int and value.bit_length() > MOST_BITS:
+        raise NotPortableError("a number of too many digits")
     return value

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from modgraph.source.quiet import python_tree
 from modgraph.tracing.basics.origins import is_internal, is_own
 
 _INNER = frozenset(["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"])
@@ -516,7 +517,7 @@ def _position(code: CodeType, instruction: int) -> tuple[int, int, int, int] | N
 def _source(file: str) -> Source | None:
     text = "".join(linecache.getlines(file))
     try:
-        return Source(ast.parse(text)) if text else None
+        return Source(python_tree(text)) if text else None
     except (SyntaxError, ValueError, RecursionError):
         return None
 
