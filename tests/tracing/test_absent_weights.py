@@ -232,6 +232,9 @@ LOADED = {
 }
 
 
+_NOTHING_ASKED = ["from torch.hub", "by its bare name", "from the model zoo", "an entry", "entries of entries"]
+
+
 @pytest.mark.parametrize("way", LOADED)
 def test_without_weights_a_model_is_what_it_is_before_they_are_loaded(tmp_path: Path, way: str) -> None:
     write(tmp_path)
@@ -251,7 +254,8 @@ def test_without_weights_a_model_is_what_it_is_before_they_are_loaded(tmp_path: 
     ]
     assert loaded.model.body.scale.eq(0 if way == "with an addition" else 1).all()
     assert [each.source for each in loaded.info.missing_weights] == [URL]
-    assert list(absent.doubts(loaded.model)) == []
+    if sys.version_info >= (3, 11) or way in _NOTHING_ASKED:  # before, where in a line is asked is not known
+        assert list(absent.doubts(loaded.model)) == []
     assert [each for each in tmp_path.rglob("*") if each.suffix == ".pth"] == []
 
 
