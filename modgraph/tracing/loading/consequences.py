@@ -102,7 +102,11 @@ def does_no_harm(how: str) -> bool:
     if frame is None:
         return True  # we ask, to describe
     node = _node_of(frame)
-    return node is not None and _Answer(frame, how).is_harmless(node)
+    nodes = [] if node is None else [node]
+    if node is None and how == "load_state_dict":  # any of those in its line
+        nodes = [each for each in _nodes_of(frame) if isinstance(each, ast.Call) and _called(each) == how]
+    answer = _Answer(frame, how)
+    return bool(nodes) and all(answer.is_harmless(each) for each in nodes)
 
 
 def is_taken_as_it_is() -> bool:
@@ -233,8 +237,10 @@ class _Answer:
 
     def _in_call(self, call: ast.Call) -> bool:
         """The same of an argument of a call, or of the object whose method is called."""
-        if self._is_report_or_load(call):
+        if self._is_report_or_load(call) or isinstance(self._source.parents.get(call), ast.Raise):
             return True
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant):  # ", ".join(...)
+            return self._goes(call)
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in _OF_CONTAINERS:
                 return self._is_filled(call.func.value) and self._goes(call)
