@@ -267,8 +267,10 @@ class AbsentWeights:
             except TypeError:
                 given = {}
             source = source_of(door, given)
-            if source is None or self._is_left(door, source):
+            if source is None:
                 return function(*args, **kwargs)
+            if self._is_left(door, source):
+                return function(*args, **(kwargs | ({"local_files_only": True} if door.kind == "hub" else {})))
             return answer(door, function, source, given, args, kwargs)
 
         return instead

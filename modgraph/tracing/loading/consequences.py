@@ -103,18 +103,22 @@ def does_no_harm(how: str) -> bool:
     if frame is None:
         return True  # we ask, to describe
     node = _node_of(frame)
-    return node is not None and _Answer(frame, how).is_harmless(node)
+    nodes = [] if node is None else [node]
+    if node is None and how == "load_state_dict":  # any of those in its line
+        nodes = [each for each in _nodes_of(frame) if isinstance(each, ast.Call) and _called(each) == how]
+    answer = _Answer(frame, how)
+    return bool(nodes) and all(answer.is_harmless(each) for each in nodes)
 
 
 def is_taken_as_it_is() -> bool:
     """Whether it does no harm that a stand-in is given just now, though it is of another kind than what it stands for,
     and is there in any case: neither its kind, nor whether it is None, nor that it is missing decides."""
     frame = _asking()
-    node = None if frame is None else _node_of(frame)
-    if frame is None or node is None:
-        return frame is None
+    if frame is None:
+        return True
     answer = _Answer(frame, "")
-    return answer.kind_is_harmless(node) and answer.lack_is_harmless(node)
+    nodes = _nodes_of(frame)
+    return bool(nodes) and all(answer.kind_is_harmless(each) and answer.lack_is_harmless(each) for each in nodes)
 
 
 def is_caught(error: type[BaseException], home: CodeType | None) -> bool:
@@ -126,9 +130,9 @@ def is_caught(error: type[BaseException], home: CodeType | None) -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not home:
         file = frame.f_code.co_filename
-        node = None if is_internal(file) else _node_of(frame)
-        if node is not None and any(_goes_on(each, error, frame) for each in _handlers(_source(file), node)):
-            return True
+        for node in () if is_internal(file) else _nodes_of(frame):
+            if any(_goes_on(each, error, frame) for each in _handlers(_source(file), node)):
+                return True
         frame = frame.f_back
     return False
 
@@ -221,6 +225,8 @@ class _Answer:
                 return isinstance(whole, ast.expr) and self._goes(whole)
             case ast.Subscript(ctx=ast.Store() | ast.Del()):
                 return True
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if node is index and self._asks_itself(name):
+                return True
             case ast.Lambda() | ast.Await() | ast.Yield() | ast.YieldFrom():
                 return False
             case ast.IfExp(test=test, body=first, orelse=second) if node is test:
@@ -232,8 +238,10 @@ class _Answer:
 
     def _in_call(self, call: ast.Call) -> bool:
         """The same of an argument of a call, or of the object whose method is called."""
-        if self._is_report_or_load(call):
+        if self._is_report_or_load(call) or isinstance(self._source.parents.get(call), ast.Raise):
             return True
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant):  # ", ".join(...)
+            return self._goes(call)
         if isinstance(call.func, ast.Attribute):
             if call.func.attr in _OF_CONTAINERS:
                 return self._is_filled(call.func.value) and self._goes(call)
@@ -264,10 +272,13 @@ class _Answer:
         """The same of what is put into a container, or taken out of it."""
         if not isinstance(container, ast.Name):
             return False
-        if isinstance(self._frame.f_locals.get(container.id), AsksItself):
+        if self._asks_itself(container.id):
             return True
         scope = self._source.scope(container)
         return not _takes(scope, container.id) and self._is_read(container.id, container)
+
+    def _asks_itself(self, name: str) -> bool:
+        return isinstance(self._frame.f_locals.get(name), AsksItself)
 
     def _is_seen_only_here(self, name: ast.Name) -> bool:
         """Whether nobody else reads a name: those of classes and files are there for all."""
@@ -502,6 +513,14 @@ def _node_of(frame: FrameType) -> ast.expr | None:
     source = _source(frame.f_code.co_filename)
     position = _position(frame.f_code, frame.f_lasti)
     return None if source is None or position is None else source.at(position)
+
+
+def _nodes_of(frame: FrameType) -> list[ast.expr]:
+    """The same; all of its line where Python does not tell which one."""
+    node, source = _node_of(frame), _source(frame.f_code.co_filename)
+    if node is not None or source is None:
+        return [] if node is None else [node]
+    return [each for each in source.parents if isinstance(each, ast.expr) and each.lineno == frame.f_lineno]
 
 
 def _position(code: CodeType, instruction: int) -> tuple[int, int, int, int] | None:
