@@ -18,7 +18,6 @@ from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
 from modgraph.export.picture.heading import subtitle_of
 from modgraph.export.text.arguments import assumed_line, no_calls_line
-from modgraph.export.text.packages import packages_line
 from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import module_at
 from modgraph.graph.model import Graph, OpenPlace, Problem
@@ -90,7 +89,6 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "target": model.target,
         "assumed": assumed_line(graph) or None,
         "forward": no_calls_line(graph) or None,
-        "packages": packages_line(model.absent_packages) or None,
         "weights": weights_line(model.missing_weights) or None,
         "parameters": model.parameters,
         "trainable": model.trainable_parameters,

@@ -9,7 +9,6 @@ from modgraph.export.look.style import KINDS, STATES
 from modgraph.export.picture.rows import parameters_text
 from modgraph.export.text.arguments import arguments_line, assumed_line, no_calls_line
 from modgraph.export.text.checkpoint import checkpoint_headline
-from modgraph.export.text.packages import packages_line
 from modgraph.export.text.stored import stored_title
 from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import Focus
@@ -92,8 +91,6 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         notes.append(cut_end(f"assumed: {assumed}", 120))
     if unpredicted := no_calls_line(graph):
         notes.append(cut_end(f"forward {unpredicted}", 120))
-    if absent := packages_line(graph.model.absent_packages):
-        notes.append(cut_end(absent, 120))
     if missing := weights_line(graph.model.missing_weights):
         notes.append(cut_end(f"weights {missing}", 120))
     shown = []

@@ -6,7 +6,6 @@ from modgraph.doors.printing import in_cell, markdown, markdown_code
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.text.arguments import assumed_line, no_calls_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
-from modgraph.export.text.packages import packages_line
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
 from modgraph.export.text.weights import weights_line
@@ -32,8 +31,6 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         said.append(f"assumed: {markdown(assumed_line(graph))}")
     if (unpredicted := no_calls_line(graph)) != "":
         said.append(f"forward {markdown(unpredicted)}")
-    if graph.model.absent_packages:
-        said.append(markdown(packages_line(graph.model.absent_packages)))
     if graph.model.missing_weights:
         said.append(f"weights {markdown(weights_line(graph.model.missing_weights))}")
     lines = [

@@ -12,7 +12,6 @@ from modgraph.export.text.arguments import arguments_rows, assumed_line, no_call
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
 from modgraph.export.text.columns import check_columns as check_columns
-from modgraph.export.text.packages import packages_line
 from modgraph.export.text.ranks import ranks_text
 from modgraph.export.text.run import cost_text, verification_text
 from modgraph.export.text.stored import counts_parameters, stored_facts, stored_title
@@ -80,7 +79,6 @@ def summary(
         table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
-        _entry("packages", packages_line(graph.model.absent_packages), width, pen),
         _entry("weights", weights_line(graph.model.missing_weights), width, pen),
         _entry("forward", no_calls_line(graph), width, pen),
         _inputs(graph, width, pen),

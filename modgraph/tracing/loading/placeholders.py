@@ -145,10 +145,10 @@ class Placeholders:
     def doubts(self) -> Iterator[ErrorEvent]:
         """What makes the graph less than complete."""
         if self._modules:
-            are = "is" if len(self.packages) == 1 else "are"
+            are, them = ("is", "it") if len(self.packages) == 1 else ("are", "each")
             yield ErrorEvent(
-                message=f"{', '.join(self.packages)} {are} not installed, and a placeholder stands for each: where the"
-                " code looks at it, the model may be another"
+                message=f"{', '.join(self.packages)} {are} not installed, and a placeholder stands for {them}: where"
+                " the code looks at it, the model may be another"
             )
 
     def _stands_in(self, name: str) -> bool:

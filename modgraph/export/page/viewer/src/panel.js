@@ -53,7 +53,6 @@ function modelDetails() {
       ["target", model.target],
       ["assumed", model.assumed],
       ["forward", model.forward],
-      ["packages", model.packages],
       ["weights", model.weights],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],
       ["trainable", trained ? number(model.trainable) : undefined],
