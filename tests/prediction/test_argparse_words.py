@@ -108,3 +108,40 @@ def test_standard_error_is_left_to_the_other_threads(
     monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", recorded)
     predict_source(PARSER + "arguments = parser.parse_args(['--depth', '2'])\n" + MODEL)
     assert seen == [before]
+
+
+STATED = {
+    "defaults before an option that has one": "p.set_defaults(width=3)\np.add_argument('--width', type=int, default=8)",
+    "defaults before an option that has none": "p.set_defaults(width=3)\np.add_argument('--width', type=int)",
+    "defaults behind an option": "p.add_argument('--width', type=int, default=8)\np.set_defaults(width=3)",
+    "defaults twice": "p.set_defaults(width=3)\np.add_argument('--width', default=8)\np.set_defaults(width=4)",
+    "two options with one name": "p.add_argument('--width', default=8)\np.add_argument('-w', dest='width', default=11)",
+    "a conflict that is resolved": "p.add_argument('--width', default=8)\np.add_argument('--width', default=11)",
+    "defaults of no option": "p.set_defaults(width=3)",
+    "a group": "g = p.add_argument_group('g')\ng.add_argument('--width', default=8)\np.set_defaults(width=5)",
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_defaults_are_those_that_python_has(predict_source: Callable[..., Graph], name: str) -> None:
+    text = f"import argparse\nfrom torch import nn\np = argparse.ArgumentParser(conflict_handler='resolve')\n{STATED[name]}\n"
+    held: dict[str, Any] = {}
+    exec(text + "arguments = p.parse_args([])\n", held)
+    graph = predict_source(text + "arguments = p.parse_args([])\n" + MODEL)
+    assert [node.path for node in graph.modules if node.path] == [f"width_{held['arguments'].width}"]
+    assert graph.complete
+
+
+def test_words_that_the_script_sets_are_not_ignored(predict_source: Callable[..., Graph]) -> None:
+    change = "sys.argv = ['net.py', '--depth', '3']"
+    graph = predict_source(f"import sys\n{PARSER}{change}\narguments = parser.parse_args()\n{MODEL}")
+    assert "depth_1" not in [node.path for node in graph.modules]
+    assert not graph.complete
+
+
+def test_an_option_that_is_added_twice_is_no_option(predict_source: Callable[..., Graph]) -> None:
+    """Python refuses it."""
+    graph = predict_source(
+        f"{PARSER}parser.add_argument('--depth', default=7)\narguments = parser.parse_args([])\n{MODEL}"
+    )
+    assert not graph.complete

@@ -20,10 +20,12 @@ from modgraph.prediction.domain.values import (
     Constant,
     KnownClass,
     KnownFunction,
+    ModuleReference,
     TupleValue,
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.stdlib.environment import ARGV
 from modgraph.prediction.python.plain import lifted, plain
 
 PARSER = "argparse.ArgumentParser"
@@ -68,6 +70,7 @@ def parser(arguments: Arguments, machine: Machine) -> Value:
     attributes = machine.state.change(made, InstanceObject).attributes
     attributes["<options>"] = machine.allocate(ListObject(options, why))
     attributes["<defaults>"] = machine.allocate(defaults)
+    attributes["<on conflict>"] = arguments.keywords.get("conflict_handler", Constant("error"))
     return made if is_new else NONE
 
 
@@ -99,10 +102,39 @@ def add_argument(arguments: Arguments, machine: Machine) -> Value:
     flag = _FLAGS.get(str(getattr(arguments.keywords.get("action"), "value", "")), (NONE, NONE))[0]
     option: dict[str, Value] = {**arguments.keywords, "dest": dest}
     option["option_strings"] = TupleValue(tuple(Constant(text) for text in texts if text.startswith("-")))
-    option.setdefault("default", flag)
+    stored = _held(machine, receiver, "<defaults>")
+    defaults = machine.state.find(stored, DictObject) if stored is not None else None
+    option.setdefault("default", defaults.entries.get(dest, flag) if defaults is not None else flag)
+    _drop_namesakes(machine, receiver, held, {text for text in texts if text.startswith("-")})
     made = machine.allocate(InstanceObject(KnownClass(_OPTION), option))
     machine.state.change(held, ListObject).items.append(made)
     return made
+
+
+def _drop_namesakes(machine: Machine, receiver: Value, held: Address, texts: set[str]) -> None:
+    """Of options that one of these strings selects already: the new one takes their place, where the parser resolves
+    conflicts; else Python raises."""
+    options = machine.state.read(held)
+    assert isinstance(options, ListObject)
+    same = [each for each in options.items if texts & _strings(machine, each)]
+    if not same:
+        return
+    changed = machine.state.change(held, ListObject)
+    whole = all(_strings(machine, each) <= texts for each in same)
+    if _held(machine, receiver, "<on conflict>") == Constant("resolve") and whole:
+        changed.items = [each for each in changed.items if each not in same]
+    else:
+        changed.open = changed.open or machine.unknown("an option of the parser is added twice")
+
+
+def _strings(machine: Machine, option: Value) -> set[str]:
+    item = machine.state.find(option, InstanceObject)
+    texts = item.attributes.get("option_strings") if item is not None else None
+    return (
+        {str(each.value) for each in texts.items if isinstance(each, Constant)}
+        if isinstance(texts, TupleValue)
+        else set()
+    )
 
 
 @models(f"{PARSER}.add_argument_group", f"{PARSER}.add_mutually_exclusive_group")
@@ -127,6 +159,13 @@ def set_defaults(arguments: Arguments, machine: Machine) -> Value:
         changed = machine.state.change(held, DictObject)
         changed.entries.update({Constant(name): value for name, value in arguments.keywords.items()})
         changed.open = changed.open or arguments.open
+    options = _options(machine, arguments.positional[0])
+    for each in options.items if options is not None else ():
+        item = machine.state.find(each, InstanceObject)
+        dest = item.attributes.get("dest") if item is not None else None
+        given = arguments.keywords.get(str(dest.value)) if isinstance(dest, Constant) else None
+        if given is not None and isinstance(each, Address):
+            machine.state.change(each, InstanceObject).attributes["default"] = given
     return NONE
 
 
@@ -139,6 +178,8 @@ def shown(arguments: Arguments, machine: Machine) -> Value:
 def parse(arguments: Arguments, machine: Machine) -> Value:
     receiver, given = arguments.positional[0], arguments.get(1, "args", NONE)
     words = _words_of_script(machine) if given == NONE else machine.iterate(given)
+    if given == NONE and _is_changed(machine.get_attribute(ModuleReference("sys"), "argv")):
+        words = machine.unknown("the words of the command line are changed")
     options, defaults = _options(machine, receiver), _held(machine, receiver, "<defaults>")
     others = machine.state.find(defaults, DictObject) if defaults is not None else None
     if options is None or others is None or isinstance(words, Unknown) or "namespace" in arguments.keywords:
@@ -155,6 +196,11 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
     if not only_known:
         return namespace
     return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
+
+
+def _is_changed(argv: Value) -> bool:
+    """The script has put words of its own there."""
+    return not (isinstance(argv, Unknown) and argv.reason == ARGV.reason and argv.outside)
 
 
 def _words_of_script(machine: Machine) -> list[Value]:
@@ -298,8 +344,6 @@ def _values(machine: Machine, options: ListObject, others: DictObject, given: di
         if _required(machine, option):
             values[str(name.value)] = machine.unknown(f"the command line has to give {name.value}")
             continue
-        if name in others.entries:
-            default = others.entries[name]
         kind = option.get("type", NONE)
         if isinstance(default, Constant) and isinstance(default.value, str) and default != _SUPPRESS and kind != NONE:
             default = machine.call(kind, (default,))

@@ -88,7 +88,8 @@ def getenv(arguments: Arguments, machine: Machine) -> Value:
 
 
 constant("os.environ", Unknown("depends on os.environ", None, inert=True, outside=True))
-constant("sys.argv", Unknown("depends on sys.argv", None, inert=True, outside=True))
+ARGV = Unknown("depends on sys.argv", None, inert=True, outside=True)
+constant("sys.argv", ARGV)
 constant("sys.platform", Unknown("depends on sys.platform", None, inert=True))
 constant("sys.path", Unknown("depends on sys.path", None, inert=True))
 constant("sys.modules", LOADED_MODULES)
