@@ -368,10 +368,7 @@ def _with_calls(way: Way, specs: Sequence[InputSpec], together: Together | None)
     """The prediction with what `forward` does with such inputs, as where nothing is run."""
     from modgraph.prediction import predict_graph
 
-    try:
-        return predict_graph(way.target, together, inputs=specs)
-    except Exception:
-        return way.predicted
+    return _predicted_anew(way, lambda: predict_graph(way.target, together, inputs=specs))
 
 
 def _first_that_runs(
@@ -425,8 +422,15 @@ def _with_forward(way: Way, traced: Graph, together: Together | None) -> Graph:
     known = [each for each in specs if each is not None]
     if not traced.calls or len(known) < len(specs):
         return way.predicted
+    return _predicted_anew(
+        way, lambda: predict_graph(way.target, together, inputs=known, training=None, every_way=True)
+    )
+
+
+def _predicted_anew(way: Way, predict: Callable[[], Graph]) -> Graph:
+    """A defect of ours must not cost the prediction that is there."""
     try:
-        return predict_graph(way.target, together, inputs=known, training=None, every_way=True)
+        return predict()
     except Exception:
         return way.predicted
 
@@ -439,7 +443,7 @@ def _is_of_the_command(error: ModgraphError, specs: Sequence[InputSpec], *, runs
 
 
 def _is_of_building(error: ModgraphError, target: Target) -> bool:
-    """With other arguments, the model may be built; not where the user has said them."""
+    """With other arguments, the model may be built."""
     return any(text in error.message for text in (f"{target.name}(", "the argument"))
 
 

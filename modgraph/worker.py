@@ -43,6 +43,7 @@ from modgraph.source.wire import decode_input, decode_options, decode_target
 if TYPE_CHECKING:
     from modgraph.tracing.loading.absent_weights import AbsentWeights
     from modgraph.tracing.loading.models import LoadedModel
+    from modgraph.tracing.loading.placeholders import Placeholders
 
 # Bound before any code of the user's runs: what that code puts in the place of these functions must not reach us.
 _dumps = json.dumps
@@ -199,7 +200,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     placeholders = Placeholders(target.module.partition(".")[0], target.root)
     if request.get("without_packages"):
         placeholders.__enter__()
-    loaded, absent = _built(target, options, request.get("without_weights"), out)
+    loaded, absent = _built(target, options, request.get("without_weights"), placeholders, out)
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
         loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]
@@ -225,7 +226,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
 
 
 def _built(
-    target: Target, options: TraceOptions, lacking: Any, out: Channel
+    target: Target, options: TraceOptions, lacking: Any, placeholders: Placeholders, out: Channel
 ) -> tuple[LoadedModel, AbsentWeights | None]:
     """The model with its example inputs, and the weights that are not there, if it was built without.
 
@@ -233,7 +234,6 @@ def _built(
         lacking: what was said of such weights by a worker that could not build it for want of them.
     """
     from modgraph.tracing.loading.absent_weights import AbsentWeights
-    from modgraph.tracing.loading.importing import package_to_stand_in_for
     from modgraph.tracing.loading.models import build_model, with_example
     from modgraph.tracing.loading.weight_doors import open_doors, weights_behind
 
@@ -247,7 +247,7 @@ def _built(
     try:
         loaded = build_model(target, options)
     except ModgraphError as error:
-        package = package_to_stand_in_for(error, target)
+        package = placeholders.wanted(error.__cause__)
         if package is not None:
             out.say(absent=package)
         missing = weights_behind(error)

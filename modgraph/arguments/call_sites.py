@@ -23,7 +23,6 @@ class CallSites:
     arguments; methods too."""
     in_script: bool
     """The file has a part for the script."""
-    lines: tuple[int, ...]
     names: tuple[str, ...] = ()
     """Names of the module whose assignment has a call, outside of functions."""
 
@@ -31,17 +30,10 @@ class CallSites:
 def call_sites(tree: ast.Module, name: str) -> CallSites | None:
     """The calls of the class of that name; None where there are none."""
     names = _names_of(tree, last_name(name))
-    scopes: dict[str, None] = {}
-    lines: list[int] = []
     bodies = dict(outermost_functions(tree.body))
     called_in = {scope: _called(node) for scope, node in bodies.items()}
-    for scope, called in called_in.items():
-        found = [line for each, line in called if last_name(each) in names]
-        lines += found
-        if found:
-            scopes[scope] = None
-    outside = [line for each, line in _called_outside(tree) if last_name(each) in names]
-    if not scopes and not outside:
+    scopes = [scope for scope, called in called_in.items() if any(last_name(each) in names for each in called)]
+    if not scopes and not any(last_name(each) in names for each in _called_outside(tree)):
         return None
     callers = [
         scope
@@ -49,14 +41,12 @@ def call_sites(tree: ast.Module, name: str) -> CallSites | None:
         if scope not in scopes
         and isinstance(bodies[scope], FunctionNode)
         and callable_bare(bodies[scope])
-        and any(last_name(each) in map(last_name, scopes) for each, _ in called)
+        and any(last_name(each) in map(last_name, scopes) for each in called)
     ]
     in_script = any(main_test(statement) for statement in tree.body)
     ordered = [*callers, *sorted(scopes, key=lambda scope: not callable_bare(bodies[scope], bound="." in scope))]
     bound = dict.fromkeys(name for name, called in _bound_outside(tree) if last_name(called) in names)
-    return CallSites(
-        tuple(ordered[:MAX_SCOPES]), in_script, tuple(sorted({*lines, *outside})), tuple(bound)[:MAX_SCOPES]
-    )
+    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(bound)[:MAX_SCOPES])
 
 
 def _names_of(tree: ast.Module, name: str) -> set[str]:
@@ -77,10 +67,9 @@ def outermost_functions(body: Iterable[ast.stmt], outer: str = "") -> Iterable[t
             yield from outermost_functions(statement.body, f"{outer}{statement.name}.")
 
 
-def _called(node: ast.AST) -> list[tuple[str, int]]:
-    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
-    named = ((dotted(call.func), call) for call in calls)
-    return [(name, call.lineno) for name, call in named if name is not None]
+def _called(node: ast.AST) -> list[str]:
+    named = (dotted(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return [name for name in named if name is not None]
 
 
 def _bound_outside(tree: ast.Module) -> Iterable[tuple[str, str]]:
@@ -94,14 +83,14 @@ def _bound_outside(tree: ast.Module) -> Iterable[tuple[str, str]]:
                 for target in targets
                 for inner in ast.walk(target)
                 if isinstance(inner, ast.Name)
-                for name, _ in called
+                for name in called
             )
 
 
-def _called_outside(tree: ast.Module) -> list[tuple[str, int]]:
+def _called_outside(tree: ast.Module) -> list[str]:
     """Calls outside of functions and classes."""
-    calls = ((dotted(node.func), node) for node in _outside(tree) if isinstance(node, ast.Call))
-    return [(name, call.lineno) for name, call in calls if name is not None]
+    named = (dotted(node.func) for node in _outside(tree) if isinstance(node, ast.Call))
+    return [name for name in named if name is not None]
 
 
 def _outside(tree: ast.Module) -> Iterable[ast.AST]:

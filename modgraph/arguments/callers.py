@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,27 +55,24 @@ def use_sites(path: Path, tree: ast.Module, providers: Iterable[Provider]) -> Ca
         return None
     names |= _tables_of(tree, names)
     scopes: dict[str, bool] = {}
-    lines: list[int] = []
     for scope, node in outermost_functions(tree.body):
-        used = list(_used(node, names - {scope}))
-        lines += used
-        if used:
+        if _uses(node, names - {scope}):
             scopes[scope] = callable_bare(node, bound="." in scope)
-    if not scopes and not any(True for _ in _used(tree, names)):
+    if not scopes and not _uses(tree, names):
         return None
     in_script = any(main_test(statement) for statement in tree.body)
     ordered = sorted(scopes, key=lambda scope: not scopes[scope])
-    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(sorted(set(lines))))
+    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script)
 
 
-def _tables_of(tree: ast.Module, names: Iterable[str]) -> set[str]:
+def _tables_of(tree: ast.Module, names: set[str]) -> set[str]:
     """Names of the module that are given something in which one of the names stands: a table of classes."""
     return {
         target.id
         for statement in tree.body
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
         for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
-        if isinstance(target, ast.Name) and any(True for _ in _used(statement.value, names))
+        if isinstance(target, ast.Name) and _uses(statement.value, names)
     }
 
 
@@ -99,11 +96,10 @@ def _names_for(path: Path, tree: ast.Module, provider: Provider) -> set[str]:
     return found
 
 
-def _used(node: ast.AST, names: Iterable[str]) -> Iterator[int]:
-    """Lines on which one of the names is read, by itself or as an attribute of a module."""
-    wanted = set(names)
-    for inner in ast.walk(node):
-        is_name = isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in wanted
-        is_attribute = isinstance(inner, ast.Attribute) and inner.attr in wanted and dotted(inner) is not None
-        if isinstance(inner, ast.expr) and (is_name or is_attribute):
-            yield inner.lineno
+def _uses(node: ast.AST, names: set[str]) -> bool:
+    """One of the names is read, by itself or as an attribute of a module."""
+    return any(
+        (isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in names)
+        or (isinstance(inner, ast.Attribute) and inner.attr in names and dotted(inner) is not None)
+        for inner in ast.walk(node)
+    )

@@ -17,8 +17,12 @@ MAX_WORK = 4_000_000
 """Units of work after which no further way to start it is tried."""
 
 
-def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
-    """The calls, those first of which the text alone says all."""
+def calls_in_file(constructor: Constructor, lines: CommandLines) -> Iterator[ReachedCall]:
+    """The calls, those first of which the text alone says all.
+
+    Args:
+        lines: those of the project.
+    """
     target = constructor.target
     for (positional, keywords), line in list(constructor.file.known_calls(target.name))[:MAX_CALLS]:
         yield ReachedCall(positional, keywords, target.relative_file, line)
@@ -27,5 +31,5 @@ def calls_in_file(constructor: Constructor) -> Iterator[ReachedCall]:
         return
     importable = Importable(target, constructor.file.module, constructor.finder)
     name_of = importable.named_in(constructor.finder)
-    looked = followed(target, sites, constructor, name_of, CommandLines(), most=MAX_CALLS, most_work=MAX_WORK)
+    looked = followed(target, sites, constructor, name_of, lines, most=MAX_CALLS, most_work=MAX_WORK)
     yield from looked.found or looked.partly[:1]

@@ -21,11 +21,10 @@ from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
 from modgraph.arguments.followed import followed, relative
 from modgraph.arguments.importable import Importable
-from modgraph.doors.reading import read
 from modgraph.errors import TargetError
 from modgraph.names import last_name
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.files import decode
+from modgraph.source.files import text_of
 from modgraph.source.integers import parse
 from modgraph.source.modules import finder_for
 from modgraph.source.source_roots import with_source_roots
@@ -46,28 +45,29 @@ MAX_CALLERS_UP = 3
 _TRAINING = re.compile(r"train|main|run|fit|demo|example|test", re.IGNORECASE)
 
 
-def calls_in_project(constructor: Constructor, *, callers: bool) -> Iterator[ReachedCall]:
+def calls_in_project(constructor: Constructor, lines: CommandLines, *, callers: bool) -> Iterator[ReachedCall]:
     """The calls, in the order of the files: each file's first of which all arguments are known; where it has none, the
     first of which some are, the others `Unsaid`.
 
     Args:
+        lines: those of the project.
         callers: where no file has a call of which all is known, the files that use the functions in which the calls
             stand are interpreted as well.
     """
     if constructor.target.file is not None:
-        yield from _Search(constructor, constructor.target.file).calls(MAX_CALLERS_UP if callers else 0)
+        yield from _Search(constructor, constructor.target.file, lines).calls(MAX_CALLERS_UP if callers else 0)
 
 
 class _Search:
     """For the calls of one class."""
 
-    def __init__(self, constructor: Constructor, model: Path) -> None:
+    def __init__(self, constructor: Constructor, model: Path, lines: CommandLines) -> None:
         self._constructor = constructor
         self._target = constructor.target
         self._model = model
         self._importable = Importable(self._target, constructor.file.module, constructor.finder)
-        self._lines = CommandLines()
-        self._work = self._n_found = self._n_followed = 0
+        self._lines = lines
+        self._work = self._n_found = 0
 
     def calls(self, callers_up: int) -> Iterator[ReachedCall]:
         own = call_sites(self._constructor.file.tree, self._target.name)
@@ -172,8 +172,5 @@ def _distance(path: str, folder: str) -> tuple[int, bool, str]:
 
 
 def _text(path: Path) -> str | None:
-    try:
-        text = decode(read(path))
-    except (OSError, ValueError, LookupError, SyntaxError):
-        return None
-    return text if len(text) <= MAX_TEXT else None
+    text = text_of(path)
+    return text if text is not None and len(text) <= MAX_TEXT else None

@@ -10,6 +10,7 @@ from modgraph.arguments.annotated import classes_with_fields, config_classes
 from modgraph.arguments.assumed import assumed_values, suggested
 from modgraph.arguments.calls_in_file import calls_in_file
 from modgraph.arguments.calls_in_project import calls_in_project
+from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.config_files import config_files
 from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.arguments.named_in_files import named_in_files
@@ -112,8 +113,9 @@ def _is_empty(constructor: Constructor, candidate: Candidate) -> bool:
 
 def _calls(constructor: Constructor, known: Sequence[Candidate]) -> Iterator[ReachedCall]:
     """Of its file and its project; of those that call the callers only where nothing is known before."""
-    yield from calls_in_file(constructor)
-    yield from calls_in_project(constructor, callers=not known)
+    lines = CommandLines()
+    yield from calls_in_file(constructor, lines)
+    yield from calls_in_project(constructor, lines, callers=not known)
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:

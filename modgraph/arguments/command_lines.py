@@ -14,8 +14,8 @@ from pathlib import Path
 from modgraph.arguments.files_around import files_around
 from modgraph.arguments.shell_commands import Command, Document
 from modgraph.doors.borders import project_folders
-from modgraph.doors.reading import lies_in, read
-from modgraph.source.files import decode
+from modgraph.doors.reading import lies_in
+from modgraph.source.files import text_of
 
 ENDINGS = (".md", ".rst", ".sh", ".bash", "Makefile")
 MAX_FILE = 200_000
@@ -82,10 +82,7 @@ class CommandLines:
     def _text(self, path: str) -> str:
         if self._left <= 0:
             return ""
-        try:
-            text = decode(read(path, MAX_FILE))
-        except (OSError, ValueError, LookupError, SyntaxError):
-            return ""
+        text = text_of(path, MAX_FILE) or ""
         self._left -= len(text)
         return text
 

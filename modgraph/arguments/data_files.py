@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 
 from modgraph.doors.borders import border_around
-from modgraph.doors.reading import read
-from modgraph.source.files import decode
+from modgraph.source.files import text_of
 
 _ENDINGS = (".yaml", ".yml", ".json", ".toml")
 MAX_FILE = 200_000
@@ -34,10 +33,7 @@ def data_beside(script: str) -> Callable[[str], str | None]:
             place = os.path.join(folder, path)
             if border.holds(folder) and border.admits(place, _ENDINGS) and os.path.isfile(place) and left[0]:
                 left[0] -= 1
-                try:
-                    return decode(read(place, MAX_FILE))
-                except (OSError, ValueError, LookupError, SyntaxError):
-                    return None
+                return text_of(place, MAX_FILE)
             folder = os.path.dirname(folder)
         return None
 

@@ -26,7 +26,7 @@ from modgraph.arguments.python_configs import python_config
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.files import decode
+from modgraph.source.files import decode, text_of
 
 MAX_FILES = 1_000
 """Files whose text is asked for the name of the class."""
@@ -95,9 +95,8 @@ def _keywords(
 
 def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
     for path in islice(_files_around(model), MAX_FILES):
-        try:
-            text = decode(read(path, MAX_FILE))
-        except (OSError, ValueError, LookupError, SyntaxError):
+        text = text_of(path, MAX_FILE)
+        if text is None:
             continue
         if naming.word.search(text) is not None and (not path.endswith(".py") or naming.quoted.search(text)):
             yield path, text

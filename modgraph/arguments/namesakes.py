@@ -14,8 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from modgraph.doors.borders import border_around
-from modgraph.doors.reading import read
-from modgraph.source.files import decode, python_files
+from modgraph.source.files import python_files, text_of
 from modgraph.source.integers import parse
 
 MAX_FILES = 5_000
@@ -57,11 +56,8 @@ class Namesakes:
 
     def _defines(self, path: str) -> bool:
         """At the top of the file, also below `if` and `try`; a class in a function is known to nobody else."""
-        try:
-            text = decode(read(path, _MAX_FILE))
-        except (OSError, LookupError, SyntaxError, ValueError):
-            return False
-        if self._word.search(text) is None:
+        text = text_of(path, _MAX_FILE)
+        if text is None or self._word.search(text) is None:
             return False
         try:
             return _has(parse(text).body, self._name)

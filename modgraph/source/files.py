@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from modgraph.doors.borders import CHECKED_FILES, border_below
-from modgraph.doors.reading import beginning, repository_of
+from modgraph.doors.reading import SOURCE_BYTES, beginning, read, repository_of
 from modgraph.source.ignored import ignored_by_git
 
 if TYPE_CHECKING:
@@ -201,6 +201,14 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
+
+
+def text_of(path: str | os.PathLike[str], most: int = SOURCE_BYTES) -> str | None:
+    """The text of a file of at most so many bytes; None where it cannot be read, or is no text."""
+    try:
+        return decode(read(path, most))
+    except (OSError, ValueError, LookupError, SyntaxError):
+        return None
 
 
 def decode(data: bytes) -> str:

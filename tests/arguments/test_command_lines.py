@@ -195,7 +195,7 @@ def test_texts_are_read_once_for_all_scripts(tmp_path, monkeypatch):
     for number in range(20):
         (tmp_path / f"{number:02}.md").write_text("x\n" * 1000 + "".join(f"python {name} {number}\n" for name in files))
     monkeypatch.setattr(
-        "modgraph.arguments.command_lines.read", lambda path, most: read.append(path) or Path(path).read_bytes()
+        "modgraph.arguments.command_lines.text_of", lambda path, most: read.append(path) or Path(path).read_text()
     )
     lines = CommandLines()
     assert [[each.words for each in lines.of(tmp_path / name)] for name in files] == [[("0",), ("1",)]] * 8

@@ -82,7 +82,7 @@ ALLOWED = {
     ("export/onnx/capture.py", "_require_packages", "importlib.util.find_spec"): "three names, none with a parent",
     # The process of a trace, which is there to run the user's code.
     ("worker.py", "_capture", "importlib.import_module"): "the name that `exporting.py` writes",
-    ("tracing/loading/importing.py", "_import", "importlib.import_module"): "the target: in a trace",
+    ("tracing/loading/importing.py", "import_target", "importlib.import_module"): "the target: in a trace",
     (
         "tracing/loading/placeholders.py",
         "__enter__",

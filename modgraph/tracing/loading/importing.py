@@ -19,7 +19,6 @@ from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption, trace_error, user_line
 from modgraph.tracing.loading.own_modules import told_of
-from modgraph.tracing.loading.placeholders import missing_package
 
 _loaded_here: set[str] = set()
 
@@ -32,7 +31,9 @@ def import_target(target: Target) -> types.ModuleType:
         TraceError: the user's code raised while it was imported, or needs a package that is not there.
     """
     try:
-        return _import(target)
+        if target.file is not None:
+            return _import_file(target.module, target.file, _text_of(target))
+        return importlib.import_module(target.module)
     except ModgraphError:
         raise
     except ModuleNotFoundError as error:
@@ -44,24 +45,6 @@ def import_target(target: Target) -> types.ModuleType:
         if is_interruption(error):
             raise
         raise trace_error(error, f"importing {target.place}") from error
-
-
-def _import(target: Target) -> types.ModuleType:
-    if target.file is not None:
-        return _import_file(target.module, target.file, _text_of(target))
-    return importlib.import_module(target.module)
-
-
-def package_to_stand_in_for(error: ModgraphError, target: Target) -> str | None:
-    """The package that is not installed and for want of which a target could not be imported; None where something else
-    kept it from that, or the package is one of the target's own project.
-
-    Args:
-        error: as `import_target` raised it.
-    """
-    package = missing_package(error.__cause__)
-    own = target.module.partition(".")[0]
-    return None if package is None or package == own or told_of(package, target.root) else package
 
 
 def _not_found(error: ModuleNotFoundError, target: Target) -> ModgraphError:

@@ -131,7 +131,8 @@ class Placeholders:
             try:
                 return real(name, globals, locals, fromlist, level)
             except ModuleNotFoundError as error:
-                if level or missing_package(error) != name.partition(".")[0] or not self._stands_in(name):
+                package = self.wanted(error)
+                if level or package != name.partition(".")[0] or not self._stands_in(package):
                     raise
             return self._module(name if fromlist else name.partition(".")[0])
 
@@ -151,10 +152,14 @@ class Placeholders:
                 " the code looks at it, the model may be another"
             )
 
-    def _stands_in(self, name: str) -> bool:
-        package = name.partition(".")[0]
-        if package == self._own or told_of(package, self._root):
-            return False
+    def wanted(self, error: BaseException | None) -> str | None:
+        """The package that is not installed and for want of which an import ended; None where something else kept it
+        from that, or the package is one of the project itself."""
+        package = _missing_package(error)
+        is_own = package is not None and (package == self._own or told_of(package, self._root) is not None)
+        return None if is_own else package
+
+    def _stands_in(self, package: str) -> bool:
         is_known = package in self.packages or len(self.packages) < MAX_PACKAGES
         return is_known and _needed_by_statements()
 
@@ -188,7 +193,7 @@ def _is_guarded(file: str, line: int) -> bool:
     )
 
 
-def missing_package(error: BaseException | None) -> str | None:
+def _missing_package(error: BaseException | None) -> str | None:
     """The package for whose absence an import ended; None where it did not."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
