@@ -180,8 +180,11 @@ def _calls(file: ModelFile, name: str) -> list[ast.Call]:
 
 def _small_beside(file: ModelFile, left: Mapping[str, ast.expr | None]) -> list[str]:
     """Classes of one or two layers that nothing in the file makes, beside a model of many that is made of others."""
-    sizes = {name: _size(file, name) for name in left if left[name] is None}
-    composed = [name for name in sizes if (file.reach(name) & set(file.module_classes)) - {name}]
+    reached = {name: _reached(file, name) for name in left if left[name] is None}
+    sizes = {name: _size(file, each) for name, each in reached.items()}
+    composed = [
+        name for name, each in reached.items() if (each & set(file.module_classes)) - set(_with_bases(file, name))
+    ]
     largest = max((sizes[name] for name in composed), default=0)
     return [
         name
@@ -194,9 +197,14 @@ def _small_beside(file: ModelFile, left: Mapping[str, ast.expr | None]) -> list[
     ]
 
 
-def _size(file: ModelFile, name: str) -> int:
-    """Places in the source that make a layer, of all classes of the file that it is made of."""
-    reached = file.reach(name) | {name}
+def _reached(file: ModelFile, name: str) -> set[str]:
+    """What a class is made of, what its bases are made of too."""
+    lineage = set(_with_bases(file, name))
+    return lineage.union(*map(file.reach, lineage))
+
+
+def _size(file: ModelFile, reached: set[str]) -> int:
+    """Places in the source that make a layer, of all these classes of the file."""
     return sum(file.makes_module(call) for each in reached if each in file.classes for call in _calls(file, each))
 
 

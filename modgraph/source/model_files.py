@@ -104,7 +104,7 @@ class ModelFile(FileClasses):
             nested.setdefault(last_name(name), set()).update([name] if "." in name else [])
         for name, node in self.classes.items():
             own = [part for part in node.body if not isinstance(part, ast.ClassDef)]
-            found[name] = names_in(own)
+            found[name] = names_in(own) - self._only_called_upon(name, own)
             # A nested class is used as an attribute: `self.Block`, `Outer.Block`.
             attributes = {inner.attr for part in own for inner in ast.walk(part) if isinstance(inner, ast.Attribute)}
             for last in attributes | found[name]:
@@ -119,6 +119,21 @@ class ModelFile(FileClasses):
                 for name in assigned_names(statement):
                     found.setdefault(name, set()).update(names_in([statement.value] if statement.value else []))
         return {name: used & found.keys() for name, used in found.items()}
+
+    def _only_called_upon(self, name: str, body: list[ast.stmt]) -> set[str]:
+        """Bases that a class names only to call their methods: `Base.__init__(self)`, `super(Base, self)`."""
+        bases = set(self.bases_of(name)) & self.classes.keys()
+        if not bases:
+            return bases
+        nodes = [node for part in body for node in ast.walk(part)]
+        upon: set[int] = set()
+        for node in nodes:
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
+                if isinstance(node.func, ast.Name) and node.func.id == "super":
+                    upon.add(id(node.args[0]))
+                elif isinstance(node.func, ast.Attribute) and node.args[0].id == "self":
+                    upon.add(id(node.func.value))
+        return bases - {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in upon}
 
     def reach(self, name: str) -> set[str]:
         """Every top-level name that `name` uses, also through functions, tables and registries of the file."""

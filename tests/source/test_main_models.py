@@ -166,3 +166,26 @@ def test_an_enumeration_is_no_model(found) -> None:
 def test_a_sequential_of_the_script_is_a_model(found) -> None:
     names, _ = found("layers = [nn.Linear(2, 2)]\nmodel = nn.Sequential(*layers)\n" + dedent(NET))
     assert names == ["Net", "model"]
+
+
+def test_a_class_derived_from_the_model_is_no_small_part(found) -> None:
+    names, beside = found("""
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 4)
+            def forward(self, x): return self.fc(x)
+        class Net(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(4, 4), Block(), nn.Linear(4, 2), nn.Tanh())
+            def forward(self, x): return self.body(x)
+        class Local(Net):
+            def __init__(self, *args, **kwargs):
+                Net.__init__(self, *args, **kwargs)
+                self.eval()
+        class Unused(Block):
+            pass
+        """)
+    assert names == ["Net", "Local"]
+    assert beside == ("Unused",)

@@ -82,6 +82,26 @@ def test_an_abstract_base_is_no_root_and_a_real_one_is(roots):
 
 
 @pytest.mark.parametrize(
+    ("body", "expected"),
+    [("Net.__init__(self)", ["Net", "Wide"]), ("super(Net, self).__init__()", ["Net", "Wide"]),
+     ("Net.__init__(self); self.inner = Net()", ["Wide"]), ("super().__init__(); self.inner = Net.small()", ["Wide"])],
+)  # fmt: skip
+def test_a_base_that_is_only_called_upon_is_no_part(roots, body, expected):
+    assert (
+        roots(f"""
+        class Net(nn.Module):
+            def __init__(self): super().__init__(); self.a = nn.Linear(2, 2)
+            @classmethod
+            def small(cls): return Net()
+            def forward(self, x): return self.a(x)
+        class Wide(Net):
+            def __init__(self): {body}
+    """)
+        == expected
+    )
+
+
+@pytest.mark.parametrize(
     "header",
     ["from torch.nn import Module as M\nclass Net(M): pass", "import torch.nn as tn\nclass Net(tn.Module): pass",
      "class Net(torch.nn.Sequential): pass", "from base import Base\nclass Net(Base): pass",
