@@ -61,6 +61,8 @@ class Heard:
         """A package that is not installed, for want of which the model could not be imported."""
         self.lacking: dict[str, Any] | None = None
         """Weights that are not there, for want of which the model could not be built."""
+        self.elsewhere = False
+        """The model asks for a device that is not here, and ended for want of it."""
         self.warnings: list[str] = []
         self.captured: dict[str, Any] | None = None
         self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
@@ -151,6 +153,8 @@ class Heard:
         elif "lacking" in message:
             self.lacking = _lacking(message["lacking"])
             self._cost += len(text) + _VALUE
+        elif "elsewhere" in message:
+            self.elsewhere = _of(bool, message["elsewhere"])
         elif "warning" in message:
             self.warnings.append(_of(str, message["warning"]))
             self._cost += len(text) + _VALUE

@@ -204,19 +204,26 @@ def _ask(request: dict[str, Any], directory: Path, options: TraceOptions, heard:
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder. A model that
     cannot be built for want of weights is built without them by another worker, and so is one that cannot be imported
-    for want of a package.
+    for want of a package, or ended for want of a device.
     """
     limits = _Limits(options.timeout, options.timeout, IMPORT_SECONDS if options.timeout is None else None)
     first = _asked_probing(request, directory, limits, heard)
-    if first[0].absent_package is not None and not first[0].events and not first[1].interrupted:
-        request = {**request, "without_packages": True}
-        anew = partial(_asked_probing, request, directory, heard=heard.anew())
-        first = _rather(first, limits, anew)
-    if first[0].lacking is None or first[0].events or first[1].interrupted:
-        return first
     # In a process of its own: what was built half, and what that registered and counted, is not there.
-    without = {**request, "without_weights": first[0].lacking}
-    return _rather(first, limits, lambda limits: _asked_probing(without, directory, limits, heard.anew()))
+    while (changed := _without(request, *first)) is not None:
+        request = changed
+        first = _rather(first, heard, limits, partial(_asked_probing, request, directory, heard=heard.anew()))
+    return first
+
+
+def _without(request: dict[str, Any], heard: Heard, end: _End) -> dict[str, Any] | None:
+    """What to ask for instead, where the model wants something that is not here and was not done without yet."""
+    wanting: dict[str, Any] = {
+        "without_packages": heard.absent_package is not None and not heard.events,
+        "without_devices": heard.elsewhere,
+        "without_weights": None if heard.events else heard.lacking,
+    }
+    new = next((name for name, value in wanting.items() if value and not request.get(name)), None)
+    return None if new is None or end.interrupted else {**request, new: wanting[new]}
 
 
 def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
@@ -224,16 +231,20 @@ def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, he
     if first[0].ended or not first[0].probing or first[1].interrupted:
         return first
     untried = {**request, "probe": False}
-    return _rather(first, limits, lambda limits: _ask_once(untried, directory, limits, heard.anew()))
+    return _rather(first, heard, limits, lambda limits: _ask_once(untried, directory, limits, heard.anew()))
 
 
 def _rather(
-    first: tuple[Heard, _End], limits: _Limits, ask: Callable[[_Limits], tuple[Heard, _End]]
+    first: tuple[Heard, _End], begun: Heard, limits: _Limits, ask: Callable[[_Limits], tuple[Heard, _End]]
 ) -> tuple[Heard, _End]:
-    """What another worker says in the time that is left, if it comes to run the model, or to lack weights alone; else
-    what the first has said."""
+    """What another worker says in the time that is left, if it comes as far in running the model, or to lack weights
+    alone; else what the first has said.
+
+    Args:
+        begun: what was heard since `limits` began.
+    """
     if limits.left is not None:
-        left = limits.left - first[0].seconds
+        left = limits.left - begun.seconds
         if left <= 0:
             return first
         limits = replace(limits, left=left)
@@ -241,7 +252,8 @@ def _rather(
         second = ask(limits)
     except ResourceError:  # the user's code may have used up what there was
         return first
-    came_further = second[0].events or second[0].lacking is not None or second[1].interrupted
+    came_further = len(second[0].events) >= max(1, len(first[0].events)) or second[0].lacking is not None
+    came_further = came_further or second[1].interrupted
     return second if came_further else first
 
 

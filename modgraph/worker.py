@@ -9,6 +9,7 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 - `failed`: an error of ours, by its fields.
 - `absent`: a package that is not installed, for want of which the model could not be imported.
 - `lacking`: weights that are not there, for want of which the model could not be built.
+- `elsewhere`: the model asks for a device that is not here, and ended for want of it.
 - `warning`: something that a failed run should be read with.
 - `captured`: what came of the capture that was asked for.
 - `checkpoint`: the keys and shapes in a checkpoint, where these were asked for instead of a run.
@@ -194,12 +195,16 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     from modgraph.inputs.making import make_inputs
     from modgraph.tracing import trace_graph
     from modgraph.tracing.faking import fake
+    from modgraph.tracing.loading.absent_devices import AbsentDevices, is_for_want_of_a_device
     from modgraph.tracing.loading.placeholders import Placeholders
 
     # For as long as the process lives: nothing else is done in it.
     placeholders = Placeholders(target.module.partition(".")[0], target.root)
     if request.get("without_packages"):
         placeholders.__enter__()
+    devices = AbsentDevices()
+    if request.get("without_devices"):
+        devices.__enter__()
     loaded, absent = _built(target, options, request.get("without_weights"), placeholders, out)
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
@@ -216,8 +221,10 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     if not out.is_ours:
         return  # forked by the model, and come back from it: only what it was forked from goes on
     asked = () if absent is None else absent.doubts(loaded.model)  # it may have been asked in the run
-    for doubt in (*placeholders.doubts(), *asked):
+    for doubt in (*placeholders.doubts(), *devices.doubts(), *asked):
         _emit(doubt, out)
+    if any(is_for_want_of_a_device(problem.message) for problem in graph.problems):
+        out.say(elsewhere=True)
     if request["capture"] is not None:
         out.say(stage="exporting the live model")
         given = (loaded.model, inputs.args, inputs.kwargs, directory / "captured", graph, request["settings"])
@@ -233,6 +240,7 @@ def _built(
     Args:
         lacking: what was said of such weights by a worker that could not build it for want of them.
     """
+    from modgraph.tracing.loading.absent_devices import is_for_want_of_a_device
     from modgraph.tracing.loading.absent_weights import AbsentWeights
     from modgraph.tracing.loading.models import build_model, with_example
     from modgraph.tracing.loading.weight_doors import open_doors, weights_behind
@@ -247,6 +255,8 @@ def _built(
     try:
         loaded = build_model(target, options)
     except ModgraphError as error:
+        if is_for_want_of_a_device(error.message):
+            out.say(elsewhere=True)
         package = placeholders.wanted(error.__cause__)
         if package is not None:
             out.say(absent=package)

@@ -33,6 +33,7 @@ from modgraph.tracing.basics.patches import Patches, one_at_a_time
 from modgraph.tracing.faking import fake
 from modgraph.tracing.faking.copying import copied
 from modgraph.tracing.faking.value_decisions import decides_by_values
+from modgraph.tracing.loading.absent_devices import AbsentDevices, is_for_want_of_a_device
 from modgraph.tracing.restoring.restore import random_states
 
 Shape = tuple[int, ...]
@@ -417,6 +418,8 @@ class Prober:
         self.weightless = mode is not None
         """The model itself is fake: there are no values to run on."""
         self.grad = False
+        self.elsewhere = False
+        """The model asks for a device that is not here: the CPU stands for it."""
         self._mode = mode
         self.device, self.dtype = home_of(model)
         self.batch = 2 if training else 1
@@ -453,8 +456,14 @@ class Prober:
         self.real, self._copy = False, None
 
     def run(self, candidate: Candidate, make_missing: Any = None) -> Outcome:
-        """What happens when `forward` gets this candidate. Costs one try; two where the forward decides by values."""
+        """What happens when `forward` gets this candidate.
+
+        Costs one try, and another where the forward decides by values, or asks for a gradient or an absent device.
+        """
         outcome = self._run_once(candidate, make_missing)
+        if outcome.error is not None and not self.elsewhere and is_for_want_of_a_device(said(outcome.error)):
+            self.elsewhere = True
+            outcome = self._run_once(candidate, make_missing)
         if not self.real and decides_by_values(outcome.error):
             if self.weightless:
                 outcome.error, outcome.by_values = None, True
@@ -473,7 +482,8 @@ class Prober:
         names = {id(module): path for path, module in registered_modules(model)}
         observer = Observer(outcome, names, self.batch, time.monotonic() + self.seconds)
         mode = None if self.real else self.mode
-        with _undisturbed(), fake.running(mode), torch.set_grad_enabled(self.grad), _calls_seen_by(observer):
+        devices = AbsentDevices() if self.elsewhere else contextlib.nullcontext()
+        with _undisturbed(), devices, fake.running(mode), torch.set_grad_enabled(self.grad), _calls_seen_by(observer):
             try:
                 args, kwargs = self._arguments(candidate, observer, make_missing)
                 with observer, let_through():
