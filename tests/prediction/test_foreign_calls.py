@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 import modgraph
 
@@ -46,3 +50,71 @@ def test_what_takes_too_long_there_costs_its_own_value_alone(tmp_path: Path) -> 
     layer = next((node for node in graph.modules if node.path == "layer"), None)
     assert layer is not None
     assert layer.class_name == "torch.nn.modules.linear.Linear"
+
+
+OPTIONS = """
+_known = {}
+
+def register(name, value):
+    table = _known
+    table["shown." + name] = value
+
+def get(name):
+    if name not in _known:
+        raise KeyError(f"no such option: {name}")
+    return _known[name]
+
+def two(a, b):
+    return a + b
+"""
+
+
+@pytest.fixture
+def with_options(tmp_path: Path) -> Callable[[str], modgraph.Graph]:
+    def predict(body: str) -> modgraph.Graph:
+        packages, project = tmp_path / "site-packages", tmp_path / "project"
+        (packages / "settings").mkdir(parents=True)
+        project.mkdir()
+        (packages / "settings" / "__init__.py").write_text(
+            "from settings import registered\nfrom settings.core import *\n"
+        )
+        (packages / "settings" / "core.py").write_text(OPTIONS, encoding="utf-8")
+        (packages / "settings" / "registered.py").write_text(
+            "from settings.core import register\nregister('width', 7)\n"
+        )
+        head = "import settings\nfrom torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        file = project / "net.py"
+        file.write_text(head + textwrap.indent("super().__init__()\n" + textwrap.dedent(body), " " * 8))
+        return modgraph.predict(f"{file}:Net", path=[str(project), str(packages)])
+
+    return predict
+
+
+def test_what_importing_the_package_enters_into_its_tables_may_be_there(with_options) -> None:
+    graph = with_options("""
+        self.before = nn.Linear(2, 2)
+        self.width = settings.get("shown.width")
+        self.after = nn.Linear(2, 3)
+        """)
+    assert {"before", "after"} <= {node.path for node in graph.modules}
+    assert not any("cannot be built" in problem.message for problem in graph.problems)
+    assert any("_known is filled as table" in problem.message for problem in graph.problems), graph.problems
+
+
+def test_whether_its_failure_is_handled_is_not_known(with_options) -> None:
+    graph = with_options("""
+        try:
+            settings.get("shown.width")
+            self.one = nn.Linear(2, 2)
+        except KeyError:
+            self.other = nn.Linear(2, 3)
+        """)
+    assert not {node.path for node in graph.modules if node.path and node.class_name and node.certain}
+    told = repr(graph.problems)
+    assert "'one'" in told
+    assert "'other'" in told
+
+
+def test_a_wrong_number_of_arguments_fails_whatever_the_tables_hold(with_options) -> None:
+    graph = with_options("settings.two(1)")
+    assert any("cannot be built" in problem.message for problem in graph.problems)

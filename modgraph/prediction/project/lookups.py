@@ -69,6 +69,9 @@ def _run_all(machine: Machine, home: Home, words: tuple[str, ...], container: Ad
     wanted = machine.modules.wanted.get(container.index)
     if wanted is None:
         wanted = machine.modules.wanted[container.index] = Wanted(machine, home, container)
+    if wanted.renamed is not None:
+        told = f"{wanted.name} is filled as {wanted.renamed}: whether it holds {_text(key)!r} is not known"
+        return Unknown(Reached(told))
     if not wanted.may_be_filled:
         return False
     sources = _sources(machine, home) if wanted.has_writers else _asked(machine, home)
@@ -120,6 +123,29 @@ def _writes_to(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b{name}\b\s*(?:\[|\.(?!(?:{_READING})\b)\w+\()")
 
 
+def _is_written(writes: re.Pattern[str], text: str) -> bool:
+    """Where the text writes to a name, an item is stored or a method called that changes what bears it."""
+    stores = (match.start() for match in _STORED.finditer(text))
+    stored = end = -1
+    for match in writes.finditer(text):
+        opened = match.end()
+        if text[opened - 1] == "(":
+            return True
+        while stored < opened:
+            stored = next(stores, len(text))
+        if end < opened:
+            end = text.find("\n", opened) % (len(text) + 1)
+        if stored < end:
+            return True
+    return False
+
+
+def _filled_as(name: str, text: str) -> str | None:
+    """The other name, where a function has `other = name` and changes what bears it."""
+    others = dict.fromkeys(re.findall(rf"^[ \t]+(\w+)[ \t]*=[ \t]*{name}[ \t]*(?:#.*)?$", text, re.M))
+    return next((other for other in others if _is_written(_writes_to(other), text)), None)
+
+
 class Wanted:
     """A container, as statements lead to it."""
 
@@ -131,6 +157,8 @@ class Wanted:
         self._writes = _writes_to(attribute or self.name)
         source = machine.finder.source(self.module)
         self.is_filled_at_home = source is not None and self.writes(source.text)
+        self.renamed = None if source is None or attribute else _filled_as(self.name, source.text)
+        """Another name by which a function of its module fills it."""
         self.has_writers = self.is_filled_at_home or self.is_inside
         self.may_be_filled = self.is_filled_at_home or not attribute
         self._leading: dict[tuple[str, int], bool] = {}
@@ -140,19 +168,7 @@ class Wanted:
 
     def writes(self, text: str) -> bool:
         """The text changes what bears the container's name."""
-        stores = (match.start() for match in _STORED.finditer(text))
-        stored = end = -1
-        for match in self._writes.finditer(text):
-            opened = match.end()
-            if text[opened - 1] == "(":
-                return True
-            while stored < opened:
-                stored = next(stores, len(text))
-            if end < opened:
-                end = text.find("\n", opened) % (len(text) + 1)
-            if stored < end:
-                return True
-        return False
+        return _is_written(self._writes, text)
 
     def is_led_to(self, finder: ModuleFinder, source: SourceModule, statement: Statement) -> bool:
         """The statement, or something that it uses, may fill the container."""
