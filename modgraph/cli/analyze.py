@@ -26,6 +26,7 @@ from modgraph.cli.output import (
     write_graph,
     write_interrupted,
 )
+from modgraph.cli.places import seen_from_here
 from modgraph.doors.printing import place, printable
 from modgraph.errors import (
     ArgumentsError,
@@ -275,7 +276,7 @@ class _Work:
         self.n_written += 1
         if self.n_written > 1 and not self.where.stdout and not console.quiet:
             console.result("\n")
-        report(graph, self.where, arguments, console)
+        report(seen_from_here(graph, target), self.where, arguments, console)
         return max(written, status_of(graph))
 
 

@@ -9,6 +9,7 @@ followed, it is not known whether the key is there.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -157,8 +158,9 @@ class Wanted:
         self._writes = _writes_to(attribute or self.name)
         source = machine.finder.source(self.module)
         self.is_filled_at_home = source is not None and self.writes(source.text)
-        self.renamed = None if source is None or attribute else _filled_as(self.name, source.text)
-        """Another name by which a function of its module fills it."""
+        is_followed = source is None or attribute or top_of(self.module) in sys.stdlib_module_names
+        self.renamed = None if is_followed or source is None else _filled_as(self.name, source.text)
+        """Another name by which a function of its module fills it, where that is no module of Python's own."""
         self.has_writers = self.is_filled_at_home or self.is_inside
         self.may_be_filled = self.is_filled_at_home or not attribute
         self._leading: dict[tuple[str, int], bool] = {}

@@ -1,0 +1,63 @@
+"""Files of a graph as the user would type them from where he stands.
+
+A graph names files from the directory from which the model's module is imported, so that it reads the same on every
+machine. On a terminal that is a name that leads nowhere: `graphcnn.py:196` of `models/graphcnn.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
+
+from modgraph.graph.model import Graph
+from modgraph.source.targets import Target
+
+_T = TypeVar("_T")
+_NAMING = ("file", "started_by")
+"""Fields that name a file, with a line or without."""
+
+
+def seen_from_here(graph: Graph, target: Target) -> Graph:
+    """The graph with the files that it tells of named from the working directory, or by absolute paths where the target
+    was; those that are not there, as of installed packages, keep their names."""
+    root = target.root
+    if target.file is None or root is None:
+        return graph
+    is_absolute = os.path.isabs(target.written or "")
+
+    def shown(name: str) -> str:
+        file, colon, line = name.rpartition(":")
+        if not line.isdecimal():
+            file, colon, line = name, "", ""
+        path = os.path.normpath(os.path.join(root, file))
+        if os.path.isabs(file) or not os.path.isfile(path):
+            return name
+        return f"{path if is_absolute else os.path.relpath(path)}{colon}{line}"
+
+    model = _renamed(graph.model, shown)
+    if model.target is not None:
+        file, colon, name = model.target.partition(":")
+        model = replace(model, target=f"{shown(file)}{colon}{name}")
+    return replace(
+        graph,
+        model=model,
+        problems=_renamed(graph.problems, shown),
+        findings=_renamed(graph.findings, shown),
+    )
+
+
+def _renamed(value: _T, shown: Callable[[str], str]) -> _T:
+    """The value with every file in it renamed."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return type(value)(_renamed(each, shown) for each in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changes = {}
+    for each in fields(value):
+        held = getattr(value, each.name)
+        new = shown(held) if each.name in _NAMING and isinstance(held, str) else _renamed(held, shown)
+        if new is not held:
+            changes[each.name] = new
+    return replace(value, **changes) if changes else value
