@@ -494,6 +494,21 @@ def legacy(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, shape_argument(machine, given), dtype, device="cpu", requires_grad=False)
 
 
+@models(
+    "torch.sparse_coo_tensor", *(f"torch.sparse.{name}" for name in _LEGACY if name not in ("Tensor", "BoolTensor"))
+)
+def sparse(arguments: Arguments, machine: Machine) -> Value:
+    """`sparse_coo_tensor(indices, values, size)`; without a size it is as large as the indices say."""
+    given, name = arguments.positional, last_name(arguments.function)
+    values = tensor_of(machine, arguments.get(1, "values", NONE))
+    dtype = _LEGACY.get(name) or dtype_argument(arguments, None if values is None else values.dtype)
+    if name in _LEGACY and given and not any(_is_data((each,), machine) for each in given[:2]):
+        return made(machine, shape_argument(machine, given), dtype, device="cpu", requires_grad=False)
+    size = arguments.get(2, "size", NONE)
+    shape = None if size == NONE else shape_argument(machine, (size,))
+    return made(machine, shape, dtype, **options(machine, arguments))
+
+
 def _is_data(given: Sequence[Value], machine: Machine) -> bool:
     """Numbers to hold, not sizes: any sequence but a torch.Size."""
     first = given[0]

@@ -666,6 +666,7 @@ for _name, _function in _REDUCTIONS.items():
 @models(
     *(f"{owner}.{name}" for owner in ("torch", TENSOR) for name in ("matmul", "mm", "bmm", "mv", "dot")),
     f"{TENSOR}.__matmul__",
+    *("torch.spmm", "torch.sparse.mm"),
 )
 def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     left, right = (tensor_of(machine, value) for value in _two(arguments))
@@ -693,7 +694,7 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
 
 
-_RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
+_RANKS = {"mm": (2, 2), "spmm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
 """By name of a product: how many dimensions it takes, where that is fixed."""
 
 

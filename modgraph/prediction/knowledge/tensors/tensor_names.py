@@ -24,7 +24,7 @@ FUNCTIONS = """
     pixel_unshuffle poisson poisson_nll_loss polygamma prelu promote_types quantile quantize_per_channel
     quantize_per_tensor result_type rms_norm rnn_relu_cell rnn_tanh_cell
     row_indices_copy row_stack rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
-    sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+    sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor
     sparse_csr_tensor squeeze_copy sspaddmm t_copy take_along_dim threshold trace transpose_copy trapezoid trapz
     triplet_margin_loss unfold_copy unsqueeze_copy values_copy vander view_as_complex_copy view_as_real_copy
     view_copy
