@@ -279,4 +279,4 @@ def test_the_summary_is_written_once_where_it_is_the_result(capsys):
     assert written.out.startswith("MLP · mlp.py:MLP")
     assert written.err == ""
     assert main(["analyze", f"{SAMPLES}/mlp.py:MLP", "--static", "--format", "dot", "-o", "-"]) == 0
-    assert "MLP · mlp.py:MLP" in capsys.readouterr().err
+    assert "mlp.py:MLP · predicted" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from modgraph.export.look.options import PictureOptions
 from modgraph.export.page import html
 from modgraph.export.picture import images
 from modgraph.findings import Finding
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, Problem
 from tests.export.page_geometry import FAULTS, STATES, translator
 
 playwright_sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -530,3 +530,11 @@ def test_a_source_of_many_users_gets_tags(visit, nets):
     assert set(tags.all_text_contents()) <= {"fullfrom full", "fullfrom torch.full"} | set(tags.all_text_contents())
     tags.first.click()
     assert page.locator("#panel h2").inner_text() == "full"
+
+
+def test_under_its_title_the_page_says_what_the_graph_leaves_open(visit, sketch):
+    whole = replace(sketch, problems=())
+    assert visit(whole).locator("#notes").is_hidden()
+    problems = tuple(Problem(stage="trace", message=f"cause {number}") for number in (1, 2))
+    page = visit(replace(sketch, problems=problems))
+    assert page.locator("#notes li").all_inner_texts() == ["partial: cause 1 · and 1 more"]

@@ -16,7 +16,7 @@ from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.style import KINDS, RAMP, STATES
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
-from modgraph.export.picture.heading import subtitle_of
+from modgraph.export.picture.heading import conditions, partial_line, subtitle_of
 from modgraph.export.text.arguments import assumed_line, no_calls_line
 from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import module_at
@@ -43,6 +43,8 @@ SCRIPTS = (
 MAX_STATIC = 1_000_000
 """Characters of the picture for readers without scripting; a larger one is replaced by the summary."""
 SUMMARY_WIDTH = 110
+MAX_NOTE = 300
+"""Characters of a line under the title."""
 
 
 def render(graph: Graph, options: PictureOptions | None = None) -> str:
@@ -76,6 +78,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
     data: dict[str, Any] = {
         "name": cut(model.name) or "model",
         "subtitle": subtitle_of(run),
+        **({"notes": notes} if (notes := _notes(graph)) else {}),
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
         **({"ramp": drawn.ramp} if drawn.ramp else {}),
@@ -110,6 +113,11 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
     ]
     data["problems"] = [_problem(each) for each in graph.problems]
     return data
+
+
+def _notes(graph: Graph) -> list[str]:
+    """Under the title: under what the graph holds, and what it leaves open first."""
+    return [*conditions(graph, MAX_NOTE), *filter(None, [partial_line(graph, MAX_NOTE)])]
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

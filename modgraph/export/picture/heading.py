@@ -83,16 +83,39 @@ def _half(graph: Graph) -> str:
     return stored_title(graph)
 
 
-def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> tuple[str, ...]:
+def conditions(graph: Graph, most: int = 120) -> list[str]:
+    """Under what the graph holds: arguments that were found or assumed, surroundings, weights that are not there.
+
+    Args:
+        most: characters of each.
+    """
     notes = []
     if arguments := arguments_line(graph):
-        notes.append(cut_end(arguments, 120))
+        notes.append(cut_end(arguments, most))
     if assumed := assumed_line(graph):
-        notes.append(cut_end(f"assumed: {assumed}", 120))
+        notes.append(cut_end(f"assumed: {assumed}", most))
     if unpredicted := no_calls_line(graph):
-        notes.append(cut_end(f"forward {unpredicted}", 120))
+        notes.append(cut_end(f"forward {unpredicted}", most))
     if missing := weights_line(graph.model.missing_weights):
-        notes.append(cut_end(f"weights {missing}", 120))
+        notes.append(cut_end(f"weights {missing}", most))
+    return notes
+
+
+def partial_line(graph: Graph, most: int = 90) -> str:
+    """ "partial: the model may have a child 'body' · and 2 more"; "" of a graph that leaves nothing open.
+
+    Args:
+        most: characters of the first problem.
+    """
+    if not graph.problems:
+        return ""
+    number = len(graph.problems)
+    text = graph.problems[0].headline
+    return f"partial: {cut_end(text, most)}" + (f" · and {number - 1} more" if number > 1 else "")
+
+
+def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> tuple[str, ...]:
+    notes = conditions(graph)
     shown = []
     if cut_at.depth < levels:
         shown.append(f"drawn to depth {cut_at.depth} of {levels}")
@@ -103,10 +126,8 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         shown.append(f"{what} collapsed (▸), like an open one but for sizes")
     if shown:
         notes.append(" · ".join(shown))
-    if graph.problems:
-        number = len(graph.problems)
-        text = graph.problems[0].headline
-        notes.append(f"partial: {cut_end(text, 90)}" + (f" · and {number - 1} more" if number > 1 else ""))
+    if partial := partial_line(graph):
+        notes.append(partial)
     if graph.checkpoint is not None:
         notes.append(cut_end(checkpoint_headline(graph.checkpoint), 120))
     return tuple(notes)

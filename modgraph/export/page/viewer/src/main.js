@@ -6,6 +6,11 @@ function build() {
   document.body.classList.remove("no-script");
   document.querySelector("h1").textContent = data.name;
   document.getElementById("subtitle").textContent = data.subtitle;
+  const notes = document.getElementById("notes");
+  for (const note of data.notes || []) {
+    notes.appendChild(document.createElement("li")).textContent = note;
+    notes.hidden = false;
+  }
   stage = document.getElementById("stage");
   panel = document.getElementById("panel");
   const drawing = shape("svg", { id: "drawing", role: "tree", "aria-label": `Modules of ${data.name}` }, stage);
