@@ -533,8 +533,10 @@ def test_a_source_of_many_users_gets_tags(visit, nets):
 
 
 def test_under_its_title_the_page_says_what_the_graph_leaves_open(visit, sketch):
-    whole = replace(sketch, problems=())
+    net = sketch("Open")
+    net.modules("first Linear *")
+    whole = net.graph()
     assert visit(whole).locator("#notes").is_hidden()
     problems = tuple(Problem(stage="trace", message=f"cause {number}") for number in (1, 2))
-    page = visit(replace(sketch, problems=problems))
+    page = visit(replace(whole, problems=problems))
     assert page.locator("#notes li").all_inner_texts() == ["partial: cause 1 · and 1 more"]
