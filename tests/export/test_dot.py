@@ -212,3 +212,38 @@ def test_the_main_path_is_straight_also_where_a_shape_is_written_on_it(nets):
     for name, path in paths.items():
         across = [float(x) for x in re.findall(r"(-?[\d.]+),-?[\d.]+", path)]
         assert max(across) - min(across) < 2, name
+
+
+def _tops(text: str) -> dict[str, float]:
+    """By the id of each node: the upper end of its largest shape."""
+    svg = ElementTree.fromstring(images.draw(text, "svg"))
+    found = {}
+    for group in svg.iter("{http://www.w3.org/2000/svg}g"):
+        if group.get("class") == "node":
+            drawn = [each.get("points", "") for each in group.iter("{http://www.w3.org/2000/svg}polygon")]
+            heights = [float(y) for points in drawn for y in re.findall(r",(-?[\d.]+)", points)]
+            found[group.get("id", "")] = min(heights, default=0.0)
+    return found
+
+
+@pytest.mark.needs_dot
+@pytest.mark.skipif(not _graphviz(), reason="there is no Graphviz here")
+@pytest.mark.parametrize("longer", [1, 3], ids=["main path as long", "main path longer"])
+def test_parallel_branches_stand_in_one_row(sketch, longer):
+    """As in atrous pooling: each takes the same tensor, all are joined, and a longer way beside them sets the rows."""
+    net = sketch("Branches")
+    net.modules("stem Linear *", "wide ModuleList", "pool Sequential", "head Linear *")
+    for number in range(4):
+        net.module(f"wide.{number}", "Linear", (5 + number, 4))
+    for number in range(longer):
+        net.module(f"pool.{number}", "Linear", (4, 4))
+    given = net.call("stem", "input:x")
+    branches = [net.call(f"wide.{number}", given, shape=(1, 5 + number)) for number in range(4)]
+    made = given
+    for number in range(longer):
+        made = net.op("torch.relu", net.call(f"pool.{number}", made), shape=(1, 9 + number))
+        made = net.op("torch.add", made, given)
+    net.output(net.call("head", net.op("torch.cat", *branches, made)))
+    tops = _tops(dot.render(net.graph()))
+    rows = {tops[f"wide.{number}"] for number in range(4)}
+    assert len(rows) == 1, tops

@@ -36,9 +36,9 @@ def write_dot(picture: Picture) -> str:
     for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  ", picture.direction))
     tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1}
-    titled = _titled(picture)
+    titled, weights = _titled(picture), _weights(picture)
     lines.extend(
-        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main, titled))
+        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main, titled), weights[arrow.id])
         for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
     )
     lines.append("}")
@@ -447,14 +447,50 @@ def _ports(arrow: Arrow, direction: str, tall: set[str], main: set[str], titled:
     return {**ends, "headport": "in:w"} if arrow.head in tall else ends
 
 
-def _arrow(arrow: Arrow, direction: str, ports: dict[str, str]) -> str:
+_MAIN_WEIGHT = 8
+"""Of an arrow on the main path, which is drawn as straight as can be."""
+
+
+def _weights(picture: Picture) -> dict[str, int]:
+    """By its id, what each arrow weighs: what goes into a node weighs more than what comes out of it.
+
+    Where both weigh the same the layout engine may put the node on any row between its neighbours, the emptiest one:
+    parallel branches would stand like stairs. So they all stand right below what they come from.
+    """
+    weights = {arrow.id: _MAIN_WEIGHT if arrow.main else 1 for arrow in picture.arrows}
+    into: dict[str, list[Arrow]] = {}
+    after: dict[str, list[Arrow]] = {}
+    for arrow in picture.arrows:
+        if arrow.kind != "feedback":  # it is no constraint of the layout
+            into.setdefault(arrow.head, []).append(arrow)
+            after.setdefault(arrow.tail, []).append(arrow)
+    waiting = {node: len(after.get(node, ())) for node in {*into, *after}}
+    ready = [node for node, number in waiting.items() if not number]
+    while ready:
+        node = ready.pop()
+        entering = into.get(node, [])
+        lacking = sum(weights[each.id] for each in after.get(node, ())) - sum(weights[each.id] for each in entering)
+        if entering and lacking >= 0 and not any(arrow.main for arrow in entering):
+            weights[entering[0].id] += lacking + 1
+        for arrow in entering:
+            waiting[arrow.tail] -= 1
+            if not waiting[arrow.tail]:
+                ready.append(arrow.tail)
+    for arrow in picture.arrows:
+        if arrow.main:
+            beside = [each for each in (*after.get(arrow.tail, ()), *into.get(arrow.head, ())) if not each.main]
+            weights[arrow.id] = max(_MAIN_WEIGHT, 2 * sum(weights[each.id] for each in beside))
+    return weights
+
+
+def _arrow(arrow: Arrow, direction: str, ports: dict[str, str], weight: int) -> str:
     attributes = {} if arrow.kind == "order" else dict(ports)
     if arrow.label and arrow.main and direction == "TB":
         attributes["label"] = _slim_label(arrow.label)
     elif arrow.label:
         attributes["label"] = f"\u00a0{arrow.label}\u00a0"
-    if arrow.main:
-        attributes["weight"] = "8"
+    if weight > 1:
+        attributes["weight"] = str(weight)
     attributes.update(_ARROWS[arrow.kind])
     attributes["id"] = arrow.id
     if arrow.tooltip:
