@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.errors import (
     ConfigError,
+    EndlessImportError,
     InputError,
     Interrupted,
     MissingArgumentsError,
@@ -347,7 +349,7 @@ def analyze_target(
     with watch("trace") as watcher:
 
         def run(way: Way) -> Graph:
-            with errors_in_cells(target):
+            with errors_in_cells(target), _imported_once(target, together):
                 return _traced(way.target, specs, options, watcher, exporting, cwd)
 
         def is_final(error: ModgraphError) -> bool:
@@ -362,6 +364,25 @@ def analyze_target(
             return done(_merged(_with_forward(way, traced, together) if forward else way.predicted, traced), way)
         except Exception as error:
             return done(_without_trace(way.predicted, _defect("merging", error)), way)
+
+
+@contextmanager
+def _imported_once(target: Target, together: Together | None) -> Iterator[None]:
+    """A file that did not come to its end while it was imported is not imported once more for its next model.
+
+    Raises:
+        EndlessImportError: it is such a file.
+    """
+    endless = {} if together is None else together.endless
+    if target.file in endless:
+        known = endless[target.file]
+        raise EndlessImportError(f"{target.place} is not imported once more: {known.message}", hint=known.hint)
+    try:
+        yield
+    except EndlessImportError as error:
+        if target.file is not None:
+            endless[target.file] = error
+        raise
 
 
 def _with_calls(way: Way, specs: Sequence[InputSpec], together: Together | None) -> Graph:

@@ -118,6 +118,10 @@ class TraceError(ModgraphError):
         self.cause = cause
 
 
+class EndlessImportError(TraceError):
+    """The user's file did not come to its end in time while it was imported: no model of it can be built."""
+
+
 class ConfigError(ModgraphError):
     """`[tool.modgraph]`, or an option of a command or function, cannot be used."""
 

@@ -56,6 +56,8 @@ class Heard:
         self.probing = False
         self.importing = False
         """The user's file is being imported, and its model built."""
+        self.imported = False
+        """The user's file came to its end while it was imported."""
         self.error: ModgraphError | None = None
         self.absent_package: str | None = None
         """A package that is not installed, for want of which the model could not be imported."""
@@ -146,6 +148,8 @@ class Heard:
                 self.began.set()
             if self._watcher is not None:
                 self._watcher.doing(self.stage)
+        elif "imported" in message:
+            self.imported = _of(bool, message["imported"])
         elif "failed" in message:
             self.error = _error_from(_of(dict, message["failed"]))
         elif "absent" in message:

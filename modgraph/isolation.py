@@ -29,7 +29,15 @@ from modgraph.doors.folders import regular_files
 from modgraph.doors.processes import Process, running
 from modgraph.doors.signals import Terminated
 from modgraph.doors.threads import start_thread
-from modgraph.errors import GraphError, InputError, Interrupted, ModgraphError, ResourceError, TraceError
+from modgraph.errors import (
+    EndlessImportError,
+    GraphError,
+    InputError,
+    Interrupted,
+    ModgraphError,
+    ResourceError,
+    TraceError,
+)
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
 from modgraph.graph.model import Graph, Problem
@@ -462,7 +470,8 @@ def _never_ran(heard: Heard, end: _End, options: TraceOptions) -> TraceError:
     hint = "use --static, which executes nothing of the file"
     if heard.importing and end.ended is not None:
         hint += '; put what the file runs behind `if __name__ == "__main__":`; or allow more by --timeout SECONDS'
-    return TraceError(f"{_why(end, options)} while {heard.stage}", hint=hint)
+    kind = EndlessImportError if heard.importing and not heard.imported and end.ended is not None else TraceError
+    return kind(f"{_why(end, options)} while {heard.stage}", hint=hint)
 
 
 def _broken_off(events: list[Event], heard: Heard, end: _End, options: TraceOptions) -> ErrorEvent:

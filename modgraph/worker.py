@@ -6,6 +6,7 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 
 - `stage`: what is being done from now on, in words, for a death that comes before the first event; with it `probing`,
   where `forward` is tried out, and `begins` where it is the first thing that the user's code may decide.
+- `imported`: the user's file came to its end while it was imported; its model is being built.
 - `failed`: an error of ours, by its fields.
 - `absent`: a package that is not installed, for want of which the model could not be imported.
 - `lacking`: weights that are not there, for want of which the model could not be built.
@@ -249,11 +250,11 @@ def _built(
     if lacking is not None:
         out.say(stage=f"{stage} without weights that are not there", begins=True)
         absent = AbsentWeights(decode(MissingWeights, lacking["weights"]), lacking["modules"])
-        loaded = build_model(target, options, absent)
+        loaded = build_model(target, options, absent, imported=lambda: out.say(imported=True))
         return with_example(loaded), absent
     out.say(stage=stage, begins=True)
     try:
-        loaded = build_model(target, options)
+        loaded = build_model(target, options, imported=lambda: out.say(imported=True))
     except ModgraphError as error:
         if is_for_want_of_a_device(error.message):
             out.say(elsewhere=True)

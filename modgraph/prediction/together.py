@@ -6,6 +6,9 @@ long; so they are counted together too, in the order of the models. A model that
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from modgraph.errors import EndlessImportError
 from modgraph.prediction.domain.limits import (
     MAX_NAMED_TARGETS,
     MAX_SHARED_WORK,
@@ -37,6 +40,8 @@ class Together:
         self.read_before = 0
         """Work that reading other files than its own took one prediction: the others read the same ones again, and do
         not pay for that."""
+        self.endless: dict[Path | None, EndlessImportError] = {}
+        """By file: why its models cannot be built. It did not come to its end when it was imported."""
         self._known: dict[tuple[str, ...], Shared] = {}
         self._own: dict[tuple[str, str], SourceModule] = {}
 

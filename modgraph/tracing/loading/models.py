@@ -76,16 +76,24 @@ def load_model(target: Target, options: TraceOptions) -> LoadedModel:
     return with_example(build_model(target, options))
 
 
-def build_model(target: Target, options: TraceOptions, absent: AbsentWeights | None = None) -> LoadedModel:
+def build_model(
+    target: Target,
+    options: TraceOptions,
+    absent: AbsentWeights | None = None,
+    *,
+    imported: Callable[[], None] = lambda: None,
+) -> LoadedModel:
     """The same without its example inputs.
 
     Args:
         absent: weights that are not there, and without which it is built.
+        imported: is called when its file has been imported.
     """
     check_device(options)
     put_on_path(target)
     with contextlib.nullcontext() if absent is None else absent:
         namespace = import_target(target)
+        imported()
         found = look_up(namespace, target)
         seed()
         build: Callable[[], nn.Module] = functools.partial(instantiate, found, target)
