@@ -224,9 +224,11 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     asked = () if absent is None else absent.doubts(loaded.model)  # it may have been asked in the run
     for doubt in (*placeholders.doubts(), *devices.doubts(), *asked):
         _emit(doubt, out)
-    if any(is_for_want_of_a_device(problem.message) for problem in graph.problems):
+    wanting = next((each for each in graph.problems if is_for_want_of_a_device(each.message)), None)
+    if wanting is not None:  # it is run anew, and captured there
         out.say(elsewhere=True)
-    if request["capture"] is not None:
+        out.say(captured={"error": wanting.message})
+    elif request["capture"] is not None:
         out.say(stage="exporting the live model")
         given = (loaded.model, inputs.args, inputs.kwargs, directory / "captured", graph, request["settings"])
         with fake.running(loaded.fake_mode):

@@ -147,3 +147,24 @@ def test_what_is_done_without_is_put_back() -> None:
     assert len(list(devices.doubts())) == 1
     with pytest.raises((AssertionError, RuntimeError)):
         torch.ones(2, device="cuda")
+
+
+def test_the_live_model_is_exported_where_the_cpu_stands_for_the_device(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    (tmp_path / "net.py").write_text(
+        textwrap.dedent("""
+        import torch
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(8, 4)
+
+            def forward(self, x):
+                return self.fc(x + torch.ones(8, device="cuda"))
+        """)
+    )
+    modgraph.export_onnx(f"{tmp_path}/net.py:Net", tmp_path / "net.onnx")
+    properties = {each.key: each.value for each in onnx.load(tmp_path / "net.onnx").metadata_props}
+    assert properties["modgraph.kind"] == "executable"
