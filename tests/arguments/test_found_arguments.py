@@ -770,3 +770,27 @@ def test_fields_of_a_configuration_class_that_nobody_says_are_assumed(tmp_path, 
 )
 def test_the_end_of_a_name_suggests_a_value(name, value):
     assert suggested(ast.arg(name)) == value
+
+
+@pytest.mark.parametrize("other", ["", "import builtins\nbuiltins.print = lambda *a: None\n"])
+def test_a_class_that_makes_nothing_with_its_defaults_is_built_as_the_project_builds_it(tmp_path, other):
+    """Also where something of the project, which is not of this model, is not followed."""
+    model = """
+        from torch import nn
+        import other
+
+        class Net(nn.Module):
+            def __init__(self, sizes=None):
+                super().__init__()
+                if sizes is not None:
+                    self.layer = nn.Linear(int(sizes[0]), sizes.size)
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    train = 'import numpy as np\nfrom net import Net\nNet(np.fromstring("4-3-2", dtype=int, sep="-"))\n'
+    projects.write(tmp_path, {"net.py": model, "other.py": other, "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py:Net"))
+    assert graph.traced
+    assert weights(graph) == [(3, 4)]
+    assert graph.model.arguments_from.file == "train.py"
