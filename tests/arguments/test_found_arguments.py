@@ -794,3 +794,48 @@ def test_a_class_that_makes_nothing_with_its_defaults_is_built_as_the_project_bu
     assert graph.traced
     assert weights(graph) == [(3, 4)]
     assert graph.model.arguments_from.file == "train.py"
+
+
+def test_a_configuration_that_asks_for_the_identity_of_its_values_travels(tmp_path):
+    """As `ml_collections.ConfigDict` does: what is shared in what it is made of is shared in it."""
+    model = """
+        from torch import nn
+
+        class Config:
+            def __init__(self, given, seen=None):
+                self.fields = {}
+                seen = seen or {}
+                seen[id(given)] = self
+                for name, value in given.items():
+                    if id(value) in seen:
+                        value = seen[id(value)]
+                    elif isinstance(value, dict):
+                        value = Config(value, seen)
+                    self.fields[name] = value
+
+            def __getattr__(self, name):
+                try:
+                    return self.fields[name]
+                except KeyError as error:
+                    raise AttributeError(name) from error
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.layer = nn.Linear(config.size[0], config.inner.width)
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    train = """
+        from net import Config, Net
+
+        given = {"size": (16, 8), "inner": {"width": 3, "name": "b"}}
+        given["again"] = given["inner"]
+        net = Net(Config(given))
+        """
+    projects.write(tmp_path, {"net.py": model, "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py:Net"))
+    assert graph.complete
+    assert weights(graph) == [(3, 16)]
+    assert graph.model.arguments_from.file == "train.py"
