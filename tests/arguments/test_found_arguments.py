@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import modgraph
-from modgraph.arguments import calls_in_project, candidates
+from modgraph.arguments import calls_in_project, candidates, project_files
 from modgraph.arguments.assumed import suggested
 from modgraph.export import render
 from modgraph.export.text.summary import summary
@@ -364,7 +364,7 @@ def test_of_devices_the_one_is_taken_on_which_the_model_is_built(tmp_path):
 def test_a_huge_file_is_not_parsed(tmp_path, monkeypatch):
     files = {"net.py": NET, "huge.py": "from net import Net\nNet(3)\n" + "x = 1\n" * 60_000}
     assert found_in(tmp_path, files) is None
-    monkeypatch.setattr(calls_in_project, "MAX_TEXT", 10**6)
+    monkeypatch.setattr(project_files, "MAX_TEXT", 10**6)
     assert found_in(tmp_path, files).file == "huge.py"
 
 
@@ -389,7 +389,7 @@ def test_files_that_import_each_other_and_do_not_end(tmp_path):
 def test_files_are_bounded_in_number(tmp_path, monkeypatch):
     projects.write(tmp_path, {"net.py": NET, **{f"f{n:02}.py": "pass\n" for n in range(20)}})
     projects.write(tmp_path, {"z/call.py": "from net import Net\nNet(3)\n"})
-    monkeypatch.setattr(calls_in_project, "MAX_FILES", 10)
+    monkeypatch.setattr(project_files, "MAX_FILES", 10)
     assert candidates(parse_target(str(tmp_path / "net.py:Net")), assume=False) == ()
 
 
