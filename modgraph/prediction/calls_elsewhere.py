@@ -65,7 +65,8 @@ class CallsElsewhere:
         name_of: where what the file names is imported from in the process of the model.
         most: calls that are wanted.
         data_of: the text of a data file that it opens, by the path as it is written there.
-        words: those of the command line with which it is started.
+        words: those of the command line with which it is started, with `OPEN` for what is not known of them; None
+            where nothing says any.
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
     """
 
@@ -76,7 +77,7 @@ class CallsElsewhere:
         name_of: NameOf,
         most: int,
         data_of: Callable[[str], str | None],
-        words: tuple[str, ...] = (),
+        words: tuple[str, ...] | None = None,
         says_all: Callable[[ReachedCall], bool] | None = None,
     ) -> None:
         self._says_all = says_all
@@ -103,7 +104,7 @@ class CallsElsewhere:
         """
         machine = script_machine(self._script)
         machine.data_of = self._data_of
-        machine.words_of_script = self._words
+        machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:
             with_deep_stack(lambda: self._look(machine, scopes, names, in_script))
@@ -147,6 +148,17 @@ class CallsElsewhere:
         elif call.values:
             self.found.append(call)
             raise ClassCalledError(arguments, machine.state)
+
+
+OPEN = "\0"
+"""In a word of a command line: what the shell, or the reader, is to put there."""
+
+
+def _word(text: str) -> str | Unknown:
+    if OPEN not in text:
+        return text
+    ends = text.partition(OPEN)[0], text.rpartition(OPEN)[2]
+    return Unknown(f"the command line does not say all of {text.replace(OPEN, '...')}", text=(ends,))
 
 
 def _ported(porter: Porter, value: Value) -> Any:

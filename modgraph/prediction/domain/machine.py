@@ -78,7 +78,9 @@ class Machine(Budget):
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
         """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
-        self.words_of_script: tuple[str, ...] = ()  # of the command line that its parser is taken to be given
+        self.words_of_script: tuple[str | Unknown, ...] | None = None
+        """Of the command line with which the script is started, so that `sys.argv` is known; None where nothing says
+        them, and a parser is given none."""
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False
