@@ -51,6 +51,7 @@ def calls_in_project(
         yield from _Search(constructor, constructor.target.file, files, lines).calls(MAX_CALLERS_UP if callers else 0)
 
 
+_INSTANTIATES = re.compile(r"\binstantiate\s*\(")
 _Sites = tuple[Path, ast.Module, CallSites]
 
 
@@ -82,8 +83,19 @@ class _Search:
                 if self._is_over():
                     return
             if self._n_found or not providers:
-                return
+                break
             sites, providers = self._users_of(providers), []
+        if callers_up and not self._n_found:
+            yield from self._instantiated()
+
+    def _instantiated(self) -> Iterator[ReachedCall]:
+        """Of files that make objects of what a configuration names, where no file has the name of the class."""
+        for path, tree in islice(self._files.naming(_INSTANTIATES, own=False), MAX_FOLLOWED):
+            found = call_sites(tree, "instantiate")
+            if found is not None:
+                yield from self._in_file(path, found, bare=False)
+            if self._n_found or self._is_over():
+                return
 
     def _users_of(self, providers: list[Provider]) -> Iterator[_Sites]:
         names = {name for each in providers for name in each.names}

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from modgraph.arguments.composed import wholes_around
 from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOUND, read_as
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
@@ -108,7 +110,8 @@ def _keywords(
 ) -> Iterator[tuple[tuple[str, Any], ...]]:
     """The arguments of a mapping by parameter, as the constructor is given them. Where attributes are read from one,
     the mapping itself comes second: what both reads and hands on a configuration may want either."""
-    references = References(held, os.path.basename(os.path.dirname(path)))
+    wholes = cache(lambda: wholes_around(path, border_around(os.path.dirname(path))))
+    references = References(held, os.path.basename(os.path.dirname(path)), wholes)
     for as_read in (True, False):
         values = Values(constructor, references, named.key, named.mapping)
         yield tuple(

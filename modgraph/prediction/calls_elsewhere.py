@@ -68,6 +68,7 @@ class CallsElsewhere:
         words: those of the command line with which it is started, with `OPEN` for what is not known of them; None
             where nothing says any.
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
+        compose: the configuration of a folder, by the name of its file and the words that change it.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class CallsElsewhere:
         data_of: Callable[[str], str | None],
         words: tuple[str, ...] | None = None,
         says_all: Callable[[ReachedCall], bool] | None = None,
+        compose: Callable[[str, str, tuple[str, ...]], Any] | None = None,
     ) -> None:
+        self._compose = compose
         self._says_all = says_all
         self._data_of = data_of
         self._words = words
@@ -104,6 +107,7 @@ class CallsElsewhere:
         """
         machine = script_machine(self._script)
         machine.data_of = self._data_of
+        machine.compose = self._compose
         machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:

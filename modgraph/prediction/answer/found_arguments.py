@@ -47,6 +47,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 _FILLED = ("argparse.Namespace", "types.SimpleNamespace")
 """Classes of the standard library that are nothing but their attributes."""
 _NAMESPACE = "types.SimpleNamespace"
+_CONFIGURATIONS = (KnownClass("omegaconf.dictconfig.DictConfig"), KnownClass("omegaconf.listconfig.ListConfig"))
 _SILENT_METHODS = frozenset({"__init__", "__post_init__", "__repr__", "__str__"})
 """Those that an object which is only read does not need."""
 
@@ -151,6 +152,8 @@ class Porter:
         item = self._machine.state.read(address)
         if isinstance(item, ListObject) and item.open is None and item.cls == KnownClass("builtins.list"):
             return [self.value(each) for each in item.items]
+        if isinstance(item, ListObject | InstanceObject) and item.cls in _CONFIGURATIONS and item.open is None:
+            return self._configuration(item)
         if isinstance(item, SetObject) and item.open is None:
             return {self.value(each) for each in item.items}
         if isinstance(item, DictObject) and item.unsure is None:
@@ -163,6 +166,16 @@ class Porter:
         if tensor is not None and (known := _of_numbers(tensor)) is not None:
             return known
         raise NotPortableError("an object that is not known as a whole")
+
+    def _configuration(self, item: ListObject | InstanceObject) -> Built:
+        """An object of OmegaConf; where not all of it is known, one that refuses to say the rest."""
+        attributes = () if isinstance(item, ListObject) else self._attributes(item.attributes)
+        if self._machine.finder.source("omegaconf") is None or any(_is_unsaid(each) for _, each in attributes):
+            if isinstance(item, ListObject):
+                raise NotPortableError("a list of a configuration, where OmegaConf is not installed")
+            return Built(_NAMESPACE, attributes=attributes)
+        held = [self.value(each) for each in item.items] if isinstance(item, ListObject) else dict(attributes)
+        return Built(self._name(item.cls), (_as_plain(held),))
 
     def _mapping(self, item: DictObject) -> Any:
         pairs = [(self.value(key), self.value(each)) for key, each in item.entries.items()]
@@ -228,6 +241,22 @@ class Porter:
         return Built(
             self._name(item.cls), keywords=keywords, later=tuple((path, self.value(each)) for path, each in later)
         )
+
+
+def _is_unsaid(value: Any) -> bool:
+    """It is not known, or holds what is not."""
+    if isinstance(value, Built):
+        return any(map(_is_unsaid, (*value.positional, *(each for _, each in value.attributes or ()))))
+    return isinstance(value, Unsaid)
+
+
+def _as_plain(value: Any) -> Any:
+    """What a configuration holds, without the calls that make configurations of its parts."""
+    if isinstance(value, Built) and KnownClass(value.name) in _CONFIGURATIONS:
+        return value.positional[0]
+    if isinstance(value, dict):
+        return {name: _as_plain(each) for name, each in value.items()}
+    return [_as_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _of_numbers(item: TensorObject) -> Built | None:

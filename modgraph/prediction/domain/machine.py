@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.assumed import NOTHING
@@ -78,9 +78,8 @@ class Machine(Budget):
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
         """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
-        self.words_of_script: tuple[str | Unknown, ...] | None = None
-        """Of the command line with which the script is started, so that `sys.argv` is known; None where nothing says
-        them, and a parser is given none."""
+        self.compose: Callable[[str, str, tuple[str, ...]], Any] | None = None  # see `composed_configurations.py`
+        self.words_of_script: tuple[str | Unknown, ...] | None = None  # None: `sys.argv` is not known
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False
