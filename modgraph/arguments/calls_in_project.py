@@ -7,7 +7,6 @@ is none of them.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -51,7 +50,7 @@ def calls_in_project(
         yield from _Search(constructor, constructor.target.file, files, lines).calls(MAX_CALLERS_UP if callers else 0)
 
 
-_INSTANTIATES = re.compile(r"\binstantiate\s*\(")
+_INSTANTIATES = "instantiate"
 _Sites = tuple[Path, ast.Module, CallSites]
 
 
@@ -90,8 +89,8 @@ class _Search:
 
     def _instantiated(self) -> Iterator[ReachedCall]:
         """Of files that make objects of what a configuration names, where no file has the name of the class."""
-        for path, tree in islice(self._files.naming(_INSTANTIATES, own=False), MAX_FOLLOWED):
-            found = call_sites(tree, "instantiate")
+        for path, tree in islice(self._files.naming([_INSTANTIATES], own=False), MAX_FOLLOWED):
+            found = call_sites(tree, _INSTANTIATES)
             if found is not None:
                 yield from self._in_file(path, found, bare=False)
             if self._n_found or self._is_over():
@@ -109,8 +108,7 @@ class _Search:
         Args:
             own: the model's file is one of them.
         """
-        word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-        for path, tree in self._files.naming(word, own=own):
+        for path, tree in self._files.naming(names, own=own):
             sites = sites_in(path, tree)
             if sites is not None:
                 yield path, tree, sites

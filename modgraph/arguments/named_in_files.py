@@ -125,7 +125,7 @@ def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
         text = text_of(path, MAX_FILE)
         if text is None:
             continue
-        if naming.word.search(text) is not None and (not path.endswith(".py") or naming.quoted.search(text)):
+        if naming.may_stand_in(text) and (not path.endswith(".py") or naming.quoted.search(text)):
             yield path, text
 
 

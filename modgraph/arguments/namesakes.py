@@ -71,9 +71,11 @@ class Namesakes:
     def _defines(self, path: str) -> bool:
         """At the top of the file, also below `if` and `try`; a class in a function is known to nobody else."""
         text = text_of(path, _MAX_FILE)
-        if text is not None and self._is_registered and path not in self._own and self._registers.search(text):
+        if text is None or self._name not in text:
+            return False
+        if self._is_registered and path not in self._own and self._registers.search(text):
             return True
-        if text is None or self._word.search(text) is None:
+        if self._word.search(text) is None:
             return False
         try:
             return _has(parse(text).body, self._name)

@@ -45,6 +45,7 @@ class Naming:
         others = "|".join(map(re.escape, sorted(registered, key=len, reverse=True))) or r"(?!)"
         its_own = re.escape(self.name)
         self.word = re.compile(rf"\b{its_own}\b|(?<!\w)(?:{others})(?!\w)")
+        self._all = (self.name, *registered)
         self.quoted = re.compile(rf"[\"'](?:[\w./:@-]*\b{its_own}|{others})[\"']")
         """In a script, where the name alone is the class."""
         self._in_line = re.compile(rf"(?<![\w./:@-])(?:[\w./:@-]*\b{its_own}\b|{others})(?![\w./@-])(?![\"']?\s*:)")
@@ -63,6 +64,10 @@ class Naming:
                 found is not None and found[1] == self.name and (not found[0] or self._is_here(found[0].split(".")))
             )
         return self._known[text]
+
+    def may_stand_in(self, text: str) -> bool:
+        """A text has one of the names, as a word."""
+        return any(name in text for name in self._all) and self.word.search(text) is not None
 
     def is_registered(self, text: str) -> bool:
         """It is one of the further names."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -43,17 +43,19 @@ class ProjectFiles:
         self._trees: dict[str, ast.Module | None] = {}
         self._left = MAX_KEPT
 
-    def naming(self, word: re.Pattern[str], *, own: bool) -> Iterator[tuple[Path, ast.Module]]:
-        """Files in whose text something is found, the nearest first, with what they are parsed to.
+    def naming(self, names: Iterable[str], *, own: bool) -> Iterator[tuple[Path, ast.Module]]:
+        """Files in whose text one of the names stands, the nearest first, with what they are parsed to.
 
         Args:
             own: the model's file is one of them.
         """
+        names = sorted(names)
+        word = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
         paths = (path for path in self._paths if own or path != str(self._model))
         for path in islice(paths, MAX_FILES):
             text = self._text(path)
-            if text is None or word.search(text) is None:
-                continue
+            if text is None or not any(name in text for name in names) or word.search(text) is None:
+                continue  # to look for a name in a text is much faster than for a word
             tree = self._tree(path, text)
             if tree is not None:
                 yield Path(path), tree

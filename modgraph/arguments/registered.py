@@ -5,7 +5,6 @@ imports it, puts it. Files that may do so are interpreted, as `prediction/regist
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -55,7 +54,7 @@ def _registering(constructor: Constructor, files: ProjectFiles, name: str) -> It
     assert file is not None
     if puts_into_table(constructor.file.tree, name):
         yield file
-    for path, tree in files.naming(re.compile(rf"\b{re.escape(name)}\b"), own=False):
+    for path, tree in files.naming([name], own=False):
         if puts_into_table(tree, name):
             yield path
 

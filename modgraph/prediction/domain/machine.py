@@ -20,7 +20,7 @@ from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import NONE, Address, Choice, ClassValue, Constant, KnownClass, Unknown, Value
+from modgraph.prediction.domain.values import NONE, Address, Choice, ClassValue, KnownClass, Unknown, Value
 from modgraph.source import nodes
 from modgraph.source.index import Definition, ImportedName, Statement
 from modgraph.source.modules import ModuleFinder, SourceModule
@@ -78,8 +78,6 @@ class Machine(Budget):
         """What is asked for: a class, which may be taken for a module where nothing is known of a base."""
         self.foreign_work: int | None = None
         """Work of one call into an installed package that never says torch; None where all calls count alike."""
-        self.identities: dict[Value, list[tuple[Value, Constant]]] = {}
-        """The numbers that `id()` gave of values that are no objects of the heap, by what they are equal to."""
         self.awaited: Callable[[ClassValue, Arguments], None] | None = None
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None

@@ -332,16 +332,16 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
     if isinstance(value, Address):
         return _identity(value.index)
-    known = machine.identities.setdefault(value, []) if not isinstance(value, (Unknown, Choice)) else None
+    known = machine.base.identities.setdefault(value, []) if not isinstance(value, (Unknown, Choice)) else None
     if known is None or len(known) > _MAX_EQUAL:
         return machine.unknown("id() is not known", value)
     answers = [identical(machine, other, value) for other, _ in known]
     if True in answers:
-        return known[answers.index(True)][1]
-    own = _identity(machine.allocate(InstanceObject(OBJECT)).index)
+        return _identity(known[answers.index(True)][1])
+    own = machine.allocate(InstanceObject(OBJECT)).index
     known.append((value, own))
     others = [number for (_, number), answer in zip(known, answers, strict=False) if answer is None]
-    return machine.choice([*others, own], "whether equal values are one object is not known")
+    return machine.choice(map(_identity, [*others, own]), "whether equal values are one object is not known")
 
 
 def _identity(index: int) -> Constant:
