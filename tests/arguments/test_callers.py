@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import modgraph
-from modgraph.arguments import candidates
+from modgraph.arguments import candidates, project_files
 from modgraph.arguments.calls_in_project import MAX_CALLERS_UP
 from modgraph.export import render
 from modgraph.export.text.summary import summary
@@ -171,6 +171,23 @@ def test_callers_are_followed_so_far(tmp_path):
 
     assert first_found(tmp_path / "near", chain(MAX_CALLERS_UP)) is not None
     assert first_found(tmp_path / "far", chain(MAX_CALLERS_UP + 1)) is None
+
+
+def test_each_file_is_read_and_parsed_once_for_all_steps(tmp_path, monkeypatch):
+    read: list[str] = []
+    parsed: list[str] = []
+    monkeypatch.setattr(project_files, "text_of", lambda path: read.append(str(path)) or Path(path).read_text())
+    monkeypatch.setattr(project_files, "parse", lambda text: parsed.append(text) or ast.parse(text))
+    chain = {
+        "f0.py": BUILD.replace("build(", "make0("),
+        "f1.py": "from f0 import make0\ndef make1(args):\n    return make0(args)\n",
+        "f2.py": "from f1 import make1\nfrom net import Net\ndef make2(args):\n    return make1(args)\n",
+        "train.py": script("from f2 import make2\nmake2(parser.parse_args())\n"),
+    }
+    assert first_found(tmp_path, chain) is not None
+    assert {Path(each).name for each in read} == {"net.py", *chain}
+    assert len(read) == len(set(read))
+    assert len(parsed) == len(set(parsed)) == len(chain)
 
 
 def test_functions_of_the_same_name_elsewhere_are_others(tmp_path):
