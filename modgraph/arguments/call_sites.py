@@ -68,8 +68,16 @@ def outermost_functions(body: Iterable[ast.stmt], outer: str = "") -> Iterable[t
 
 
 def _called(node: ast.AST) -> list[str]:
-    named = (dotted(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    named = (_name_of(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call))
     return [name for name in named if name is not None]
+
+
+def _name_of(function: ast.expr) -> str | None:
+    """What is called: `Net(...)`, `models.Net(...)`, `getattr(module, "Net")(...)`."""
+    if isinstance(function, ast.Call) and dotted(function.func) == "getattr" and len(function.args) > 1:
+        name = function.args[1]
+        return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+    return dotted(function)
 
 
 def _bound_outside(tree: ast.Module) -> Iterable[tuple[str, str]]:
@@ -89,7 +97,7 @@ def _bound_outside(tree: ast.Module) -> Iterable[tuple[str, str]]:
 
 def _called_outside(tree: ast.Module) -> list[str]:
     """Calls outside of functions and classes."""
-    named = (dotted(node.func) for node in _outside(tree) if isinstance(node, ast.Call))
+    named = (_name_of(node.func) for node in _outside(tree) if isinstance(node, ast.Call))
     return [name for name in named if name is not None]
 
 

@@ -7,8 +7,6 @@ is none of them.
 from __future__ import annotations
 
 import ast
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -18,22 +16,14 @@ from modgraph.arguments.call_sites import CallSites, call_sites
 from modgraph.arguments.callers import Provider, providers_of, use_sites
 from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.constructor import Constructor
-from modgraph.arguments.files_around import files_around
 from modgraph.arguments.followed import followed, relative
 from modgraph.arguments.importable import Importable
-from modgraph.errors import TargetError
+from modgraph.arguments.project_files import ProjectFiles, script_of
 from modgraph.names import last_name
 from modgraph.prediction.calls_elsewhere import ReachedCall
-from modgraph.source.files import text_of
-from modgraph.source.integers import parse
 from modgraph.source.modules import finder_for
-from modgraph.source.source_roots import with_source_roots
-from modgraph.source.targets import Target, file_target
+from modgraph.source.targets import Target
 
-MAX_FILES = 1_000
-"""Files of the project whose text is asked for the name of the class."""
-MAX_TEXT = 300_000
-"""Characters of one file that is parsed."""
 MAX_FOLLOWED = 8
 """Files with calls that are interpreted."""
 MAX_WORK = 8_000_000
@@ -42,26 +32,33 @@ MAX_CALLS = 3
 """Calls that are taken."""
 MAX_CALLERS_UP = 3
 """Steps from the functions in which calls stand to those that say what they are given."""
-_TRAINING = re.compile(r"train|main|run|fit|demo|example|test", re.IGNORECASE)
 
 
-def calls_in_project(constructor: Constructor, lines: CommandLines, *, callers: bool) -> Iterator[ReachedCall]:
+def calls_in_project(
+    constructor: Constructor, files: ProjectFiles, lines: CommandLines, *, callers: bool
+) -> Iterator[ReachedCall]:
     """The calls, in the order of the files: each file's first of which all arguments are known; where it has none, the
     first of which some are, the others `Unsaid`.
 
     Args:
+        files: of the project.
         lines: those of the project.
         callers: where no file has a call of which all is known, the files that use the functions in which the calls
             stand are interpreted as well.
     """
     if constructor.target.file is not None:
-        yield from _Search(constructor, constructor.target.file, lines).calls(MAX_CALLERS_UP if callers else 0)
+        yield from _Search(constructor, constructor.target.file, files, lines).calls(MAX_CALLERS_UP if callers else 0)
+
+
+_INSTANTIATES = "instantiate"
+_Sites = tuple[Path, ast.Module, CallSites]
 
 
 class _Search:
     """For the calls of one class."""
 
-    def __init__(self, constructor: Constructor, model: Path, lines: CommandLines) -> None:
+    def __init__(self, constructor: Constructor, model: Path, files: ProjectFiles, lines: CommandLines) -> None:
+        self._files = files
         self._constructor = constructor
         self._target = constructor.target
         self._model = model
@@ -74,8 +71,8 @@ class _Search:
         providers = [each for each in [self._provider(self._model, self._constructor.file.tree, own)] if each]
         name = last_name(self._target.name)
         of_class = [Provider(self._model, frozenset([name]))]
-        sites: Iterable[_Sites] = _sites_around(
-            self._model, {name}, lambda path, tree: call_sites(tree, name) or use_sites(path, tree, of_class)
+        sites: Iterable[_Sites] = self._sites(
+            {name}, lambda path, tree: call_sites(tree, name) or use_sites(path, tree, of_class), own=False
         )
         for level in range(callers_up + 1):
             for path, tree, found in islice(sites, MAX_FOLLOWED):
@@ -85,8 +82,36 @@ class _Search:
                 if self._is_over():
                     return
             if self._n_found or not providers:
+                break
+            sites, providers = self._users_of(providers), []
+        if callers_up and not self._n_found:
+            yield from self._instantiated()
+
+    def _instantiated(self) -> Iterator[ReachedCall]:
+        """Of files that make objects of what a configuration names, where no file has the name of the class."""
+        for path, tree in islice(self._files.naming([_INSTANTIATES], own=False), MAX_FOLLOWED):
+            found = call_sites(tree, _INSTANTIATES)
+            if found is not None:
+                yield from self._in_file(path, found, bare=False)
+            if self._n_found or self._is_over():
                 return
-            sites, providers = _users_of(self._model, providers), []
+
+    def _users_of(self, providers: list[Provider]) -> Iterator[_Sites]:
+        names = {name for each in providers for name in each.names}
+        return self._sites(names, lambda path, tree: use_sites(path, tree, providers), own=True)
+
+    def _sites(
+        self, names: set[str], sites_in: Callable[[Path, ast.Module], CallSites | None], *, own: bool
+    ) -> Iterator[_Sites]:
+        """Of the files that have one of the names, those with sites, the nearest to the model first.
+
+        Args:
+            own: the model's file is one of them.
+        """
+        for path, tree in self._files.naming(names, own=own):
+            sites = sites_in(path, tree)
+            if sites is not None:
+                yield path, tree, sites
 
     def _is_over(self) -> bool:
         return self._work > MAX_WORK or self._n_found >= MAX_CALLS
@@ -96,7 +121,7 @@ class _Search:
 
     def _in_file(self, path: Path, sites: CallSites, *, bare: bool) -> Iterator[ReachedCall]:
         """Those of one file, as it is started without words; where that says not all, as the project starts it."""
-        script = _script(path, self._target)
+        script = script_of(path, self._target)
         if script is None:
             return
         finder = finder_for([str(script.root), *script.search_path], script.home)
@@ -109,68 +134,6 @@ class _Search:
             yield replace(call, file=_shown(path, call.file, script, self._target))
 
 
-def _script(path: Path, target: Target) -> Target | None:
-    """A file as a target, with all that the model's file may import in reach behind what is its own."""
-    try:
-        script = file_target(str(path), (), path.parent)
-    except TargetError:
-        return None
-    search = with_source_roots(script.search_path, str(path.parent))
-    return replace(script, search_path=tuple(dict.fromkeys((*search, *target.search_path))))
-
-
 def _shown(path: Path, file: str, script: Target, target: Target) -> str:
     """The file of a call, as it lies to the model's."""
     return file if file != script.relative_file else relative(str(path), target)
-
-
-_Sites = tuple[Path, ast.Module, CallSites]
-
-
-def _sites_around(
-    model: Path, names: set[str], sites_in: Callable[[Path, ast.Module], CallSites | None], own: bool = False
-) -> Iterator[_Sites]:
-    """Of the files that have one of the names, those with sites, the nearest to the model first.
-
-    Args:
-        own: the model's file is one of them.
-    """
-    word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-    for path in islice(_files_around(model, own=own), MAX_FILES):
-        text = _text(path)
-        if text is None or word.search(text) is None:
-            continue
-        try:
-            tree = parse(text)
-            sites = sites_in(path, tree)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        if sites is not None:
-            yield path, tree, sites
-
-
-def _users_of(model: Path, providers: list[Provider]) -> Iterator[_Sites]:
-    names = {name for each in providers for name in each.names}
-    return _sites_around(model, names, lambda path, tree: use_sites(path, tree, providers), own=True)
-
-
-def _files_around(model: Path, *, own: bool) -> Iterator[Path]:
-    """Files of Python, those first that take the fewest steps from folder to folder.
-
-    Args:
-        own: the model's is one of them.
-    """
-    home = str(model.parent)
-    found = files_around(home, (".py",), most=MAX_FILES, order=lambda path, _: _distance(path, home))
-    return (Path(path) for path in found if own or path != str(model))
-
-
-def _distance(path: str, folder: str) -> tuple[int, bool, str]:
-    """Steps between the folders; then what is called as scripts are, then by name."""
-    steps = len(Path(os.path.relpath(os.path.dirname(path), folder)).parts)
-    return steps, _TRAINING.search(os.path.basename(path)) is None, path
-
-
-def _text(path: Path) -> str | None:
-    text = text_of(path)
-    return text if text is not None and len(text) <= MAX_TEXT else None

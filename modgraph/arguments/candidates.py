@@ -14,6 +14,7 @@ from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.config_files import config_files
 from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.arguments.named_in_files import named_in_files
+from modgraph.arguments.project_files import ProjectFiles
 from modgraph.arguments.read_names import assumed_object
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
@@ -83,7 +84,8 @@ def _found(
     if (config := _of_config(constructor)) is not None:
         yield config
     said, lacking = list[Candidate](), list[Candidate]()
-    for call in _calls(constructor, said):
+    files = None if constructor.target.file is None else ProjectFiles(constructor.target.file)
+    for call in _calls(constructor, files, said):
         filled = _with_fields(constructor, call) if assume else None
         if filled is not None or any(isinstance(value, Unsaid) for value in call.values):
             partly.append(filled or (call, ()))
@@ -97,7 +99,7 @@ def _found(
             said.append(candidate)
             yield candidate
     known = {name: Built(each.path) for name, each in config_classes(constructor).items()}
-    for call in named_in_files(constructor, known):
+    for call in named_in_files(constructor, known, files) if files is not None else ():
         if any(isinstance(value, Unsaid) for value in call.values):
             partly.append((call, ()))
         elif (candidate := _of_call(constructor, call, "config")) is not None:
@@ -111,11 +113,12 @@ def _is_empty(constructor: Constructor, candidate: Candidate) -> bool:
     return all(candidate.arguments[each.arg] is None for each in constructor.required)
 
 
-def _calls(constructor: Constructor, known: Sequence[Candidate]) -> Iterator[ReachedCall]:
+def _calls(constructor: Constructor, files: ProjectFiles | None, known: Sequence[Candidate]) -> Iterator[ReachedCall]:
     """Of its file and its project; of those that call the callers only where nothing is known before."""
     lines = CommandLines()
     yield from calls_in_file(constructor, lines)
-    yield from calls_in_project(constructor, lines, callers=not known)
+    if files is not None:
+        yield from calls_in_project(constructor, files, lines, callers=not known)
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:

@@ -71,7 +71,8 @@ def _is_not_built(graph: Graph) -> bool:
         for problem in graph.problems
     )
     root = graph.modules[0]
-    return raises or (len(graph.modules) == 1 and not graph.problems and not root.parameters and not root.buffers)
+    is_whole = all(problem.module is None for problem in graph.problems)  # of nothing that the root itself holds
+    return raises or (len(graph.modules) == 1 and is_whole and not root.parameters and not root.buffers)
 
 
 def with_origin(graph: Graph, way: Way) -> Graph:

@@ -15,6 +15,7 @@ from modgraph.arguments.files_around import files_around
 from modgraph.arguments.shell_commands import Command, Document
 from modgraph.doors.borders import project_folders
 from modgraph.doors.reading import lies_in
+from modgraph.prediction.calls_elsewhere import OPEN
 from modgraph.source.files import text_of
 
 ENDINGS = (".md", ".rst", ".sh", ".bash", "Makefile")
@@ -35,7 +36,7 @@ class CommandLine:
     """How a script is started."""
 
     words: tuple[str, ...]
-    """Behind the script."""
+    """Behind the script, with OPEN for what is not known of them."""
     file: str
     """Absolute."""
     line: int
@@ -52,17 +53,25 @@ class CommandLines:
         self._left = MAX_TEXT
 
     def of(self, script: Path) -> Iterator[CommandLine]:
-        """Those that start a script with words that are written out, of the nearest files first."""
+        """Those that start a script, of the nearest files first; those with a word not written out come last."""
         seen: set[tuple[str, ...]] = set()
+        partly: list[CommandLine] = []
+        n_found = 0
         real = os.path.realpath(script)
         tops = project_folders(os.path.dirname(real))
         for path in self._around(os.path.dirname(real)):
             for each in self._of_file(path).get(os.path.basename(real), ()):
                 if each.words and each.words not in seen and _starts(each, os.path.dirname(path), real, tops):
                     seen.add(each.words)
-                    yield CommandLine(each.words, path, each.line)
-                    if len(seen) == MAX_FOUND:
+                    found = CommandLine(each.words, path, each.line)
+                    if any(OPEN in word for word in each.words):
+                        partly.append(found)
+                        continue
+                    yield found
+                    n_found += 1
+                    if n_found == MAX_FOUND:
                         return
+        yield from partly[: MAX_FOUND - n_found]
 
     def _around(self, folder: str) -> list[str]:
         if folder not in self._files:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites
 from modgraph.arguments.command_lines import CommandLines
+from modgraph.arguments.composed import composing
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.data_files import data_beside
 from modgraph.prediction.answer.found_arguments import NameOf
 from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
+from modgraph.source.files import text_of
 from modgraph.source.targets import Built, Target, Unsaid
+
+_WORDS_SET = re.compile(r"\bargv\s*(?:\[[^\]\n]*\]\s*)?(?:\+=|=(?!=)|\.(?:append|extend|insert)\b)")
 
 
 @dataclass
@@ -50,13 +56,14 @@ def followed(
     assert path is not None
     wanted = (target.file, target.name)
 
-    def look(words: tuple[str, ...]) -> Followed:
+    def look(words: tuple[str, ...] | None) -> Followed:
         data_of = data_beside(str(path))
-        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, partial(_says_all, constructor))
+        says_all = partial(_says_all, constructor)
+        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, composing(str(path)))
         looked.look(sites.scopes, sites.names, in_script=sites.in_script)
         return Followed(looked.found, looked.partly, looked.work)
 
-    first = look(())
+    first = look(() if _sets_words(path) else None)
     work = first.work
     if first.found:
         return first
@@ -70,6 +77,12 @@ def followed(
             return Followed([replace(call, started_by=where) for call in again.found], [], work)
         first.partly = first.partly or [replace(call, started_by=where) for call in again.partly]
     return replace(first, work=work)
+
+
+def _sets_words(path: Path) -> bool:
+    """The script itself says words of its command line."""
+    text = text_of(path)
+    return text is not None and _WORDS_SET.search(text) is not None
 
 
 def _says_all(constructor: Constructor, call: ReachedCall) -> bool:

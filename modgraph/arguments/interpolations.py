@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from modgraph.source.targets import Unsaid
@@ -23,11 +24,14 @@ class References:
     Args:
         held: what it holds.
         group: name of its folder: a file of a group of configurations is a part of a whole, under that name.
+        wholes: the configurations that it may be a part of; asked where the file itself does not say it. It counts
+            where all say the same.
     """
 
-    def __init__(self, held: Any, group: str) -> None:
+    def __init__(self, held: Any, group: str, wholes: Callable[[], Sequence[Any]] = tuple) -> None:
         self._held = held
         self._group = group
+        self._wholes = wholes
 
     def value(self, text: str, inside: Path) -> Any:
         """What a text in the mapping at `inside` means: itself, or the plain value that it refers to; else `Unsaid`."""
@@ -54,18 +58,27 @@ class References:
                 return None
             return self._at((*inside[: len(inside) - len(dots) + 1], *keys))
         found = self._at(keys)
-        return self._at(keys[1:]) if found is None and keys[:1] == (self._group,) else found
+        if found is None and keys[:1] == (self._group,):
+            found = self._at(keys[1:])
+        if found is not None:
+            return found
+        others = [_at(whole, keys) for whole in self._wholes()]
+        return others[0] if others and all(each == others[0] for each in others) else None
 
     def _at(self, keys: Path) -> tuple[Path, Any] | None:
-        held = self._held
-        for key in keys:
-            if isinstance(held, list) and str(key).isdigit() and int(key) < len(held):
-                held = held[int(key)]
-            elif isinstance(held, dict) and key in held:
-                held = held[key]
-            else:
-                return None
-        return (keys[:-1], held) if keys else None
+        return _at(self._held, keys)
+
+
+def _at(held: Any, keys: Path) -> tuple[Path, Any] | None:
+    """The mapping in which what is named stands, and that; () is the whole."""
+    for key in keys:
+        if isinstance(held, list) and str(key).isdigit() and int(key) < len(held):
+            held = held[int(key)]
+        elif isinstance(held, dict) and key in held:
+            held = held[key]
+        else:
+            return None
+    return (keys[:-1], held) if keys else None
 
 
 def _is_plain(value: Any) -> bool:

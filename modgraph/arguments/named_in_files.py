@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from modgraph.arguments.composed import wholes_around
 from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOUND, read_as
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
@@ -22,7 +24,9 @@ from modgraph.arguments.named_mappings import NamedMapping, named_mappings
 from modgraph.arguments.named_objects import Values
 from modgraph.arguments.namesakes import Namesakes
 from modgraph.arguments.naming import Naming, has_module
+from modgraph.arguments.project_files import ProjectFiles
 from modgraph.arguments.python_configs import python_config
+from modgraph.arguments.registered import Registered, registered
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
 from modgraph.prediction.calls_elsewhere import ReachedCall
@@ -46,18 +50,20 @@ _DELETE = "_delete_"
 _CONFIGURATION = re.compile(r"conf|cfg|option|opts|param|setting|exp|hydra", re.IGNORECASE)
 
 
-def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterator[ReachedCall]:
+def named_in_files(constructor: Constructor, known: Mapping[str, Any], files: ProjectFiles) -> Iterator[ReachedCall]:
     """What such files give the class, as calls of it; a value that is not known as a whole is `Unsaid`.
 
     Args:
         known: what parameters are given that need a value and have none there.
+        files: of the project.
     """
     target = constructor.target
     if target.file is None or target.code is not None:
         return
-    naming = Naming(target)
+    tables = registered(constructor, files)
+    naming = Naming(target, tables.names)
     root = str(target.root or target.file.parent)
-    namesakes = Namesakes(naming.name, target.file)
+    namesakes = _NamesakesOf(naming, target.file, tables)
     seen: set[str] = set()
     n_found = 0
     for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
@@ -67,7 +73,7 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
         found, n_texts = named_mappings(held, constructor, naming.names, known)
         place = os.path.relpath(path, root).replace(os.sep, "/")
         for each in found:
-            if not has_module(each.mapping[each.key]) and not namesakes.is_nearest(path):
+            if not namesakes.are_farther(each.mapping[each.key], path):
                 continue
             line = None if path.endswith(".py") else naming.line(text, each.number, n_texts)
             ways = {repr(keywords): keywords for keywords in _keywords(constructor, each, held, path)}
@@ -79,12 +85,33 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any]) -> Iterat
                 return
 
 
+class _NamesakesOf:
+    """Of a class, by each of its names."""
+
+    def __init__(self, naming: Naming, file: Path, tables: Registered) -> None:
+        self._naming = naming
+        self._file = file
+        self._tables = tables
+        self._known: dict[str, Namesakes] = {}
+
+    def are_farther(self, text: str, configuration: str) -> bool:
+        """The text of a configuration means this class, and none that lies nearer to it, or as near."""
+        is_registered = self._naming.is_registered(text)
+        if not is_registered and has_module(text):
+            return True
+        name = text if is_registered else self._naming.name
+        if name not in self._known:
+            self._known[name] = Namesakes(name, self._file, self._tables.files if is_registered else None)
+        return self._known[name].is_nearest(configuration)
+
+
 def _keywords(
     constructor: Constructor, named: NamedMapping, held: Any, path: str
 ) -> Iterator[tuple[tuple[str, Any], ...]]:
     """The arguments of a mapping by parameter, as the constructor is given them. Where attributes are read from one,
     the mapping itself comes second: what both reads and hands on a configuration may want either."""
-    references = References(held, os.path.basename(os.path.dirname(path)))
+    wholes = cache(lambda: wholes_around(path, border_around(os.path.dirname(path))))
+    references = References(held, os.path.basename(os.path.dirname(path)), wholes)
     for as_read in (True, False):
         values = Values(constructor, references, named.key, named.mapping)
         yield tuple(
@@ -98,7 +125,7 @@ def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
         text = text_of(path, MAX_FILE)
         if text is None:
             continue
-        if naming.word.search(text) is not None and (not path.endswith(".py") or naming.quoted.search(text)):
+        if naming.may_stand_in(text) and (not path.endswith(".py") or naming.quoted.search(text)):
             yield path, text
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -27,13 +28,24 @@ class Namesakes:
     """Of one class.
 
     Args:
+        name: by which it is called, its own or one under which it is registered.
         file: where it is defined.
+        registered_in: the files that register it under that name; where another one registers something so, that is a
+            namesake too. None where the name is its own.
     """
 
-    def __init__(self, name: str, file: Path) -> None:
-        self._word = re.compile(rf"^[ \t]*class[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    def __init__(self, name: str, file: Path, registered_in: Iterable[Path] | None = None) -> None:
+        written = re.escape(name)
+        self._word = re.compile(rf"^[ \t]*class[ \t]+{written}\b", re.MULTILINE)
+        quoted = rf"[\"']{written}[\"']"
+        self._registers = re.compile(
+            rf"@[\w.]+\([^)\n]*{quoted}|\[\s*{quoted}\s*\]\s*=(?!=)|{quoted}\s*:\s*[A-Za-z_][\w.]*\s*[,}}\n]"
+            rf"|{quoted}\s*,\s*[A-Za-z_][\w.]*\s*\)|{quoted}\s*\)\s*\("
+        )
         self._name = name
         self._file = os.path.realpath(file)
+        self._is_registered = registered_in is not None
+        self._own = {self._file, *map(os.path.realpath, registered_in or ())}
 
     def is_nearest(self, configuration: str) -> bool:
         """Whether a configuration that says the name alone means this class."""
@@ -51,13 +63,19 @@ class Namesakes:
         found = list(islice(files, MAX_FILES + 1))
         if len(found) > MAX_FILES:
             return None
-        others = {os.path.realpath(path) for path in found} - {self._file}
+        others = {os.path.realpath(path) for path in found} - self._own
+        if self._is_registered and self._defines(self._file):
+            others.add(self._file)
         return [path for path in others if border.holds_real(path) and self._defines(path)]
 
     def _defines(self, path: str) -> bool:
         """At the top of the file, also below `if` and `try`; a class in a function is known to nobody else."""
         text = text_of(path, _MAX_FILE)
-        if text is None or self._word.search(text) is None:
+        if text is None or self._name not in text:
+            return False
+        if self._is_registered and path not in self._own and self._registers.search(text):
+            return True
+        if self._word.search(text) is None:
             return False
         try:
             return _has(parse(text).body, self._name)

@@ -32,27 +32,46 @@ def has_module(text: str) -> bool:
 
 
 class Naming:
-    """Whether a text names the class of a target."""
+    """Whether a text names the class of a target.
 
-    def __init__(self, target: Target) -> None:
+    Args:
+        registered: further names under which its project registers it.
+    """
+
+    def __init__(self, target: Target, registered: frozenset[str] = frozenset()) -> None:
         assert target.file is not None
         self.name = last_name(target.name)
-        self.word = re.compile(rf"\b{re.escape(self.name)}\b")
-        self.quoted = re.compile(rf"[\"'][\w./:@-]*\b{re.escape(self.name)}[\"']")
+        self._registered = registered
+        others = "|".join(map(re.escape, sorted(registered, key=len, reverse=True))) or r"(?!)"
+        its_own = re.escape(self.name)
+        self.word = re.compile(rf"\b{its_own}\b|(?<!\w)(?:{others})(?!\w)")
+        self._all = (self.name, *registered)
+        self.quoted = re.compile(rf"[\"'](?:[\w./:@-]*\b{its_own}|{others})[\"']")
         """In a script, where the name alone is the class."""
+        self._in_line = re.compile(rf"(?<![\w./:@-])(?:[\w./:@-]*\b{its_own}\b|{others})(?![\w./@-])(?![\"']?\s*:)")
         own = target.file.parent if target.file.name == "__init__.py" else target.file.with_suffix("")
         self._own = own.parts
         self._border = border_around(target.file.parent)
         self._known: dict[str, bool] = {}
 
     def names(self, text: str) -> bool:
-        """The class alone, or with a module that its file is, or that imports it from there."""
+        """The class alone, or with a module that its file is, or that imports it from there; or as it is registered."""
+        if self.is_registered(text):
+            return True
         if text not in self._known:
             found = split_name(text) if len(text) < 300 else None
             self._known[text] = (
                 found is not None and found[1] == self.name and (not found[0] or self._is_here(found[0].split(".")))
             )
         return self._known[text]
+
+    def may_stand_in(self, text: str) -> bool:
+        """A text has one of the names, as a word."""
+        return any(name in text for name in self._all) and self.word.search(text) is not None
+
+    def is_registered(self, text: str) -> bool:
+        """It is one of the further names."""
+        return text in self._registered
 
     def line(self, text: str, number: int, n_all: int) -> int | None:
         """The line of a text of a file at which the class is named for that time, counted from 0; None where its lines
@@ -61,9 +80,7 @@ class Naming:
             line
             for line, content in enumerate(text.split("\n"), start=1)
             if not content.lstrip().startswith("#")
-            for match in re.finditer(
-                rf"(?<![\w./:@-])[\w./:@-]*\b{re.escape(self.name)}\b(?![\w./@-])(?![\"']?\s*:)", content
-            )
+            for match in self._in_line.finditer(content)
             if self.names(match[0])
         ]
         return found[number] if len(found) == n_all else None

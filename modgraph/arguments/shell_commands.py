@@ -12,6 +12,9 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from modgraph.arguments.shell_blocks import Blocks
+from modgraph.prediction.calls_elsewhere import OPEN
+
 MAX_FOLDERS = 8
 """To which one text changes."""
 _MAX_LINE = 4_000
@@ -29,6 +32,9 @@ _BEFORE = re.compile(
     r"(?:\s*(?:[-*+>$%](?=\s)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s)|[!@({](?=[\s\w./])|(?:then|do|else)\b)\s*)*"
 )
 """Before a command: marks of a list, prompts, words of a shell."""
+_PUT_THERE = re.compile(r"\$\w+|\$\{[^{}\s]*\}|<[\w.:/|-]+>")
+"""A part of a word for which one text is put there."""
+_PROMPT = re.compile(r"^\s*(?:[-*+>$%@](?=\s|\w)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s))\s*")
 _OPEN_FOLDER = re.compile(r"^-|[$*?<>()`;&|~\s]")
 _END_OF_SENTENCE = re.compile(r"[^.][.,;:!]$")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
@@ -58,7 +64,8 @@ class Command:
     script: str
     """As it is written there."""
     words: tuple[str, ...]
-    """Behind the script; () where there are none, or something stands for one."""
+    """Behind the script, with OPEN for what the shell or the reader is to put there; () where there are none, or it is
+    not known how many there are."""
     line: int
     folder: str
     """Where it is given, relative to where the text is read: "" where no command before it says that."""
@@ -82,6 +89,7 @@ class Document:
         self._here: str | None = ""
         """Folder of the next command; None where that is not known."""
         self._elsewhere: dict[str, None] = {}
+        self._blocks = Blocks()
 
     def commands(self) -> Iterator[Command]:
         """In the order in which they stand."""
@@ -89,12 +97,17 @@ class Document:
         for number, line in self._joined():
             if self._is_document and (_FENCE.match(line) or not (is_fenced or line.strip())):
                 is_fenced ^= _FENCE.match(line) is not None
-                self._here = ""
+                self._here, self._blocks = "", Blocks()
                 continue
-            if self._is_makefile:  # a shell for each line
+            if self._is_makefile or not (is_fenced or not self._is_document):  # a shell for each line
+                self._blocks = Blocks()
+            if self._is_makefile:
                 self._here = ""
+            if self._blocks.is_handed_on(line):
+                continue
             comment = _COMMENT.search(line)
             yield from self._of_line(number, line[: comment.start()] if comment else line, is_fenced=is_fenced)
+            self._blocks.after(line)
 
     def _joined(self) -> Iterator[tuple[int, str]]:
         """Lines, those that a backslash continues in one, each with the number of its first."""
@@ -113,15 +126,17 @@ class Document:
             yield from self._of_commands(number, line, may_be_prose=self._is_document and not is_fenced)
             return
         for each in _IN_TEXT.finditer(line):  # a sentence, with commands in it
+            self._blocks = Blocks()
             yield from self._of_commands(number, each[2])
 
     def _of_commands(self, number: int, text: str, *, may_be_prose: bool = False) -> Iterator[Command]:
         if may_be_prose and _END_OF_SENTENCE.search(text.rstrip()):
             return
-        begin = 0
+        begin, connected_by = 0, ""
         for end in [*(each.span() for each in _NEXT.finditer(text)), (len(text), len(text))]:
             command, before = text[begin : end[0]], text[:begin]
-            begin = end[1]
+            runs = may_be_prose or self._blocks.runs(_PROMPT.sub("", command, 1), connected_by)
+            begin, connected_by = end[1], text[end[0] : end[1]].strip()
             marks = _BEFORE.match(command)
             command = command[marks.end() if marks else 0 :].lstrip()
             if before.count("'") % 2 or before.count('"') % 2:  # inside of quotes
@@ -129,7 +144,7 @@ class Document:
             change = _CD.match(command)
             if change is not None:
                 self._change(change[1].strip())
-            elif ".py" in command and self._here is not None:
+            elif ".py" in command and self._here is not None and runs:
                 found = started(command)
                 if found is not None:
                     yield Command(*found, number, self._here, () if self._here else tuple(self._elsewhere))
@@ -158,8 +173,8 @@ def started(command: str) -> tuple[str, tuple[str, ...]] | None:
     place = _script_in(words)
     if place is None or not words[place].endswith(".py") or _OPEN.search(words[place]):
         return None
-    behind = words[place + 1 :]
-    return words[place], () if any(_OPEN.search(word) for word in behind) else tuple(behind)
+    behind = [_PUT_THERE.sub(OPEN, word) for word in words[place + 1 :]]
+    return words[place], () if any(_OPEN.search(word) for word in behind if word != OPEN) else tuple(behind)
 
 
 def _script_in(words: list[str]) -> int | None:

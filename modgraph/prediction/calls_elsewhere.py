@@ -19,14 +19,15 @@ from modgraph.prediction.code import functions
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
-from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, MAX_FOREIGN_WORK, LimitError
-from modgraph.prediction.domain.objects import ClassObject, EnvironmentObject
+from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
+from modgraph.prediction.domain.objects import EnvironmentObject
 from modgraph.prediction.domain.values import ClassValue, ModuleReference, Unknown, Value
-from modgraph.prediction.entry import interpreter, load_target
+from modgraph.prediction.entry import load_target
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.own_calls import run_script_part
+from modgraph.prediction.registered_names import is_defined_in, script_machine
 from modgraph.source import nodes
-from modgraph.source.modules import SourceModule, finder_for
+from modgraph.source.modules import SourceModule
 from modgraph.source.targets import Target, Unsaid
 
 
@@ -64,8 +65,10 @@ class CallsElsewhere:
         name_of: where what the file names is imported from in the process of the model.
         most: calls that are wanted.
         data_of: the text of a data file that it opens, by the path as it is written there.
-        words: those of the command line with which it is started.
+        words: those of the command line with which it is started, with `OPEN` for what is not known of them; None
+            where nothing says any.
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
+        compose: the configuration of a folder, by the name of its file and the words that change it.
     """
 
     def __init__(
@@ -75,9 +78,11 @@ class CallsElsewhere:
         name_of: NameOf,
         most: int,
         data_of: Callable[[str], str | None],
-        words: tuple[str, ...] = (),
+        words: tuple[str, ...] | None = None,
         says_all: Callable[[ReachedCall], bool] | None = None,
+        compose: Callable[[str, str, tuple[str, ...]], Any] | None = None,
     ) -> None:
+        self._compose = compose
         self._says_all = says_all
         self._data_of = data_of
         self._words = words
@@ -100,12 +105,10 @@ class CallsElsewhere:
                 to be executed.
             in_script: what runs where the file is the script may lead to a call.
         """
-        machine = interpreter(self._script.search_path, self._script.home)
-        if self._script.root is not None:
-            machine.use(finder_for([str(self._script.root), *self._script.search_path], self._script.home))
+        machine = script_machine(self._script)
         machine.data_of = self._data_of
-        machine.words_of_script = self._words
-        machine.foreign_work = MAX_FOREIGN_WORK
+        machine.compose = self._compose
+        machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:
             with_deep_stack(lambda: self._look(machine, scopes, names, in_script))
@@ -136,7 +139,7 @@ class CallsElsewhere:
         machine.start_anew()
 
     def _called(self, machine: Interpreter, cls: ClassValue, arguments: Arguments) -> None:
-        if not self._is_wanted(machine, cls) or arguments.open is not None or arguments.where is None:
+        if not is_defined_in(machine, cls, self._wanted) or arguments.open is not None or arguments.where is None:
             return
         porter = Porter(machine, self._name_of)
         positional = tuple(_ported(porter, each) for each in arguments.positional)
@@ -150,16 +153,16 @@ class CallsElsewhere:
             self.found.append(call)
             raise ClassCalledError(arguments, machine.state)
 
-    def _is_wanted(self, machine: Interpreter, cls: ClassValue) -> bool:
-        file, name = self._wanted
-        if not cls.name.endswith(name):
-            return False
-        item = machine.state.read(cls.address)
-        definition = item.definition if isinstance(item, ClassObject) else None
-        if definition is None or definition.qualname != name:
-            return False
-        source = machine.finder.source(definition.module)
-        return source is not None and source.path.resolve() == file
+
+OPEN = "\0"
+"""In a word of a command line: what the shell, or the reader, is to put there."""
+
+
+def _word(text: str) -> str | Unknown:
+    if OPEN not in text:
+        return text
+    ends = text.partition(OPEN)[0], text.rpartition(OPEN)[2]
+    return Unknown(f"the command line does not say all of {text.replace(OPEN, '...')}", text=(ends,))
 
 
 def _ported(porter: Porter, value: Value) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from modgraph.errors import MissingFileError, UnknownNameError
@@ -288,7 +289,12 @@ def _built(machine: Interpreter, built: Built) -> Value:
     positional = [argument_value(machine, each) for each in built.positional]
     if built.attributes is None:
         keywords = {name: argument_value(machine, each) for name, each in built.keywords}
-        return machine.invoke(function, Arguments("", tuple(positional), keywords))
+        made = machine.invoke(function, Arguments("", tuple(positional), keywords))
+        for path, each in built.later:
+            *names, last = path.split(".")
+            holder = reduce(machine.get_attribute, names, made)
+            machine.set_attribute(holder, last, argument_value(machine, each))
+        return made
     attributes = {name: argument_value(machine, each) for name, each in built.attributes}
     if isinstance(function, ClassValue) and machine.is_subclass(function, KnownClass("builtins.dict")):
         entries = {pair.items[0]: pair.items[1] for pair in positional if isinstance(pair, TupleValue)}

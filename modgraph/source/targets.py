@@ -51,10 +51,12 @@ class Built:
     attributes: tuple[tuple[str, Any], ...] | None = None
     """Of an instance whose `__init__` is not run, as it was run where it was found; `Unsaid` where one is not known.
     None of one that is called."""
+    later: tuple[tuple[str, Any], ...] = ()
+    """What is set on one that was called, in this order: paths of attributes (`layer.weight.requires_grad`)."""
 
     def __repr__(self) -> str:
         parts = [repr(value) for value in self.positional]
-        parts += [f"{name}={value!r}" for name, value in (*self.keywords, *(self.attributes or ()))]
+        parts += [f"{name}={value!r}" for name, value in (*self.keywords, *(self.attributes or ()), *self.later)]
         return f"{last_name(self.name)}({', '.join(parts)})"
 
 

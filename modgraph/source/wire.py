@@ -78,8 +78,8 @@ _TAGGED: tuple[tuple[str, type[Any], Callable[[Any], Any], Callable[[Any], Any]]
     (
         "$built",
         Built,
-        lambda value: [value.name, *(encode(part) for part in (value.positional, value.keywords, value.attributes))],
-        lambda content: Built(content[0], *map(decode, content[1:])),
+        lambda value: [encode(getattr(value, field.name)) for field in dataclasses.fields(value)],
+        lambda content: Built(*map(decode, content)),
     ),
     ("$unsaid", Unsaid, lambda value: value.reason, Unsaid),
     ("$path", Path, str, Path),

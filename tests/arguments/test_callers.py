@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import modgraph
-from modgraph.arguments import candidates
+from modgraph.arguments import candidates, project_files
 from modgraph.arguments.calls_in_project import MAX_CALLERS_UP
 from modgraph.export import render
 from modgraph.export.text.summary import summary
@@ -173,6 +173,23 @@ def test_callers_are_followed_so_far(tmp_path):
     assert first_found(tmp_path / "far", chain(MAX_CALLERS_UP + 1)) is None
 
 
+def test_each_file_is_read_and_parsed_once_for_all_steps(tmp_path, monkeypatch):
+    read: list[str] = []
+    parsed: list[str] = []
+    monkeypatch.setattr(project_files, "text_of", lambda path: read.append(str(path)) or Path(path).read_text())
+    monkeypatch.setattr(project_files, "parse", lambda text: parsed.append(text) or ast.parse(text))
+    chain = {
+        "f0.py": BUILD.replace("build(", "make0("),
+        "f1.py": "from f0 import make0\ndef make1(args):\n    return make0(args)\n",
+        "f2.py": "from f1 import make1\nfrom net import Net\ndef make2(args):\n    return make1(args)\n",
+        "train.py": script("from f2 import make2\nmake2(parser.parse_args())\n"),
+    }
+    assert first_found(tmp_path, chain) is not None
+    assert {Path(each).name for each in read} == {"net.py", *chain}
+    assert len(read) == len(set(read))
+    assert len(parsed) == len(set(parsed)) == len(chain)
+
+
 def test_functions_of_the_same_name_elsewhere_are_others(tmp_path):
     files = {
         "build.py": BUILD,
@@ -210,6 +227,62 @@ def test_what_a_command_line_has_to_give_is_read_from_where_the_project_starts_i
     found = first_found(tmp_path / "read", started)
     assert dict(found.arguments) == expected == {"depth": 4, "width": 5}
     assert found.origin.started_by == "README.md:3"
+
+
+SET_WORDS = {
+    "appended": "import sys\nsys.argv.append('--depth=6')\n",
+    "added": "import sys\nsys.argv += ['--depth', '6', '--width', '9']\n",
+    "replaced": "import sys\nsys.argv = ['x', '--depth', '6']\n",
+    "extended": "import sys\nsys.argv.extend(['--depth', '6'])\n",
+    "written over": "import sys\nsys.argv[1:] = ['--depth', '6']\n",
+}
+
+
+@pytest.mark.parametrize("in_script", [False, True])
+@pytest.mark.parametrize("name", SET_WORDS)
+def test_words_that_a_script_sets_are_those_of_its_parser(tmp_path, name, in_script):
+    body = "from build import build\ndef main():\n    build(parser.parse_args())\n" + SET_WORDS[name] + "main()\n"
+    if in_script:
+        lines = textwrap.indent(SET_WORDS[name] + "main()\n", "    ")
+        body = body.partition("import sys")[0] + f"if __name__ == '__main__':\n{lines}"
+    files = {"build.py": BUILD, "train.py": script(body, REQUIRED)}
+    expected = run_by_python(tmp_path / "run", files)
+    found = first_found(tmp_path / "read", files)
+    assert dict(found.arguments) == expected
+    assert expected["depth"] == 6
+
+
+def test_words_that_a_script_sets_stand_behind_those_of_the_command_line(tmp_path):
+    body = "import sys\nsys.argv += ['--width', '9']\nfrom build import build\nbuild(parser.parse_args())\n"
+    files = {"build.py": BUILD, "train.py": script(body, REQUIRED), "README.md": "python train.py --depth 4\n"}
+    expected = run_by_python(tmp_path / "run", files, "--depth", "4")
+    found = first_found(tmp_path / "read", files)
+    assert dict(found.arguments) == expected == {"depth": 4, "width": 9}
+    assert found.origin.started_by == "README.md:1"
+
+
+def test_a_script_reads_the_words_of_its_command_line_itself(tmp_path):
+    body = "import sys\nfrom net import Net\nNet(int(sys.argv[1]), len(sys.argv))\n"
+    files = {"train.py": body, "README.md": "python train.py 4 --fast\n"}
+    expected = run_by_python(tmp_path / "run", files, "4", "--fast")
+    found = first_found(tmp_path / "read", files)
+    assert dict(found.arguments) == expected == {"depth": 4, "width": 3}
+
+
+def test_an_open_word_of_a_command_line_leaves_the_other_options(tmp_path):
+    options = REQUIRED
+    body = "parser.add_argument('--data', required=True)\na = parser.parse_args()\nfrom build import build\nbuild(a)\n"
+    files = {
+        "build.py": BUILD,
+        "train.py": script(body, options),
+        "README.md": "python train.py --data $DATA/x --depth 4\n",
+    }
+    expected = run_by_python(tmp_path / "run", files, "--data", "anything/x", "--depth", "4")
+    assert dict(first_found(tmp_path / "read", files).arguments) == expected
+    files["README.md"] = "python train.py --data x --depth $DEPTH\n"
+    assert first_found(tmp_path / "open", files) is None
+    files["README.md"] = "python train.py --data x $OPTIONS --depth 4\n"
+    assert first_found(tmp_path / "options", files) is None
 
 
 def test_what_runs_without_words_is_not_started_with_any(tmp_path):

@@ -76,9 +76,10 @@ def test_in_a_sentence_it_ends_with_its_quotes(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "python train.py --depth $DEPTH",
-        "python train.py --depth <depth>",
-        "python train.py --depth ${1:-3}",
+        "python train.py $OPTIONS*",
+        'python train.py "$@" --depth 3',
+        "python train.py --depth <the depth>",
+        "python train.py --depth $((1 + 2))",
         "python train.py --data *.txt",
         "python train.py --depth 3 ...",
         "python train.py [--depth DEPTH]",
@@ -92,6 +93,92 @@ def test_in_a_sentence_it_ends_with_its_quotes(tmp_path):
 )
 def test_what_is_no_command_line_that_says_its_words_is_none(tmp_path, text):
     assert found(tmp_path, f"{text}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("python train.py --data $DATA --depth 3", ("--data", "\0", "--depth", "3")),
+        ("python train.py --data=${DATA:-x}/train --depth 3", ("--data=\0/train", "--depth", "3")),
+        ("python train.py --data <path/to/data> --depth 3", ("--data", "\0", "--depth", "3")),
+        ('python train.py --data "$DATA" --depth 3', ("--data", "\0", "--depth", "3")),
+    ],
+)
+def test_of_a_word_that_is_put_there_the_rest_is_said(tmp_path, text, words):
+    assert found(tmp_path, f"{text}\n") == [words]
+
+
+def test_command_lines_that_say_all_come_first(tmp_path):
+    text = "python train.py --depth $A\npython train.py --depth 2\npython train.py --depth 3\n"
+    assert found(tmp_path, text) == [("--depth", "2"), ("--depth", "3")]
+    text = "python train.py --depth $A\npython train.py --depth 2\n"
+    assert found(tmp_path, text) == [("--depth", "2"), ("--depth", "\0")]
+
+
+RUN = [
+    "if true; then\n  echo\nfi\npython train.py --depth 3\n",
+    "for i in 1 2; do\n  echo $i\n  python train.py --depth 3\ndone\n",
+    "cat <<EOF > /dev/null\nif false; then\nEOF\npython train.py --depth 3\n",
+    "cat <<-'END' > /dev/null\n\tif false\n\tEND\npython train.py --depth 3\n",
+    "f() {\n  echo\n}\npython train.py --depth 3\n",
+    "f () { echo; }\npython train.py --depth 3\n",
+    "function g\n{\n  echo\n}\npython train.py --depth 3\n",
+    "case 1 in\n  1) echo ;;\nesac\npython train.py --depth 3\n",
+    "if true; then echo; elif true; then echo; else echo; fi; python train.py --depth 3\n",
+    "[ -f nothing ] && echo\npython train.py --depth 3\n",
+    "while false; do\n  echo\ndone\npython train.py --depth 3\n",
+    "if false; then\n  exit\nfi\npython train.py --depth 3\n",
+    "{\n  python train.py --depth 3\n}\n",
+    "true <<< if\npython train.py --depth 3\n",
+]
+NOT_RUN = [
+    "if false; then\n  python train.py --depth 3\nfi\n",
+    "if false; then python train.py --depth 3; fi\n",
+    "if true; then\n  echo\nelse\n  python train.py --depth 3\nfi\n",
+    "if true; then\n  if false\n  then\n    echo\n  fi\nelse\n  python train.py --depth 3\nfi\n",
+    "cat <<EOF > run.txt\npython train.py --depth 3\nEOF\n",
+    "cat > run.txt <<'A B'\n",
+    "cat <<-END > run.txt\n\tpython train.py --depth 3\n\tEND\n",
+    "cat <<A <<B > run.txt\npython train.py --depth 3\nA\npython train.py --depth 4\nB\n",
+    "case 1 in\n  2)\n    python train.py --depth 3\n    ;;\nesac\n",
+    "f() {\n  python train.py --depth 3\n}\n",
+    "function f {\n  python train.py --depth 3\n}\n",
+    "f()\n{\n  python train.py --depth 3\n}\n",
+    "while false; do\n  python train.py --depth 3\ndone\n",
+    "false && python train.py --depth 3\n",
+    "[ -f nothing ] && echo && python train.py --depth 3\n",
+    "true || python train.py --depth 3\n",
+    "exit 0\npython train.py --depth 3\n",
+]
+
+
+def is_run_by_bash(text: str, folder: Path) -> bool:
+    stub = folder / "bin" / "python"
+    stub.parent.mkdir()
+    stub.write_text(f"#!/bin/bash\ntouch {folder / 'started'}\n")
+    stub.chmod(0o755)
+    (folder / "run.sh").write_text(text)
+    command = ["bash", "-c", f"PATH={stub.parent}:$PATH; . ./run.sh"]
+    subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    return (folder / "started").exists()
+
+
+@pytest.mark.parametrize("text", RUN)
+def test_a_command_that_bash_runs_counts(tmp_path, text):
+    assert is_run_by_bash(text, tmp_path)
+    assert found(tmp_path, text, "run.sh") == [("--depth", "3")]
+
+
+@pytest.mark.parametrize("text", NOT_RUN)
+def test_a_command_that_bash_does_not_run_does_not_count(tmp_path, text):
+    assert not is_run_by_bash(text, tmp_path)
+    assert found(tmp_path, text, "run.sh") == []
+    assert found(tmp_path, f"# A network\n\n```\n{text}```\n", "README.md") == []
+
+
+def test_a_sentence_with_words_of_the_shell_opens_no_block(tmp_path):
+    text = "Check if you have a GPU, in case you do:\n\n    python train.py --depth 3\n\nor `if x` and `python train.py 4`.\n"
+    assert found(tmp_path, text) == [("--depth", "3"), ("4",)]
 
 
 def test_a_script_in_a_folder_is_started_from_above_or_from_there(tmp_path):

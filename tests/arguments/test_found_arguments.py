@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import modgraph
-from modgraph.arguments import calls_in_project, candidates
+from modgraph.arguments import calls_in_project, candidates, project_files
 from modgraph.arguments.assumed import suggested
 from modgraph.export import render
 from modgraph.export.text.summary import summary
@@ -364,7 +364,7 @@ def test_of_devices_the_one_is_taken_on_which_the_model_is_built(tmp_path):
 def test_a_huge_file_is_not_parsed(tmp_path, monkeypatch):
     files = {"net.py": NET, "huge.py": "from net import Net\nNet(3)\n" + "x = 1\n" * 60_000}
     assert found_in(tmp_path, files) is None
-    monkeypatch.setattr(calls_in_project, "MAX_TEXT", 10**6)
+    monkeypatch.setattr(project_files, "MAX_TEXT", 10**6)
     assert found_in(tmp_path, files).file == "huge.py"
 
 
@@ -389,7 +389,7 @@ def test_files_that_import_each_other_and_do_not_end(tmp_path):
 def test_files_are_bounded_in_number(tmp_path, monkeypatch):
     projects.write(tmp_path, {"net.py": NET, **{f"f{n:02}.py": "pass\n" for n in range(20)}})
     projects.write(tmp_path, {"z/call.py": "from net import Net\nNet(3)\n"})
-    monkeypatch.setattr(calls_in_project, "MAX_FILES", 10)
+    monkeypatch.setattr(project_files, "MAX_FILES", 10)
     assert candidates(parse_target(str(tmp_path / "net.py:Net")), assume=False) == ()
 
 
@@ -770,3 +770,72 @@ def test_fields_of_a_configuration_class_that_nobody_says_are_assumed(tmp_path, 
 )
 def test_the_end_of_a_name_suggests_a_value(name, value):
     assert suggested(ast.arg(name)) == value
+
+
+@pytest.mark.parametrize("other", ["", "import builtins\nbuiltins.print = lambda *a: None\n"])
+def test_a_class_that_makes_nothing_with_its_defaults_is_built_as_the_project_builds_it(tmp_path, other):
+    """Also where something of the project, which is not of this model, is not followed."""
+    model = """
+        from torch import nn
+        import other
+
+        class Net(nn.Module):
+            def __init__(self, sizes=None):
+                super().__init__()
+                if sizes is not None:
+                    self.layer = nn.Linear(int(sizes[0]), sizes.size)
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    train = 'import numpy as np\nfrom net import Net\nNet(np.fromstring("4-3-2", dtype=int, sep="-"))\n'
+    projects.write(tmp_path, {"net.py": model, "other.py": other, "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py:Net"))
+    assert graph.traced
+    assert weights(graph) == [(3, 4)]
+    assert graph.model.arguments_from.file == "train.py"
+
+
+def test_a_configuration_that_asks_for_the_identity_of_its_values_travels(tmp_path):
+    """As `ml_collections.ConfigDict` does: what is shared in what it is made of is shared in it."""
+    model = """
+        from torch import nn
+
+        class Config:
+            def __init__(self, given, seen=None):
+                self.fields = {}
+                seen = seen or {}
+                seen[id(given)] = self
+                for name, value in given.items():
+                    if id(value) in seen:
+                        value = seen[id(value)]
+                    elif isinstance(value, dict):
+                        value = Config(value, seen)
+                    self.fields[name] = value
+
+            def __getattr__(self, name):
+                try:
+                    return self.fields[name]
+                except KeyError as error:
+                    raise AttributeError(name) from error
+
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.layer = nn.Linear(config.size[0], config.inner.width)
+
+            def forward(self, x):
+                return self.layer(x)
+        """
+    train = """
+        from net import Config, Net
+
+        given = {"size": (16, 8), "inner": {"width": 3, "name": "b"}}
+        given["again"] = given["inner"]
+        net = Net(Config(given))
+        """
+    projects.write(tmp_path, {"net.py": model, "train.py": train})
+    graph = modgraph.analyze(str(tmp_path / "net.py:Net"))
+    assert graph.complete
+    assert weights(graph) == [(3, 16)]
+    assert graph.model.arguments_from.file == "train.py"

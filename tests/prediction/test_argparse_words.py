@@ -132,11 +132,49 @@ def test_defaults_are_those_that_python_has(predict_source: Callable[..., Graph]
     assert graph.complete
 
 
-def test_words_that_the_script_sets_are_not_ignored(predict_source: Callable[..., Graph]) -> None:
-    change = "sys.argv = ['net.py', '--depth', '3']"
-    graph = predict_source(f"import sys\n{PARSER}{change}\narguments = parser.parse_args()\n{MODEL}")
-    assert "depth_1" not in [node.path for node in graph.modules]
+@pytest.mark.parametrize("words", ["['net.py', '--depth', '3']", "['net.py', '--depth=3', '--arch', 'b']"])
+def test_words_that_the_script_sets_count(
+    predict_source: Callable[..., Graph], monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["net.py"])
+    expected = by_python(f"[sys := __import__('sys'), setattr(sys, 'argv', {words}), parser.parse_args()][-1]")
+    assert expected is not None
+    graph = predict_source(f"import sys\n{PARSER}sys.argv = {words}\narguments = parser.parse_args()\n{MODEL}")
+    found = {node.path for node in graph.modules if node.path}
+    assert f"depth_{expected['depth']}" in found
+    assert "depth_1" not in found
+
+
+NAMED = MODEL.replace("sorted(vars(arguments).items())", "[('depth', arguments.depth), ('kind', arguments.kind)]")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "['--depth', '2', '--arch=' + str(os.environ['A'])]",
+        "['--arch', str(os.environ['A']), '--depth', '2']",
+        "['--arch', f\"a{os.environ['A']}\", '--kind', 'x', '--depth', '2']",
+    ],
+)
+def test_a_word_that_is_not_known_leaves_its_own_option_open(predict_source: Callable[..., Graph], words: str) -> None:
+    graph = predict_source(f"import os\n{PARSER}arguments = parser.parse_args({words})\n{NAMED}")
+    assert [node.path for node in graph.modules if node.path] == ["depth_2", "kind_x"]
+    graph = predict_source(f"import os\n{PARSER}arguments = parser.parse_args({words})\n{MODEL}")
     assert not graph.complete
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[str(os.environ['A']), '--depth', '2']",
+        "['--depth', '2', '-' + str(os.environ['A'])]",
+        "['--sizes', '1', f\"{os.environ['A']}\", '--depth', '2']",
+        "['--flag', str(os.environ['A']), '--depth', '2']",
+    ],
+)
+def test_a_word_that_may_be_an_option_leaves_all_open(predict_source: Callable[..., Graph], words: str) -> None:
+    graph = predict_source(f"import os\n{PARSER}arguments = parser.parse_args({words})\n{MODEL}")
+    assert [node.path for node in graph.modules if node.path] == ["?"]
 
 
 def test_an_option_that_is_added_twice_is_no_option(predict_source: Callable[..., Graph]) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from modgraph.prediction.answer.made_again import NotMadeAgainError, set_later
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -17,6 +18,7 @@ from modgraph.prediction.domain.objects import (
     ListObject,
     ModuleObject,
     SetObject,
+    TensorObject,
 )
 from modgraph.prediction.domain.values import (
     Address,
@@ -34,6 +36,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
 from modgraph.source.integers import MOST_BITS
 from modgraph.source.targets import Built, Ref, Unsaid
 
@@ -44,6 +47,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 _FILLED = ("argparse.Namespace", "types.SimpleNamespace")
 """Classes of the standard library that are nothing but their attributes."""
 _NAMESPACE = "types.SimpleNamespace"
+_CONFIGURATIONS = (KnownClass("omegaconf.dictconfig.DictConfig"), KnownClass("omegaconf.listconfig.ListConfig"))
 _SILENT_METHODS = frozenset({"__init__", "__post_init__", "__repr__", "__str__"})
 """Those that an object which is only read does not need."""
 
@@ -69,6 +73,7 @@ class Porter:
         self._machine = machine
         self._name_of = name_of
         self._inside: set[Address] = set()
+        self._modules: set[Address] = set()
         self._left = MAX_FOUND_VALUES
 
     def value(self, value: Value) -> Any:
@@ -147,6 +152,8 @@ class Porter:
         item = self._machine.state.read(address)
         if isinstance(item, ListObject) and item.open is None and item.cls == KnownClass("builtins.list"):
             return [self.value(each) for each in item.items]
+        if isinstance(item, ListObject | InstanceObject) and item.cls in _CONFIGURATIONS and item.open is None:
+            return self._configuration(item)
         if isinstance(item, SetObject) and item.open is None:
             return {self.value(each) for each in item.items}
         if isinstance(item, DictObject) and item.unsure is None:
@@ -154,8 +161,21 @@ class Porter:
         if isinstance(item, InstanceObject) and item.open is None:
             return self._instance(item)
         if isinstance(item, ModuleObject):
-            return self._module(item)
+            return self._module(address, item)
+        tensor = tensor_of(self._machine, address)
+        if tensor is not None and (known := _of_numbers(tensor)) is not None:
+            return known
         raise NotPortableError("an object that is not known as a whole")
+
+    def _configuration(self, item: ListObject | InstanceObject) -> Built:
+        """An object of OmegaConf; where not all of it is known, one that refuses to say the rest."""
+        attributes = () if isinstance(item, ListObject) else self._attributes(item.attributes)
+        if self._machine.finder.source("omegaconf") is None or any(_is_unsaid(each) for _, each in attributes):
+            if isinstance(item, ListObject):
+                raise NotPortableError("a list of a configuration, where OmegaConf is not installed")
+            return Built(_NAMESPACE, attributes=attributes)
+        held = [self.value(each) for each in item.items] if isinstance(item, ListObject) else dict(attributes)
+        return Built(self._name(item.cls), (_as_plain(held),))
 
     def _mapping(self, item: DictObject) -> Any:
         pairs = [(self.value(key), self.value(each)) for key, each in item.entries.items()]
@@ -208,13 +228,54 @@ class Porter:
         own = {name: each for name, each in self._attributes(known) if name not in attributes}
         return Built(_NAMESPACE, attributes=tuple({**own, **attributes}.items()))
 
-    def _module(self, item: ModuleObject) -> Built:
-        """A module that is an argument, made by the call that made it."""
-        init = self._machine.class_attribute(item.cls, "__init__")
-        kinds = {each.name: each.kind for each in init.definition.parameters} if isinstance(init, FunctionValue) else {}
-        if any(kinds.get(name) not in ("normal", "keyword") for name, _ in item.arguments):
-            raise NotPortableError("a module whose arguments are not plain")
-        return Built(self._name(item.cls), keywords=tuple((name, self.value(each)) for name, each in item.arguments))
+    def _module(self, address: Address, item: ModuleObject) -> Built:
+        """A module that is an argument, made by the call that made it, with what was set on it later."""
+        if address in self._modules:
+            raise NotPortableError("a module that stands in two places")
+        self._modules.add(address)
+        try:
+            later = set_later(self._machine, address)
+        except NotMadeAgainError as error:
+            raise NotPortableError(str(error)) from None
+        keywords = tuple((name, self.value(each)) for name, each in item.arguments)
+        return Built(
+            self._name(item.cls), keywords=keywords, later=tuple((path, self.value(each)) for path, each in later)
+        )
+
+
+def _is_unsaid(value: Any) -> bool:
+    """It is not known, or holds what is not."""
+    if isinstance(value, Built):
+        return any(map(_is_unsaid, (*value.positional, *(each for _, each in value.attributes or ()))))
+    return isinstance(value, Unsaid)
+
+
+def _as_plain(value: Any) -> Any:
+    """What a configuration holds, without the calls that make configurations of its parts."""
+    if isinstance(value, Built) and KnownClass(value.name) in _CONFIGURATIONS:
+        return value.positional[0]
+    if isinstance(value, dict):
+        return {name: _as_plain(each) for name, each in value.items()}
+    return [_as_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _of_numbers(item: TensorObject) -> Built | None:
+    """A tensor, or an array of numpy, all of whose elements are known; None of any other."""
+    shape, elements = item.shape, item.elements
+    is_plain = item.is_parameter is False and not item.is_buffer and item.requires_grad is False and not item.lazy
+    known = elements is not None and item.dtype is not None and shape is not None and item.further is None
+    if not (is_plain and known) or any(not name.startswith("<") for name in item.attributes):
+        return None
+    rows: list[Any] = list(elements or ())
+    for size in reversed((shape or ())[1:]):
+        if not size:
+            return None
+        rows = [rows[begin : begin + size] for begin in range(0, len(rows), size)]
+    if item.cls == KnownClass("numpy.ndarray"):
+        return Built("numpy.array", (rows,), (("dtype", item.dtype),)) if shape else None
+    if item.cls is not None or item.device != "cpu":
+        return None
+    return Built("torch.tensor", (rows if shape else rows[0],), (("dtype", Ref(f"torch.{item.dtype}")),))
 
 
 def _on_the_cpu(value: Choice) -> Value:

@@ -371,6 +371,10 @@ def _assumed(machine: Machine, module: str, name: str) -> Value | None:
         machine.asked.add(ENVIRONMENT)
         entries: dict[Value, Value] = {Constant(k): Constant(v) for k, v in machine.assumed.environment.items()}
         return machine.allocate(DictObject(entries))
+    if name == "argv" and module == "sys" and machine.words_of_script is not None:
+        words = (each if isinstance(each, Unknown) else Constant(each) for each in machine.words_of_script)
+        script = Unknown("depends on sys.argv", None, inert=True, outside=True)
+        return machine.allocate(ListObject([script, *words]))
     if machine.assumed.answers and f"{module}.{name}" in machine.assumed.answers:
         return KnownFunction(f"{module}.{name}")
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.assumed import NOTHING
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 class Machine(Budget):
     """What Python would raise is raised as `Raised` by every method that interprets."""
 
+    compose: Callable[[str, str, tuple[str, ...]], Any] | None = None
+    """The configuration of a folder, by the name of its file and words that change it: plain values, and `Unsaid`. None
+    where files are not read."""
+    words_of_script: tuple[str | Unknown, ...] | None = None
+    """Of the command line with which the script is started, so that `sys.argv` is known; None where nothing says them,
+    and a parser is given none."""
     leading: Leading | None = None
     """How many dimensions layers are taken to be given, where nothing is known of that; None where it is open."""
 
@@ -76,7 +82,6 @@ class Machine(Budget):
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
         """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
-        self.words_of_script: tuple[str, ...] = ()  # of the command line that its parser is taken to be given
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False

@@ -86,6 +86,8 @@ class Base:
     looked_up: dict[tuple[int, tuple[str, ...]], bool | Unknown] = field(default_factory=dict)
     """What came of looking for a key that such a container lacked; see `lookups.py`."""
     looking: set[tuple[int, tuple[str, ...]]] = field(default_factory=set)
+    identities: dict[Value, list[tuple[Value, int]]] = field(default_factory=dict)
+    """The numbers that `id()` gave of values that are no objects of the heap, by what they are equal to."""
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
     replayed: set[tuple[str, int]] = field(default_factory=set)
     """Module and line of the statements that were run for what they register."""

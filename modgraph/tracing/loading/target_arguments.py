@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import reduce
 from typing import Any
 
 from modgraph.errors import TargetError
@@ -53,7 +54,11 @@ def _built(built: Built) -> Any:
     made_by = _import_object(built.name)
     if built.attributes is None:
         keywords = {name: resolve(value) for name, value in built.keywords}
-        return made_by(*map(resolve, built.positional), **keywords)
+        called = made_by(*map(resolve, built.positional), **keywords)
+        for path, value in built.later:
+            *names, last = path.split(".")
+            setattr(reduce(getattr, names, called), last, resolve(value))
+        return called
     unsaid = {name: value for name, value in built.attributes if isinstance(value, Unsaid)}
     kind: Any = _refusing(made_by, unsaid) if unsaid else made_by
     made: Any = kind.__new__(kind)

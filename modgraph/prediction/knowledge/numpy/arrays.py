@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -219,6 +220,8 @@ def _python_type(dtype: str | None) -> type | None:
     return None
 
 
+_MAX_ROW = 64
+"""Numbers of a text that are kept."""
 _FILLED = {"zeros": 0.0, "ones": 1.0, "empty": None, "full": None}
 
 
@@ -233,6 +236,32 @@ def filled(arguments: Arguments, machine: Machine) -> Value:
     if elements is not None and _python_type(dtype) is int:
         elements = tuple(int(element) for element in elements)
     return new_array(machine, shape, None if name == "full" else dtype, elements)
+
+
+_TEXTS: dict[str | None, tuple[re.Pattern[str], Callable[[str], float]]] = {
+    "int64": (re.compile(r"\s*[+-]?\d{1,18}\s*"), int),
+    "float64": (re.compile(r"\s*[+-]?(?:\d{1,18}\.?\d{0,18}|\.\d{1,18})(?:[eE][+-]?\d{1,2})?\s*"), float),
+}
+"""What a number looks like, and what it is, by the type of the array."""
+
+
+@models("numpy.fromstring")
+def of_text(arguments: Arguments, machine: Machine) -> Value:
+    """The numbers of a text with something between them: `np.fromstring("4-3-2", dtype=int, sep="-")`."""
+    unknown = data_unknown(machine, "numpy", "numpy.fromstring of something not known", *arguments.positional)
+    given = [plain(machine, each) for each in (arguments.get(0, "string", NONE), arguments.get(3, "sep", NONE))]
+    others = arguments.keywords.keys() - {"string", "dtype", "sep"}
+    if None in given or others or len(arguments.positional) > 2 or arguments.open is not None:
+        return unknown
+    text, between = (each[0] for each in given if each is not None)
+    dtype = dtype_named(arguments.get(1, "dtype", KnownClass("builtins.float")))
+    if dtype not in _TEXTS or not isinstance(text, str) or not isinstance(between, str) or not between.strip():
+        return unknown
+    pattern, number = _TEXTS[dtype]
+    parts = text.split(between.strip())
+    if len(parts) > _MAX_ROW or not all(pattern.fullmatch(each) for each in parts):
+        return unknown
+    return new_array(machine, (len(parts),), dtype, tuple(map(number, parts)))
 
 
 def new_array(

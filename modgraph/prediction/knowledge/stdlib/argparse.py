@@ -178,8 +178,6 @@ def shown(arguments: Arguments, machine: Machine) -> Value:
 def parse(arguments: Arguments, machine: Machine) -> Value:
     receiver, given = arguments.positional[0], arguments.get(1, "args", NONE)
     words = _words_of_script(machine) if given == NONE else machine.iterate(given)
-    if given == NONE and _is_changed(machine.get_attribute(ModuleReference("sys"), "argv")):
-        words = machine.unknown("the words of the command line are changed")
     options, defaults = _options(machine, receiver), _held(machine, receiver, "<defaults>")
     others = machine.state.find(defaults, DictObject) if defaults is not None else None
     if options is None or others is None or isinstance(words, Unknown) or "namespace" in arguments.keywords:
@@ -198,14 +196,15 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
 
 
-def _is_changed(argv: Value) -> bool:
-    """The script has put words of its own there."""
-    return not (isinstance(argv, Unknown) and argv.reason == ARGV.reason and argv.outside)
-
-
-def _words_of_script(machine: Machine) -> list[Value]:
-    """Those of the command line with which the script is taken to be started; none where nothing says them."""
-    return [Constant(word) for word in machine.words_of_script]
+def _words_of_script(machine: Machine) -> list[Value] | Unknown:
+    """Those of the command line with which the script is taken to be started, and what it has made of them; none where
+    nothing says them."""
+    argv = machine.get_attribute(ModuleReference("sys"), "argv")
+    if isinstance(argv, Unknown):
+        is_changed = argv.reason != ARGV.reason or not argv.outside
+        return machine.unknown("the words of the command line are changed") if is_changed else []
+    words = machine.iterate(argv)
+    return words[1:] if isinstance(words, list) else words
 
 
 _ACTIONS = ("store", "store_true", "store_false", "store_const", "append", "extend", "count")
@@ -219,7 +218,8 @@ def _parsed(
     """What the words of a command line give, and those that belong to no option: by Python's own parser, which is told
     of the options as text."""
     why = machine.unknown("the words of a command line are not known", *words)
-    if options.open is not None or not all(isinstance(each, Constant) and type(each.value) is str for each in words):
+    texts = [text for each in words if (text := _text_of(each)) is not None]
+    if options.open is not None or len(texts) < len(words):
         return options.open or why, []
     if _takes_long(machine, options, len(words)):
         return machine.unknown("a command line with too many words or options"), []
@@ -245,18 +245,48 @@ def _parsed(
         except (TypeError, ValueError, argparse.ArgumentError):
             return machine.unknown("an option of the parser is not modelled"), []
     try:
-        found, rest = real.parse_known_args([str(each.value) for each in words if isinstance(each, Constant)])
+        found, rest = real.parse_known_args(texts)
     except (_EndsError, TypeError, ValueError, AttributeError, LookupError, argparse.ArgumentError):
         return machine.unknown("the words of a command line do not fit its options"), []
     given: dict[str, Value] = {}
     for name, value in vars(found).items():
         option_of = by_name.get(name, {})
+        if _holds_open(value):
+            if not _takes_one_word(option_of):
+                return why, []
+            given[name] = machine.unknown(f"the command line does not say all of what {name} is given")
+            continue
         typed = _typed(machine, value, option_of.get("type", NONE))
         chosen = _is_chosen(machine, value, typed, option_of.get("choices", NONE))
         if chosen is False:
             return machine.unknown(f"the command line gives {name} what is none of its choices"), []
         given[name] = typed if chosen else machine.unknown(f"it is not known what {name} may be")
-    return given, [Constant(word) for word in rest]
+    return (why, []) if _holds_open(rest) else (given, [Constant(word) for word in rest])
+
+
+_OPEN = "\0"
+"""Stands for the part of a word that is not known, where Python's parser reads it."""
+
+
+def _text_of(word: Value) -> str | None:
+    """A word as text; one that is known in part, with `_OPEN` for the rest. None where it may be an option, or which of
+    them is not known."""
+    if isinstance(word, Constant):
+        return word.value if type(word.value) is str and _OPEN not in word.value else None
+    if not isinstance(word, Unknown) or word.text is None or len(word.text) != 1:
+        return None
+    ((begin, end),) = word.text
+    return None if begin.startswith("-") and "=" not in begin else f"{begin}{_OPEN}{end}"
+
+
+def _holds_open(value: Any) -> bool:
+    return any(map(_holds_open, value)) if isinstance(value, list) else isinstance(value, str) and _OPEN in value
+
+
+def _takes_one_word(option: dict[str, Value]) -> bool:
+    """What follows it is its word, or Python ends: not so of arguments by position, and of those of several words."""
+    strings = option.get("option_strings")
+    return isinstance(strings, TupleValue) and bool(strings.items) and option.get("nargs", NONE) == NONE
 
 
 class _EndsError(Exception):

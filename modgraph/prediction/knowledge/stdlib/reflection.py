@@ -13,6 +13,7 @@ from modgraph.prediction.domain.objects import (
     ClassObject,
     DictObject,
     EnvironmentObject,
+    InstanceObject,
     IteratorObject,
     ListObject,
 )
@@ -52,6 +53,8 @@ from modgraph.prediction.python import (
     standard_attributes,
     weak_updates,
 )
+from modgraph.prediction.python.classes import OBJECT
+from modgraph.prediction.python.identity import identical
 
 
 def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
@@ -317,10 +320,33 @@ def dir_(arguments: Arguments, machine: Machine) -> Value:
     return machine.unknown("dir() is not modelled", of)
 
 
+_FIRST_ADDRESS = 0x7F00_0000_0000
+_OBJECT_SIZE = 16
+_MAX_EQUAL = 4
+"""Objects of one value that are told apart."""
+
+
 @models("builtins.id")
 def id_(arguments: Arguments, machine: Machine) -> Value:
+    """A number for each object. Of values that are equal, Python may have made one object or several."""
     value = arguments.get(0, "obj", NONE)
-    return Constant(value.index) if isinstance(value, Address) else machine.unknown("id() is not known", value)
+    if isinstance(value, Address):
+        return _identity(value.index)
+    known = machine.base.identities.setdefault(value, []) if not isinstance(value, (Unknown, Choice)) else None
+    if known is None or len(known) > _MAX_EQUAL:
+        return machine.unknown("id() is not known", value)
+    answers = [identical(machine, other, value) for other, _ in known]
+    if True in answers:
+        return _identity(known[answers.index(True)][1])
+    own = machine.allocate(InstanceObject(OBJECT)).index
+    known.append((value, own))
+    others = [number for (_, number), answer in zip(known, answers, strict=False) if answer is None]
+    return machine.choice(map(_identity, [*others, own]), "whether equal values are one object is not known")
+
+
+def _identity(index: int) -> Constant:
+    """As large as an address."""
+    return Constant(_FIRST_ADDRESS + _OBJECT_SIZE * index)
 
 
 @models("builtins.hash")

@@ -1,0 +1,317 @@
+"""The configuration that Hydra composes of the files of a folder: one has a list `defaults`, which names others.
+
+Source: the manual of Hydra 1.3, "The Defaults List", "Packages" and "Basic Override syntax". Of what goes beyond (lists
+that are changed from elsewhere, options that a reference names, search paths) nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from modgraph.arguments.config_files import DATA_READERS, MAX_FILE, read_as
+from modgraph.arguments.interpolations import Path, References
+from modgraph.doors.borders import Border, border_around
+from modgraph.doors.reading import read
+from modgraph.source.files import decode, text_of
+from modgraph.source.targets import Unsaid
+
+ENDINGS = (".yaml", ".yml")
+MAX_FILES = 60
+"""Files of one configuration."""
+MAX_ENTRIES = 20_000
+"""Entries of all of them."""
+_MAX_DEPTH = 20
+_MAX_UP = 3
+"""Folders above that of a file of a group."""
+_DEFAULTS = "defaults"
+_OWN = "hydra"
+"""The part of a configuration that is for Hydra itself, and is given to nobody."""
+_PACKAGE = re.compile(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
+_FOR_ITSELF = re.compile(r"(?:override\s+|optional\s+)?/?hydra(?:$|[/@])")
+_OPTION = re.compile(r"[\w./-]+")
+_GROUP = re.compile(r"(?P<optional>optional\s+)?(?P<group>/?[\w./-]+)(?:@(?P<package>[\w.]+))?")
+_WORD = re.compile(r"(?P<add>\+{0,2})(?P<key>[\w./-]+)=(?P<value>.*)", re.DOTALL)
+_TEXT = re.compile(r"[A-Za-z_/.][\w/.-]*")
+_NUMBER = re.compile(r"[-+]?(?:\d+|\d*\.\d+|\d+\.)(?:[eE][-+]?\d+)?")
+_PLAIN = {"true": True, "True": True, "false": False, "False": False, "null": None}
+
+
+_CHANGES = re.compile(r"\b(?:merge_with|merge|update)\s*\(")
+
+
+def composing(script: str) -> Callable[[str, str, tuple[str, ...]], Any]:
+    """Composes what a script asks for, within its project. A reference is what it refers to in the files; where the
+    script may change that, it is not said."""
+    border = border_around(os.path.dirname(script))
+
+    def compose(folder: str, name: str, words: tuple[str, ...]) -> Any:
+        if not border.holds(folder):
+            return Unsaid("the configuration lies outside of the project")
+        try:
+            held = composed(folder, name, border, words)
+        except NotComposedError as error:
+            return Unsaid(f"the configuration is not known: {error}")
+        return _resolved(held, References(held, ""), (), text_of(script) or "")
+
+    return compose
+
+
+def wholes_around(path: str, border: Border) -> list[dict[str, Any]]:
+    """The configurations of which a file may be a part: what those compose that have a list of defaults, in the nearest
+    folder above it where there are any."""
+    folder = os.path.dirname(os.path.dirname(path))
+    for _ in range(_MAX_UP):
+        if not border.holds(folder):
+            break
+        names = sorted(name for name in os.listdir(folder) if name.endswith(ENDINGS))
+        if any(_has_defaults(os.path.join(folder, name)) for name in names[:MAX_FILES]):
+            return list(_composed_of(folder, names[:MAX_FILES], border))
+        folder = os.path.dirname(folder)
+    return []
+
+
+def _has_defaults(path: str) -> bool:
+    return re.search(r"^defaults:", text_of(path, MAX_FILE) or "", re.MULTILINE) is not None
+
+
+def _composed_of(folder: str, names: list[str], border: Border) -> Iterator[dict[str, Any]]:
+    for name in names:
+        if _has_defaults(os.path.join(folder, name)):
+            with contextlib.suppress(NotComposedError):
+                yield composed(folder, name.rpartition(".")[0], border)
+
+
+def _resolved(held: Any, references: References, inside: Path, script: str) -> Any:
+    """With plain values in place of references."""
+    if isinstance(held, dict):
+        return {key: _resolved(each, references, (*inside, key), script) for key, each in held.items()}
+    if isinstance(held, list):
+        return [_resolved(each, references, (*inside, number), script) for number, each in enumerate(held)]
+    if not isinstance(held, str):
+        return held
+    found = references.value(held, inside[:-1])
+    return Unsaid("the script may change what it refers to") if "${" in held and _may_change(held, script) else found
+
+
+def _may_change(reference: str, script: str) -> bool:
+    """A statement of a script gives something new to the last part of a reference."""
+    names = [re.escape(each) for each in re.findall(r"(\w+)\s*\}", reference)]
+    given = rf"(?:\.\s*(?:{'|'.join(names)})|\[\s*[\"'](?:{'|'.join(names)})[\"']\s*\])\s*(?:[-+*/%]|//|\*\*)?=(?!=)"
+    return not names or _CHANGES.search(script) is not None or re.search(given, script) is not None
+
+
+class NotComposedError(ValueError):
+    """What the files give is not followed; says why."""
+
+
+def composed(folder: str, name: str, border: Border, words: Sequence[str] = ()) -> dict[str, Any]:
+    """The configuration, with its references as they are written.
+
+    Args:
+        folder: where its files lie.
+        name: of the primary file, without its ending.
+        border: of the project.
+        words: of the command line that change it: `model=large`, `model.depth=3`.
+
+    Raises:
+        NotComposedError: it is not known.
+    """
+    return _Composition(folder, border).of(name, words)
+
+
+class _Composition:
+    def __init__(self, folder: str, border: Border) -> None:
+        self._folder = folder
+        self._border = border
+        self._left = MAX_FILES
+        self._entries = MAX_ENTRIES
+        self._options: dict[str, Any] = {}
+        """By group: the option that the command line says."""
+        self._used: set[str] = set()
+
+    def of(self, name: str, words: Sequence[str]) -> dict[str, Any]:
+        values: list[tuple[str, str, Any]] = []
+        for word in words:
+            match = _WORD.fullmatch(word)
+            if match is None or match["key"].split(".")[0].split("/")[0] == _OWN:
+                raise NotComposedError(f"the word {word} of the command line is not followed")
+            value = _of_word(match["value"])
+            if "/" in match["key"] or os.path.isdir(os.path.join(self._folder, match["key"])):
+                self._options[match["key"]] = value
+            else:
+                values.append((match["add"], match["key"], value))
+        found: dict[str, Any] = {}
+        for part in self._parts(name, "", "", 0):
+            self._merge(found, part, 0)
+        if self._options.keys() - self._used:
+            raise NotComposedError("the command line chooses of a group that is in no list")
+        for add, key, value in values:
+            self._set(found, key.split("."), value, may_add=bool(add))
+        found.pop(_OWN, None)
+        return found
+
+    def _parts(
+        self, path: str, group: str, package: str, depth: int, *, is_said: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """What is laid over one another for a file, in that order, each where it stands in the whole.
+
+        Args:
+            path: from the folder, without its ending.
+            group: the folder of the file, for those that it names.
+            package: where its content stands, unless the file says that itself.
+            is_said: the list that names it says the package, and the file may not.
+        """
+        held, header = self._file(path)
+        if header is not None and not is_said:
+            package = "" if header == "_global_" else package if header == "_group_" else header
+            if header.startswith("_") and header not in ("_global_", "_group_"):
+                raise NotComposedError(f"the package {header} is not followed")
+        if depth > _MAX_DEPTH:
+            raise NotComposedError("it is nested too deeply")
+        defaults = held.pop(_DEFAULTS, [])
+        own = _below(package, held)
+        if not isinstance(defaults, list):
+            raise NotComposedError("its defaults are no list")
+        if "_self_" not in defaults:
+            defaults = [*defaults, "_self_"]
+        for each in defaults:
+            if each == "_self_":
+                yield own
+            else:
+                yield from self._entry(each, group, package, depth)
+
+    def _entry(self, each: Any, group: str, package: str, depth: int) -> Iterator[dict[str, Any]]:
+        """One of a list of defaults: `file`, `group: option`."""
+        if isinstance(each, str):
+            if _OPTION.fullmatch(each) is None:
+                raise NotComposedError(f"the default {each} is not followed")
+            path = each.lstrip("/") if each.startswith("/") else os.path.join(group, each)
+            yield from self._parts(path, os.path.dirname(path), _package_of(path, group, package), depth + 1)
+            return
+        if not isinstance(each, dict) or len(each) != 1:
+            raise NotComposedError("a default is neither a name nor a group")
+        ((key, option),) = each.items()
+        if isinstance(key, str) and _FOR_ITSELF.match(key):
+            return
+        match = _GROUP.fullmatch(key) if isinstance(key, str) else None
+        if match is None:
+            raise NotComposedError(f"the default {key} is not followed")
+        named = match["group"]
+        place = named.lstrip("/") if named.startswith("/") else os.path.join(group, named)
+        chosen = option
+        if place in self._options and match["package"] is None:
+            chosen = self._options[place]
+            self._used.add(place)
+        below = match["package"]
+        if below is None:
+            below = _package_of(os.path.join(place, "x"), "" if named.startswith("/") else group, package)
+            if named.startswith("/"):
+                below = _joined(package, place.replace("/", "."))
+        elif below == "_global_":
+            below = ""
+        elif below == "_here_":
+            below = package
+        else:
+            below = below.removeprefix("_global_.") if below.startswith("_global_.") else _joined(package, below)
+        for one in chosen if isinstance(chosen, list) else [chosen]:
+            if one is not None:
+                yield from self._chosen(one, place, below, depth, match)
+
+    def _chosen(
+        self, option: Any, place: str, package: str, depth: int, entry: re.Match[str]
+    ) -> Iterator[dict[str, Any]]:
+        if not isinstance(option, str) or _OPTION.fullmatch(option) is None:
+            raise NotComposedError(f"what is chosen of {place} is not known")
+        path = os.path.join(place, option.removesuffix(".yaml"))
+        if entry["optional"] is not None and self._place(path) is None:
+            return
+        is_said = entry["package"] is not None
+        yield from self._parts(path, os.path.dirname(path), package, depth + 1, is_said=is_said)
+
+    def _place(self, path: str) -> str | None:
+        """The file of that path."""
+        if ".." in path.split("/"):
+            raise NotComposedError("it leads out of its folder")
+        places = (os.path.join(self._folder, path + ending) for ending in ENDINGS)
+        return next((each for each in places if self._border.admits(each, ENDINGS) and os.path.isfile(each)), None)
+
+    def _file(self, path: str) -> tuple[dict[str, Any], str | None]:
+        """What a file holds, and the package that it says."""
+        self._left -= 1
+        place = self._place(path.removesuffix(".yaml"))
+        if place is None or self._left < 0:
+            raise NotComposedError(f"the file {path} is not there")
+        try:
+            text = decode(read(place, MAX_FILE))
+            held = read_as(DATA_READERS, place, text) if text.strip() else {}
+        except (OSError, ValueError, LookupError, SyntaxError, ImportError, RecursionError) as error:
+            raise NotComposedError(f"the file {path} is not read: {error}") from None
+        if held is None and not _is_more_than_comments(text):
+            held = {}
+        if not isinstance(held, dict):
+            raise NotComposedError(f"the file {path} is no mapping, or more than plain YAML")
+        header = _PACKAGE.search(text)
+        return dict(held), None if header is None else header[1]
+
+    def _merge(self, found: dict[str, Any], over: dict[str, Any], depth: int) -> None:
+        """Lays one mapping over another one, at each depth; lists are replaced."""
+        self._entries -= len(over) + 1
+        if self._entries < 0 or depth > _MAX_DEPTH:
+            raise NotComposedError("it holds too much")
+        for name, value in over.items():
+            below = found.get(name)
+            if isinstance(value, dict):
+                if not isinstance(below, dict):
+                    below = found[name] = {}
+                self._merge(below, value, depth + 1)
+            else:
+                found[name] = value
+
+    def _set(self, found: dict[str, Any], keys: list[str], value: Any, *, may_add: bool) -> None:
+        for key in keys[:-1]:
+            below = found.get(key)
+            if below is None and may_add and key not in found:
+                below = found[key] = {}
+            if not isinstance(below, dict):
+                raise NotComposedError(f"the command line sets {'.'.join(keys)}, which is not there")
+            found = below
+        if keys[-1] not in found and not may_add:
+            raise NotComposedError(f"the command line sets {'.'.join(keys)}, which is not there")
+        found[keys[-1]] = value
+
+
+def _of_word(text: str) -> Any:
+    """A value of a command line that is plain."""
+    if text in _PLAIN:
+        return _PLAIN[text]
+    if _NUMBER.fullmatch(text):
+        return float(text) if re.search(r"[.eE]", text) else int(text)
+    if _TEXT.fullmatch(text) and text.lower() not in ("nan", "inf"):
+        return text
+    raise NotComposedError(f"the value {text} of the command line is not followed")
+
+
+def _package_of(path: str, group: str, package: str) -> str:
+    """Where the content of a file stands that another one names: below that one's, by the folders between them."""
+    between = os.path.relpath(os.path.dirname(path) or ".", group or ".")
+    if between.startswith(".."):
+        raise NotComposedError("a default leads out of its group")
+    return package if between == "." else _joined(package, between.replace("/", "."))
+
+
+def _joined(package: str, name: str) -> str:
+    return f"{package}.{name}" if package else name
+
+
+def _below(package: str, held: dict[str, Any]) -> dict[str, Any]:
+    for name in reversed(package.split(".") if package else []):
+        held = {name: held}
+    return held
+
+
+def _is_more_than_comments(text: str) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
