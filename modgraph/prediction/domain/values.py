@@ -167,7 +167,7 @@ def _hash_of(value: Any) -> int:
     at random in each process."""
     if type(value) in OPEN_KINDS:
         return hash(value)  # that of its form
-    if isinstance(value, int):
+    if type(value) is int or type(value) is bool:
         if -_OWN_HASH < value < _OWN_HASH:
             return hash(value)
         return hash(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))

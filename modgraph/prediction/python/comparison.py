@@ -59,6 +59,7 @@ from modgraph.prediction.python.identity import (
 )
 from modgraph.prediction.python.plain import number_unknown
 from modgraph.prediction.python.rich_comparison import METHODS, MIRRORED
+from modgraph.prediction.python.stand_ins import OtherTextError
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -393,6 +394,8 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     if isinstance(left, Constant) and isinstance(right, Constant):
         try:
             return Constant(_ORDER[operator_](left.value, right.value))
+        except OtherTextError:
+            return number_unknown(machine, "which of two objects lies before the other is not known")
         except TypeError as error:
             raise machine.raises("TypeError", str(error)) from None
     sequences = [_sequence(machine, side) for side in (left, right)]

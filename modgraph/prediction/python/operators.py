@@ -41,6 +41,7 @@ from modgraph.prediction.python import (
 )
 from modgraph.prediction.python.items import index_of
 from modgraph.prediction.python.plain import number_unknown
+from modgraph.prediction.python.stand_ins import Identity, OtherTextError
 from modgraph.source.reached import Reached
 
 if TYPE_CHECKING:
@@ -245,6 +246,8 @@ def _repeated(machine: Machine, left: Address, right: Value) -> Value:
 
 def constants(machine: Machine, symbol: str, left: Any, right: Any) -> Value:
     """The operator on Python's own values; too large a result is Unknown."""
+    if isinstance(left, Identity) or isinstance(right, Identity):
+        return number_unknown(machine, _OF_THE_PROCESS)
     if not _bounded(symbol, left, right):
         return machine.unknown(f"the result of {symbol} is larger than {MAX_VALUE_SIZE}")
     if symbol == "%" and isinstance(left, str):
@@ -256,6 +259,9 @@ def constants(machine: Machine, symbol: str, left: Any, right: Any) -> Value:
         return made
     except (ArithmeticError, TypeError, ValueError) as error:
         raise exceptions.as_python(machine, error) from None
+
+
+_OF_THE_PROCESS = "where an object lies is another number in every process"
 
 
 def _bounded(symbol: str, left: Any, right: Any) -> bool:
@@ -360,6 +366,8 @@ def unary(machine: Machine, symbol: str, value: Value) -> Value:
             if symbol == "+":
                 return Constant(+value.value)
             return Constant(~value.value)
+        except OtherTextError:
+            return number_unknown(machine, _OF_THE_PROCESS)
         except TypeError as error:
             raise machine.raises("TypeError", str(error)) from None
     name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]

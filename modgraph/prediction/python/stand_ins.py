@@ -55,6 +55,27 @@ class OtherTuple(_Unwritten, tuple[Any, ...]):
     """Of a class whose text is not known."""
 
 
+class Identity(_Unwritten, int):
+    """What `id` gives: equal to itself alone, a key like another, and another number in every process."""
+
+    __hash__ = int.__hash__
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # of `type(id(x))`
+        return int
+
+    def _is_another(self, *_: object) -> NoReturn:
+        raise OtherTextError
+
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __pos__ = __abs__ = __invert__ = _is_another
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = _is_another
+    __truediv__ = __rtruediv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __pow__ = __rpow__ = _is_another
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _is_another
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _is_another
+    __int__ = __index__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _is_another
+    bit_length = bit_count = conjugate = as_integer_ratio = to_bytes = _is_another  # type: ignore[assignment]
+
+
 class MemberNumber(int):
     """A member of an Enum class that is a number as well; `texts` are what `repr` and `str` give, as far as known."""
 

@@ -44,7 +44,7 @@ from modgraph.prediction.python import classes, exceptions, hashing, producing, 
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
-from modgraph.prediction.python.stand_ins import OtherTextError
+from modgraph.prediction.python.stand_ins import Identity, OtherTextError
 from modgraph.source.reached import Reached
 
 known_class("builtins.object", "")
@@ -257,7 +257,7 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
     for value in arguments.positional:
         if isinstance(value, Address):
             value = _dunder("__index__")(Arguments("", (value,)), machine) or value
-        if not isinstance(value, Constant):
+        if not isinstance(value, Constant) or type(value.value) is Identity:
             if len(arguments.positional) == 3 and not isinstance(arguments.positional[2], Constant):
                 machine.may_refuse("ValueError")
             return points_to.plain(machine.unknown("the length of a range is not known", value))

@@ -55,6 +55,7 @@ from modgraph.prediction.python import (
 )
 from modgraph.prediction.python.classes import OBJECT
 from modgraph.prediction.python.identity import identical
+from modgraph.prediction.python.stand_ins import Identity
 
 
 def _answer(machine: Machine, answer: bool | None, value: Value) -> Value:
@@ -346,7 +347,7 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
 
 def _identity(index: int) -> Constant:
     """As large as an address."""
-    return Constant(_FIRST_ADDRESS + _OBJECT_SIZE * index)
+    return Constant(Identity(_FIRST_ADDRESS + _OBJECT_SIZE * index))
 
 
 @models("builtins.hash")
@@ -354,7 +355,7 @@ def hash_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
     hashing.asked(machine, value)
     hashing.require(machine, value)
-    if isinstance(value, Constant) and isinstance(value.value, int):
+    if isinstance(value, Constant) and isinstance(value.value, int) and type(value.value) is not Identity:
         return Constant(hash(value.value))
     return machine.unknown("hash() differs from run to run", value)
 
