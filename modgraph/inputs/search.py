@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TraceError
+from modgraph.inputs.bags import bags
 from modgraph.inputs.docs import documented
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
@@ -205,6 +206,7 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        yield from bags(attempt, self.guesser)
         yield from fitting_parts(attempt, self.guesser)
         yield from traded(attempt, self.guesser)
         yield from _columns_beyond(attempt)
