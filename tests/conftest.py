@@ -22,8 +22,10 @@ from hypothesis.internal.constants_ast import Constants
 # The tests run on all cores already; threads of torch's would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time.
+# Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time; and so it
+# would of gathering the tests, whose assertions are rewritten.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Tests leave a million objects that live as long as the process: the collector would look through them again and again.
 gc.set_threshold(50_000, 20, 50)
