@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -57,14 +56,20 @@ def _traced(
         )
     check_device(options)
     if options.device == "fake":
-        with kept(model):  # a copy shares what cannot be copied
-            mode = fake.new_mode()
-            with let_through():
-                copy = fake.fake_copy(model, mode)
-            return _run(copy, args, kwargs, options, then, mode)
+        with kept(model), nothing_fake_remembered(made_here=True):  # a copy shares what cannot be copied
+            return _run_fake(model, args, kwargs, options, then)
     if options.device == "cuda":
         _require_on_cuda(model)
     return _run(model, args, kwargs, options, then, None)
+
+
+def _run_fake(
+    model: nn.Module, args: Any, kwargs: Mapping[str, Any] | None, options: TraceOptions, then: Then | None
+) -> Graph:
+    mode = fake.new_mode()
+    with let_through():
+        copy = fake.fake_copy(model, mode)
+    return _run(copy, args, kwargs, options, then, mode)
 
 
 def _run(
@@ -86,7 +91,7 @@ def _run(
         given, named, infos, warning = inputs.args, inputs.kwargs, inputs.infos, inputs.warning
     kind = user_class(type(model))
     info = ModelInfo(name=kind.__name__, class_name=f"{kind.__module__}.{kind.__qualname__}", target=None, inputs=infos)
-    with contextlib.nullcontext() if mode is None else nothing_fake_remembered(), fake.running(mode):
+    with fake.running(mode):
         graph = trace(model, given, named, options, info=info)
         if then is not None:
             then(model, given, named, graph)

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,16 @@ from hypothesis.internal.constants_ast import Constants
 # The tests run on all cores already; threads of torch's would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time.
+# Hundreds of processes are started that import modgraph: compiling it anew in each would take half of the time; and so it
+# would of gathering the tests, whose assertions are rewritten.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Tests leave a million objects that live as long as the process: the collector would look through them again and again.
+# What is left in circles is taken away between two files instead, after so many seconds of work.
 gc.set_threshold(50_000, 20, 50)
+COLLECTED_EACH = 30.0
+_collected = time.process_time()
 
 # What earlier runs kept is no part of a test; one that is about it names a folder of its own.
 os.environ["MODGRAPH_CACHE"] = "off"
@@ -82,6 +88,15 @@ def pytest_sessionfinish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     warm.fresh = item.get_closest_marker("fresh_process") is not None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Millions of objects that nobody has would be gone through wherever a test, or a model in it, collects garbage."""
+    global _collected
+    if nextitem is not None and nextitem.path != item.path and time.process_time() - _collected > COLLECTED_EACH:
+        gc.collect()
+        _collected = time.process_time()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -152,25 +152,39 @@ def _infer(
     probe: bool,
 ) -> Inputs:
     # Of the process as a whole: what is patched and put back meanwhile, and the generators.
-    with kept_for_later(), one_at_a_time, kept(model), nothing_fake_remembered():
-        prober = Prober(model, training=options.mode == "train", mode=mode)
-        leading = {spec.sizes[0] for each in given.values() for spec in _parts(each) if spec.sizes}
-        if len(leading) == 1:
-            (prober.batch,) = leading
-        guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
-        fixed: dict[str, Spec] = {name: _of_given(spec, prober.dtype) for name, spec in given.items()}
-        first = _with_given(guesser.first(fixed), fixed, signature)
-        all_given = bool(given) and len(fixed) == len(first.entries)
-        # A run to look would make the user see what `forward` does to the world twice.
-        told = all_given and mode is None and not (guesser.embeds and any(map(_leaves_open, given.values())))
-        if told or not probe:
-            found = Found(first, Outcome(), 0, accepted=True)
-        elif all_given:
-            found = _only_look(prober, first, given)
-        else:
-            open_dtypes = {name for name, spec in given.items() if isinstance(spec, InputSpec) and spec.dtype is None}
-            found = _Fixed(prober, guesser, fixed, open_dtypes).find(first)
-    return _made(found, signature, set(given), prober, mode)
+    with kept_for_later(), one_at_a_time, kept(model), nothing_fake_remembered(made_here=mode is None):
+        found, device = _found(
+            Prober(model, training=options.mode == "train", mode=mode), model, signature, given, probe
+        )
+    return _made(found, signature, set(given), device, mode)
+
+
+def _found(
+    prober: Prober, model: nn.Module, signature: ForwardSignature, given: dict[str, Given], probe: bool
+) -> tuple[Found, torch.device]:
+    """What was found, of which nothing holds a tensor, and the device on which it ran."""
+    leading = {spec.sizes[0] for each in given.values() for spec in _parts(each) if spec.sizes}
+    if len(leading) == 1:
+        (prober.batch,) = leading
+    guesser = Guesser(model, signature, batch=prober.batch, dtype=prober.dtype)
+    fixed: dict[str, Spec] = {name: _of_given(spec, prober.dtype) for name, spec in given.items()}
+    first = _with_given(guesser.first(fixed), fixed, signature)
+    all_given = bool(given) and len(fixed) == len(first.entries)
+    # A run to look would make the user see what `forward` does to the world twice.
+    told = all_given and not prober.weightless and not (guesser.embeds and any(map(_leaves_open, given.values())))
+    if told or not probe:
+        found = Found(first, Outcome(), 0, accepted=True)
+    elif all_given:
+        found = _only_look(prober, first, given)
+    else:
+        open_dtypes = {name for name, spec in given.items() if isinstance(spec, InputSpec) and spec.dtype is None}
+        found = _Fixed(prober, guesser, fixed, open_dtypes).find(first)
+    outcome = found.outcome
+    outcome.output = None
+    if outcome.error is not None:
+        outcome.error = outcome.error.with_traceback(None)
+        outcome.error.__context__ = outcome.error.__cause__ = None
+    return found, prober.device
 
 
 class _Fixed(Search):
@@ -244,12 +258,12 @@ def _only_look(prober: Prober, candidate: Candidate, given: dict[str, Given]) ->
     return Found(candidate, outcome, prober.tries, accepted=True)
 
 
-def _made(found: Found, signature: ForwardSignature, given: set[str], prober: Prober, mode: Any) -> Inputs:
+def _made(found: Found, signature: ForwardSignature, given: set[str], device: torch.device, mode: Any) -> Inputs:
     candidate = with_bounds(found.candidate, found.outcome)
     counter = iter(range(1 << 20))
 
     def tensor(_: Place, spec: TensorSpec) -> torch.Tensor:
-        return make_tensor(spec, prober.device, seed=next(counter), fake=mode is not None)
+        return make_tensor(spec, device, seed=next(counter), fake=mode is not None)
 
     with fake.running(mode):
         values = {name: make_value(spec, (name,), tensor) for name, spec in candidate.entries}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -546,12 +544,12 @@ def test_a_reference_with_many_dots_takes_no_longer_than_it_is_long():
         "model['depth'] += 4",
     ],
 )
-def test_what_python_changes_is_not_said(tmp_path, change):
+def test_what_python_changes_is_not_said(tmp_path, change, run_code):
     text = f"depth = 5\nmodel = dict(type='Net', depth=depth)\n{change}\nkept = 7\n"
     (tmp_path / "local.py").write_text("model = dict(type='Net', depth=9)\n")
     (tmp_path / "conf.py").write_text(text)
     run = "import conf; print(getattr(conf, 'model', 9) == {'type': 'Net', 'depth': 5}, conf.kept)"
-    done = subprocess.run([sys.executable, "-c", run], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_code(run, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "False 7\n", done.stderr
     held = python_config(text)
     assert isinstance(held["model"], Unsaid)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -161,7 +160,9 @@ FILES = {
         ),
     ],
 )
-def test_one_in_another_file(tmp_path: Path, then: str, more: dict[str, str], known: bool) -> None:
+def test_one_in_another_file(
+    tmp_path: Path, then: str, more: dict[str, str], known: bool, run_code: Callable[..., Any]
+) -> None:
     for name, text in {**FILES, "net.py": FILES["net.py"].replace("{then}", then), **more}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -169,5 +170,5 @@ def test_one_in_another_file(tmp_path: Path, then: str, more: dict[str, str], kn
     assert graph.modules[1].parameters[0].shape == (1, 1 if known else None)
     if known:
         command = "import sys, net; sys.stdout.write(str(net.Net().a.in_features))"
-        run = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
-        assert run.stdout == "1"
+        run = run_code(command, cwd=tmp_path, capture_output=True, text=True)
+        assert run.stdout == "1", run.stderr

@@ -353,11 +353,10 @@ def test_a_change_in_every_format(run, folder: Path, form: str):
     assert_inert(err)
 
 
-@pytest.mark.long
-def test_what_python_warns_of_in_a_source_is_not_shown(folder: Path):
+def test_what_python_warns_of_in_a_source_is_not_shown(tmp_path: Path):
     source = 'from torch import nn\nX = 1if 1else 2  # \x1b[31m\nY = "\\d"\n\n\nclass Net(nn.Module):\n    pass\n'
-    (folder / "w\x1b[31m.py").write_text(source)
-    (folder / "w.py").write_text(source)
+    (tmp_path / "w\x1b[31m.py").write_text(source)
+    (tmp_path / "w.py").write_text(source)
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "always", "PYTHONSAFEPATH": "1"}
     for arguments in (
@@ -366,7 +365,7 @@ def test_what_python_warns_of_in_a_source_is_not_shown(folder: Path):
         ["analyze", "--static", "--all", "."],
     ):
         command = [sys.executable, "-m", "modgraph", *arguments]
-        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
         assert_inert(ran.stdout)
         assert_inert(ran.stderr)
         assert "SyntaxWarning" not in ran.stderr

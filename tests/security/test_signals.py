@@ -532,3 +532,13 @@ def _is_git(number: int) -> bool:
         return Path(f"/proc/{number}/comm").read_text() == "git\n"
     except OSError:
         return False
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the system does not tell it")
+def test_the_end_is_told_by_the_system_and_not_looked_for_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running([sys.executable, "-I", "-S", "-c", "import time; time.sleep(0.3)"]) as process:
+        monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it was looked for again"))
+        assert not process.ended_within(0.01)
+        assert process.ended_within(_SECONDS)
+        monkeypatch.undo()
+    assert process.status == 0

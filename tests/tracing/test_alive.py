@@ -88,6 +88,71 @@ def test_nothing_is_told_once_somebody_lets_all_go(held_back, newcomers):
     assert told.among([torch.ones(2)]) == [False]
 
 
+class Kind:
+    """Whose objects are told."""
+
+
+def test_what_came_and_is_gone_again_is_not_left():
+    before = Kind()
+    with alive.held_back(Kind) as hold:
+        assert not hold.is_left()
+        one = Kind()
+        assert hold.is_left()
+        one.itself = one
+        del one
+        assert not hold.is_left()
+    assert any(each is before for each in gc.get_objects())
+
+
+def test_inside_a_hold_there_is_no_other():
+    with alive.held_back(Kind) as outer:
+        one = Kind()
+        with alive.held_back(Kind) as inner:
+            assert inner is None
+        assert gc.get_freeze_count()
+        assert outer.is_left()
+        del one
+        assert not outer.is_left()
+    assert gc.get_freeze_count() == 0
+
+
+def test_tensors_that_came_before_are_told_inside_a_hold_too(newcomers):
+    oldest = torch.ones(2)
+    with alive.held_back():
+        old = [torch.ones(2), nn.Parameter(torch.ones(2)), *used(torch.ones(2))]
+        told = newcomers(torch.Tensor)
+        new = [torch.ones(2), nn.Parameter(torch.ones(2)), *used(torch.ones(2))]
+        assert told.among([oldest, *old, *new]) == [False] * 5 + [True] * 4
+        later = old[0] + 1
+        assert told.among([later, old[0], oldest, new[0]]) == [True, False, False, True]
+
+
+@pytest.mark.parametrize("what", ["freeze", "unfreeze"])
+def test_it_is_left_in_doubt_where_somebody_else_holds_back_or_lets_go(what, held_back):
+    there = Kind()
+    with alive.held_back(Kind) as hold:
+        kept = [Kind()] if what == "freeze" else there
+        getattr(gc, what)()
+        assert kept
+        assert hold.is_left()
+
+
+def test_nothing_is_said_where_somebody_else_holds_objects_back(held_back):
+    held_back()
+    with alive.held_back(Kind) as hold:
+        assert hold is None
+    assert gc.get_freeze_count()
+
+
+def test_functions_are_not_looked_for_where_no_fake_tensor_is_left(monkeypatch):
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(4 * 6 * 6, 2))
+    given = torch.ones(1, 3, 8, 8)
+    modgraph.trace(model, given, device="fake")  # what torch imports for it, and remembers, is there
+    monkeypatch.setattr(gc, "get_referrers", lambda *_: pytest.fail("all objects of the process were asked"))
+    assert modgraph.trace(model, given, device="fake").complete
+    assert modgraph.trace(model).model.inputs[0].tensors[0].shape == (1, 3, 8, 8)
+
+
 def test_a_proven_trace_does_not_look_through_all_objects_of_the_process(monkeypatch):
     looked = []
     listed = gc.get_objects

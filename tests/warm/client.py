@@ -30,6 +30,8 @@ SHIM = os.path.join(_ROOT, "tests", "oracle", "torchvision_shim")
 _FRESH = subprocess.Popen
 _AT_THE_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "GOMP_", "KMP_", "TORCH", "PYTORCH", "CUDA", "NUMEXPR", "OPENBLAS")  # fmt: skip
 """Variables that are read when an interpreter starts, or torch is imported, begin so."""
+_READ_LATER = ("PYTHONPATH", "PYTHONIOENCODING", "TORCH_HOME")
+"""What begins so as well, and is seen to by each fork, or read when something is looked for."""
 
 fresh = False
 """Whether every process is a fresh one, whatever it runs."""
@@ -98,7 +100,8 @@ def _start() -> None:
             folder = tempfile.mkdtemp(prefix="warm-", dir="/tmp")
             _started_with = _at_the_start(_environment)
             environment = {**_environment, **_started_with, "MODGRAPH_CACHE": "off"}
-            environment.pop("PYTHONPATH", None)
+            for name in _READ_LATER:
+                environment.pop(name, None)
             _server = _FRESH(
                 [sys.executable, str(Path(__file__).with_name("server.py")), folder],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, cwd="/",
@@ -109,7 +112,8 @@ def _start() -> None:
 def _at_the_start(environment: Any) -> dict[str, str]:
     """These variables. What is on the path is seen to by each fork; the order of sets is the server's."""
     found = {name: value for name, value in environment.items() if name.startswith(_AT_THE_START)}
-    found.pop("PYTHONPATH", None)
+    for name in _READ_LATER:
+        found.pop(name, None)
     return {"PYTHONHASHSEED": _HASH_SEED, **found}
 
 

@@ -311,8 +311,11 @@ def _as_if_fresh(server: Server) -> None:
 def _streams() -> None:
     """Python's own files, anew: their buffers, and whether lines are written at once, depend on what is behind them."""
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    wanted, _, mistakes = os.environ.get("PYTHONIOENCODING", "").partition(":")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         encoding, errors = _ENCODINGS[number]
+        if wanted or mistakes:
+            encoding, errors = wanted or encoding, errors if number == 2 else mistakes or "strict"
         file: Any = None
         with contextlib.suppress(OSError):
             raw = io.FileIO(number, "rb" if number == 0 else "wb", closefd=False)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
+from modgraph.tracing.basics.alive import held_back
 from modgraph.tracing.basics.patches import Patches, one_at_a_time
 from modgraph.tracing.basics.sites import stop_at
 from modgraph.tracing.basics.tensors import EXACT, quietly, when_cut_off
@@ -70,9 +71,7 @@ def _spare_garbage_collection(undo: contextlib.ExitStack) -> None:
         ours = (before[0] * _RECORDED_OBJECTS, before[1], before[2])
         gc.set_threshold(*ours)
         undo.callback(_put_back_threshold, ours, before)
-    if gc.get_freeze_count() == 0:  # else somebody holds objects back, which are not ours to release
-        gc.freeze()
-        undo.callback(gc.unfreeze)
+    undo.enter_context(held_back())
 
 
 def _put_back_threshold(ours: tuple[int, int, int], before: tuple[int, int, int]) -> None:

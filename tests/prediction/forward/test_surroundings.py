@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -89,23 +90,29 @@ print(json.dumps({"calls": found, "modules": [[n, f"{type(m).__module__}.{type(m
 """
 
 
-def real(folder: Path, name: str, **environment: str) -> Any:
-    """What torch does in an environment of these variables."""
-    command = [sys.executable, "-c", RUN, name]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder, env=environment)
-    return json.loads(run.stdout)
+@pytest.fixture
+def real(run_code: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    """real(NAME, VARIABLE="value"): what torch does where these variables are set."""
+
+    def run(name: str, **environment: str) -> Any:
+        usual = {variable: text for variable, text in os.environ.items() if variable != "PACK_NEW"}
+        done = run_code(RUN, name, capture_output=True, text=True, cwd=folder, env={**usual, **environment})
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
 
 
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("name", ROOTS)
-def test_the_usual_model_is_told(name: str, folder: Path) -> None:
-    want = real(folder, name)
+def test_the_usual_model_is_told(name: str, folder: Path, real: Callable[..., Any]) -> None:
+    want = real(name)
     graph = predicted(folder, name)
     assert [[call.module, list(call.outputs[0].shape or ())] for call in graph.calls] == want["calls"]
     assert [[node.path, node.class_name] for node in graph.modules] == want["modules"]
     assert as_assumed(graph).model.parameters == want["parameters"]
     assert {("input:x", "call:1"), ("call:2", "output:0")} <= {(each.producer, each.consumer) for each in graph.edges}
-    assert real(folder, name, PACK_NEW="1")["modules"] != want["modules"]
+    assert real(name, PACK_NEW="1")["modules"] != want["modules"]
 
 
 @pytest.mark.parametrize("name", ROOTS)
@@ -170,11 +177,11 @@ def test_the_file_is_valid_and_read_as_it_was_written(folder: Path) -> None:
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("new", ["0", "1"])
 def test_a_run_in_other_surroundings_contradicts_nothing(
-    new: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    new: str, folder: Path, real: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PACK_NEW", new)
     monkeypatch.chdir(folder)
-    want = real(folder, "net", PACK_NEW=new)
+    want = real("net", PACK_NEW=new)
     target = f"{folder / 'pack/models.py'}:net"
     graph = modgraph.analyze(target, inputs=["3x4"])
     assert graph.problems == ()
