@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from modgraph.arguments.config_files import DATA_READERS, MAX_FILE, read_as
@@ -43,21 +43,38 @@ _PLAIN = {"true": True, "True": True, "false": False, "False": False, "null": No
 _CHANGES = re.compile(r"\b(?:merge_with|merge|update)\s*\(")
 
 
-def composing(script: str) -> Callable[[str, str, tuple[str, ...]], Any]:
+class Composing:
     """Composes what a script asks for, within its project. A reference is what it refers to in the files; where the
     script may change that, it is not said."""
-    border = border_around(os.path.dirname(script))
 
-    def compose(folder: str, name: str, words: tuple[str, ...]) -> Any:
-        if not border.holds(folder):
+    def __init__(self, script: str) -> None:
+        self.refers = False
+        """There was a reference in one that was given."""
+        self._script = script
+        self._border = border_around(os.path.dirname(script))
+
+    def __call__(self, folder: str, name: str, words: tuple[str, ...], /) -> Any:
+        if not self._border.holds(folder):
             return Unsaid("the configuration lies outside of the project")
         try:
-            held = composed(folder, name, border, words)
+            held = composed(folder, name, self._border, words)
         except NotComposedError as error:
             return Unsaid(f"the configuration is not known: {error}")
-        return _resolved(held, References(held, ""), (), text_of(script) or "")
+        return self._resolved(held, References(held, ""), (), text_of(self._script) or "")
 
-    return compose
+    def _resolved(self, held: Any, references: References, inside: Path, script: str) -> Any:
+        """With plain values in place of references."""
+        if isinstance(held, dict):
+            return {key: self._resolved(each, references, (*inside, key), script) for key, each in held.items()}
+        if isinstance(held, list):
+            return [self._resolved(each, references, (*inside, place), script) for place, each in enumerate(held)]
+        if not isinstance(held, str):
+            return held
+        found = references.value(held, inside[:-1])
+        self.refers = self.refers or "${" in held
+        if "${" in held and _may_change(held, script):
+            return Unsaid("the script may change what it refers to")
+        return found
 
 
 def wholes_around(path: str, border: Border) -> list[dict[str, Any]]:
@@ -83,18 +100,6 @@ def _composed_of(folder: str, names: list[str], border: Border) -> Iterator[dict
         if _has_defaults(os.path.join(folder, name)):
             with contextlib.suppress(NotComposedError):
                 yield composed(folder, name.rpartition(".")[0], border)
-
-
-def _resolved(held: Any, references: References, inside: Path, script: str) -> Any:
-    """With plain values in place of references."""
-    if isinstance(held, dict):
-        return {key: _resolved(each, references, (*inside, key), script) for key, each in held.items()}
-    if isinstance(held, list):
-        return [_resolved(each, references, (*inside, number), script) for number, each in enumerate(held)]
-    if not isinstance(held, str):
-        return held
-    found = references.value(held, inside[:-1])
-    return Unsaid("the script may change what it refers to") if "${" in held and _may_change(held, script) else found
 
 
 def _may_change(reference: str, script: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites
 from modgraph.arguments.command_lines import CommandLines
-from modgraph.arguments.composed import composing
+from modgraph.arguments.composed import Composing
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.data_files import data_beside
 from modgraph.prediction.answer.found_arguments import NameOf
@@ -59,7 +59,7 @@ def followed(
     def look(words: tuple[str, ...] | None) -> Followed:
         data_of = data_beside(str(path))
         says_all = partial(_says_all, constructor)
-        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, composing(str(path)))
+        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, Composing(str(path)))
         looked.look(sites.scopes, sites.names, in_script=sites.in_script)
         return Followed(looked.found, looked.partly, looked.work)
 

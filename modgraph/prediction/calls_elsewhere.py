@@ -20,6 +20,7 @@ from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
 from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
+from modgraph.prediction.domain.machine import Compose
 from modgraph.prediction.domain.objects import EnvironmentObject
 from modgraph.prediction.domain.values import ClassValue, ModuleReference, Unknown, Value
 from modgraph.prediction.entry import load_target
@@ -68,7 +69,7 @@ class CallsElsewhere:
         words: those of the command line with which it is started, with `OPEN` for what is not known of them; None
             where nothing says any.
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
-        compose: the configuration of a folder, by the name of its file and the words that change it.
+        compose: gives the configurations of its project.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class CallsElsewhere:
         data_of: Callable[[str], str | None],
         words: tuple[str, ...] | None = None,
         says_all: Callable[[ReachedCall], bool] | None = None,
-        compose: Callable[[str, str, tuple[str, ...]], Any] | None = None,
+        compose: Compose | None = None,
     ) -> None:
         self._compose = compose
         self._says_all = says_all

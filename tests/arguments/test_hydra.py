@@ -233,6 +233,9 @@ NOT_KNOWN = {
     "a reference whose value the script changes": train("cfg.data.size = 9\nNet(1, cfg.model.width)"),
     "a reference to the environment": train("Net(1, cfg.more)"),
     "a value that is changed by what is not known": train("import other\nother.change(cfg)\nNet(cfg.model.depth, 1)"),
+    "references that stay as they are written": train(
+        "given = OmegaConf.to_container(cfg.model)\nNet(1, given['width'])"
+    ),
     "a folder that is computed": train("Net(cfg.model.depth)", **{'"conf"': "__import__('os').environ['A']"}),
     "a folder outside of the project": train("Net(cfg.model.depth)", **{'"conf"': '"../../conf"'}),
 }

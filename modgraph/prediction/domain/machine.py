@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.assumed import NOTHING
@@ -31,12 +31,21 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.objects import ClassObject, HeapObject
 
 
+class Compose(Protocol):
+    """Gives the configuration of a folder, by the name of its file and words that change it: plain values, and
+    `Unsaid`. A reference is what it refers to."""
+
+    refers: bool
+    """There was a reference in one that was given."""
+
+    def __call__(self, folder: str, name: str, words: tuple[str, ...], /) -> Any: ...
+
+
 class Machine(Budget):
     """What Python would raise is raised as `Raised` by every method that interprets."""
 
-    compose: Callable[[str, str, tuple[str, ...]], Any] | None = None
-    """The configuration of a folder, by the name of its file and words that change it: plain values, and `Unsaid`. None
-    where files are not read."""
+    compose: Compose | None = None
+    """None where files are not read."""
     words_of_script: tuple[str | Unknown, ...] | None = None
     """Of the command line with which the script is started, so that `sys.argv` is known; None where nothing says them,
     and a parser is given none."""

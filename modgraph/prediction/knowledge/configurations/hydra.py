@@ -211,6 +211,10 @@ def _as_plain(machine: Machine, value: Value) -> Value:
 
 @models(f"{_OMEGACONF}.to_container")
 def to_container(arguments: Arguments, machine: Machine) -> Value:
+    """Without `resolve=True` the references stay as they are written."""
+    is_resolved = machine.truth(arguments.get(1, "resolve", FALSE))
+    if machine.compose is not None and machine.compose.refers and is_resolved is not True:
+        return machine.unknown("references of a configuration stay as they are written", arguments.get(0, "cfg", NONE))
     return _as_plain(machine, arguments.get(0, "cfg", NONE))
 
 
