@@ -416,11 +416,16 @@ def test_what_cannot_be_followed_leaves_a_missing_key_open(tmp_path: Path) -> No
 
 
 def test_what_is_known_by_name_is_of_python_and_torch():
-    """And of numpy, whose arrays tensors are made of; `typing_extensions` is Python's own `typing`, and YAML a format."""
+    """And of numpy, whose arrays tensors are made of; `typing_extensions` is Python's own `typing`. YAML is a format, and so
+    are the folders of configuration files that Hydra composes, for objects of OmegaConf: a project says in them what
+    its model is given."""
     registry.load(knowledge.import_all)
     tables = (registry._models, registry._classes, registry._constants, registry._aliases, registry._inert)
     named = {name.partition(".")[0] for table in tables for name in table}
-    assert named - sys.stdlib_module_names == {"torch", "numpy", "typing_extensions", "yaml"}
+    assert named - sys.stdlib_module_names == {
+        *("torch", "numpy", "typing_extensions", "yaml"),
+        *("hydra", "omegaconf"),
+    }
 
 
 def test_what_a_package_that_is_not_there_gives_may_be_a_module(predict_source: Callable[..., Graph]) -> None:

@@ -45,6 +45,8 @@ def objects_of(values: Iterable[Value]) -> frozenset[int]:
         elif isinstance(value, Unknown):
             found |= value.may_be
         elif isinstance(value, FunctionValue):
+            if value.holder:
+                found.add(value.holder)
             pending += (default for _, default in value.defaults)
         else:
             pending += value.parts()

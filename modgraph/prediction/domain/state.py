@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.graph.model import SourceLocation
@@ -21,6 +21,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_NAME, ITEMS_OF_A_TUPLE,
 from modgraph.prediction.domain.objects import (
     ClassObject,
     DictObject,
+    EnvironmentObject,
     HeapObject,
     InstanceObject,
     IteratorObject,
@@ -29,7 +30,7 @@ from modgraph.prediction.domain.objects import (
     SetObject,
     TensorObject,
 )
-from modgraph.prediction.domain.values import Address, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, Constant, FunctionValue, TupleValue, Unknown, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.project.registries import Registry
@@ -86,6 +87,8 @@ class Base:
     looked_up: dict[tuple[int, tuple[str, ...]], bool | Unknown] = field(default_factory=dict)
     """What came of looking for a key that such a container lacked; see `lookups.py`."""
     looking: set[tuple[int, tuple[str, ...]]] = field(default_factory=set)
+    held: dict[int, FunctionValue] = field(default_factory=dict)
+    """By their holders: functions that names around them lead to."""
     identities: dict[Value, list[tuple[Value, int]]] = field(default_factory=dict)
     """The numbers that `id()` gave of values that are no objects of the heap, by what they are equal to."""
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
@@ -122,6 +125,10 @@ _PRISTINE = object()
 
 _CLASSES_OF_A_UNIT = 32
 """Of a set of them, copied in one unit of work."""
+
+
+_HOLDER = EnvironmentObject()
+"""What stands at the address of a holder: nothing that can be changed."""
 
 
 class State:
@@ -238,6 +245,16 @@ class State:
         """What it has besides these layers, by address."""
         known = {id(layer) for layer in layers}
         return _flat((self.objects, *(layer for layer in self.below if id(layer) not in known)))
+
+    def held(self, function: FunctionValue) -> FunctionValue:
+        """A function that was just made, with a holder: an address that stands for it where a value may be the
+        function, and is not known."""
+        base = self.base
+        index = base.next_index
+        base.next_index = index + 1
+        base.held[index] = function = replace(function, holder=index)
+        base.objects[index] = _HOLDER
+        return function
 
     def allocate(self, item: HeapObject) -> Address:
         """A fresh address for `item`, which is this state's own from now on."""

@@ -322,6 +322,8 @@ class FunctionValue(Value):
     """The body of an `async def`, as it runs when the coroutine is waited for."""
     turn: int = 0
     """How many the same `def` or lambda has made before, in a loop."""
+    holder: int = field(default=0, compare=False)
+    """An address that stands for it among those of the objects that a value may be; 0 where nothing is around it."""
 
     @property
     def name(self) -> str:

@@ -51,6 +51,8 @@ def expose(machine: Machine, values: Iterable[Value], why: Unknown) -> None:
         elif isinstance(value, FunctionValue) and value not in seen:
             seen.add(value)
             pending.extend(callbacks.expose_closure(machine, value, why))
+        elif isinstance(value, Address) and value.index in machine.base.held:
+            pending.append(machine.base.held[value.index])
         elif isinstance(value, Address) and value not in seen:
             seen.add(value)
             machine.base.work += _UNITS_OF_AN_OBJECT

@@ -284,7 +284,8 @@ def _possible(machine: Machine, child: Value) -> list[Address]:
     """The modules that a child may be, which of them is not known."""
     if not isinstance(child, (Unknown, Choice)):
         return []
-    return [Address(index) for index in sorted(points_to.objects_of((child,)))]
+    found = (Address(index) for index in sorted(points_to.objects_of((child,))))
+    return [each for each in found if machine.state.find(each, ModuleObject) is not None]
 
 
 def _maybe_called(machine: Machine, method: Value, mode: Value) -> None:
