@@ -81,6 +81,8 @@ def _said_of(unknown: Sequence[str], command: _Parser) -> str:
     import difflib
 
     option = next((word.partition("=")[0] for word in unknown if word.startswith("--")), None)
+    if option is not None and option in command.options:
+        return f"{option} stands behind the command: {command.prog} {option} ..."
     near = [] if option is None else difflib.get_close_matches(option, command.options, n=1, cutoff=0.75)
     meant = f"; did you mean {near[0]}?" if near else ""
     return f"unrecognized arguments: {' '.join(unknown)}{meant}"

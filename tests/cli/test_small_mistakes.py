@@ -139,6 +139,13 @@ def test_an_option_that_is_not_there_is_told_with_the_one_that_is_meant(option: 
     assert said.splitlines()[-1] == f"modgraph analyze: error: unrecognized arguments: {option}{meant}"
 
 
+def test_an_option_before_the_command_is_told_to_stand_behind_it(here: Path, capsys):
+    (here / "net.py").write_text(NET)
+    assert main(["--static", "analyze", "net.py"]) == 2
+    told = "modgraph analyze: error: --static stands behind the command: modgraph analyze --static ..."
+    assert capsys.readouterr().err.splitlines()[-1] == told
+
+
 def test_a_model_beside_those_that_are_taken_is_named_once(here: Path, capsys):
     (here / "net.py").write_text(
         "import torch\nfrom torch import nn\n\nclass A(nn.Module):\n    def __init__(self, zork):\n        super().__init__()\n"
