@@ -51,7 +51,10 @@ def _modules(claimed: Graph, usual: Graph, condition: Condition) -> list[ModuleN
     found: list[ModuleNode] = []
     for node in usual.modules:
         mine = known.pop(node.path, None)
-        if mine is not None and (mine.class_name is not None or node.class_name is None):
+        if mine is not None and mine.alias_of is None and node.alias_of is not None:
+            # Its calls are those of the other path there, and it may be an instance of its own elsewhere.
+            found.append(replace(mine, alias_of=node.alias_of, certain=False, condition=condition, calls=node.calls))
+        elif mine is not None and (mine.class_name is not None or node.class_name is None):
             found.append(replace(mine, calls=calls[node.path]))
         else:
             found.append(replace(node, certain=False, condition=condition))

@@ -275,3 +275,29 @@ def test_an_order_of_sets_that_decides_is_told(name: str, said: str | None, tmp_
     assert [call.module for call in parts] == [f"parts.{each}" for each in "abcde"]
     assert {call.certain for call in parts} == {said is None}
     assert (graph.model.assumed and graph.model.assumed.text) == said
+
+
+TWINS = """
+import os
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 2)
+        self.second = self.first
+        if os.environ.get("APART"):
+            self.first = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.second(x) + self.first(x)
+"""
+
+
+def test_a_module_that_is_another_one_only_in_usual_surroundings_is_called(tmp_path: Path) -> None:
+    (tmp_path / "twins.py").write_text(TWINS, encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'twins.py'}:Net", inputs=["2x2"])
+    second = next(node for node in graph.modules if node.path == "second")
+    assert [call.module for call in graph.calls] == ["", "first", "first"]
+    assert (second.alias_of, second.certain) == ("first", False)
+    assert "never called" not in render(graph, "text")
