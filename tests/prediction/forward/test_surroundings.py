@@ -287,7 +287,7 @@ class Net(nn.Module):
         self.first = nn.Linear(2, 2)
         self.second = self.first
         if os.environ.get("APART"):
-            self.first = nn.Linear(2, 2)
+            self.first = nn.Linear(2, 3)
 
     def forward(self, x):
         return self.second(x) + self.first(x)
