@@ -207,6 +207,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     if request.get("without_devices"):
         devices.__enter__()
     loaded, absent = _built(target, options, request.get("without_weights"), placeholders, out)
+    placeholders.built()
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
         loaded.model, specs, loaded.example, options, fake_mode=loaded.fake_mode, probe=request["probe"]

@@ -41,7 +41,9 @@ class Candidate:
         for other in others:
             text = ", ".join(_differing(self.arguments, other.arguments))
             place = other.origin
-            if other is not self and place.kind in ("call", "config") and text and place.file and place.line:
+            is_defaults = place.kind == "config" and all(isinstance(each, Built) for each in other.arguments.values())
+            is_said = place.kind == "call" or (place.kind == "config" and not is_defaults)
+            if other is not self and is_said and text and place.file and place.line:
                 told.append(OtherArguments(text=_cut(text), file=place.file, line=place.line))
         return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from modgraph.names import last_name
+from modgraph.source.assignments import pairs
 from modgraph.source.dotted_names import dotted
 from modgraph.source.model_files import ModelFile
 from modgraph.source.syntax import FunctionNode
@@ -134,7 +135,7 @@ def _calls_constructor(call: ast.Call) -> bool:
 def _is_function(file: ModelFile, name: str) -> bool:
     """It has a `forward` and nothing else: no layer, parameter or child of its own, or of a base that is not in the
     file."""
-    if file.forward(name) is None:
+    if file.forward(name) is None or _calls_what_it_is_given(file, name):
         return False
     lineage = _with_bases(file, name)
     bases = {base for each in lineage for base in file.bases_of(each)} - set(lineage)
@@ -194,7 +195,29 @@ def _small_beside(file: ModelFile, left: Mapping[str, ast.expr | None]) -> list[
         and max(size, 1) * _TIMES_LARGER <= largest
         and not file.is_made_outside(name)
         and not _is_name_of_file(file, name)
+        and not _calls_what_it_is_given(file, name)
     ]
+
+
+def _calls_what_it_is_given(file: ModelFile, name: str) -> bool:
+    """Its `forward` calls what its constructor was given: `self.decoder(...)` of `self.decoder = decoder`."""
+    methods = {each.name: each for each in file.classes[name].body if isinstance(each, FunctionNode)}
+    made, forward = methods.get("__init__"), methods.get("forward")
+    if made is None or forward is None:
+        return False
+    given = {each.arg for each in (*made.args.posonlyargs, *made.args.args, *made.args.kwonlyargs)}
+    kept = {
+        target.attr
+        for node in ast.walk(made)
+        if isinstance(node, ast.Assign)
+        for bound in node.targets
+        for target, value in pairs(bound, node.value)
+        if isinstance(target, ast.Attribute) and isinstance(value, ast.Name) and value.id in given
+    }
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in kept
+        for node in ast.walk(forward)
+    )
 
 
 def _reached(file: ModelFile, name: str) -> set[str]:

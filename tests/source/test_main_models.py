@@ -189,3 +189,25 @@ def test_a_class_derived_from_the_model_is_no_small_part(found) -> None:
         """)
     assert names == ["Net", "Local"]
     assert beside == ("Unused",)
+
+
+def test_a_model_that_is_given_its_parts_is_a_model(found) -> None:
+    names, beside = found("""
+        class Encoder(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.a, self.b, self.c = nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 4)
+            def forward(self, x): return self.c(self.b(self.a(x)))
+        class Both(nn.Module):
+            def __init__(self, encoder, device):
+                super().__init__()
+                self.encoder, self.device = encoder, device
+            def forward(self, x): return self.encoder(x)
+        class Swish(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.beta = beta
+            def forward(self, x): return x * torch.sigmoid(self.beta * x)
+        """)
+    assert names == ["Encoder", "Both"]
+    assert beside == ("Swish",)

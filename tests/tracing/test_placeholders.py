@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import json
+import os
 import sys
+import sysconfig
 import textwrap
 import types
 from pathlib import Path
@@ -205,3 +207,20 @@ def test_it_is_said(tmp_path):
     assert written["model"]["absent_packages"] == ["absent_plots"]
     (tmp_path / "graph.json").write_text(render(graph, "json"))
     assert modgraph.load(tmp_path / "graph.json").model.absent_packages == ("absent_plots",)
+
+
+@pytest.mark.parametrize(
+    "file", [os.path.join(sysconfig.get_path("purelib"), "pkg", "mod.py"), os.path.join(os.path.dirname(modgraph.__file__), "x.py")]
+)  # fmt: skip
+def test_installed_packages_get_none_once_the_model_is_built(tmp_path: Path, file: str) -> None:
+    """As the exporter of torch, which looks for `onnxruntime` and does without."""
+    importing = compile("import absent_runtime", file, "exec")
+    own = tmp_path / "own.py"
+    own.write_text("def later():\n    import absent_runtime\n    return absent_runtime\n")
+    namespace: dict[str, object] = {}
+    exec(compile(own.read_text(), str(own), "exec"), namespace)
+    with Placeholders("net", tmp_path) as placeholders:
+        placeholders.built()
+        with pytest.raises(ModuleNotFoundError):
+            exec(importing, {})
+        assert namespace["later"]().__name__ == "absent_runtime"

@@ -24,6 +24,7 @@ from modgraph.doors.reading import read
 from modgraph.graph.events import ErrorEvent
 from modgraph.source.files import decode
 from modgraph.source.quiet import python_tree
+from modgraph.tracing.basics.origins import is_installed, is_own
 from modgraph.tracing.loading.own_modules import told_of
 
 MAX_PACKAGES = 16
@@ -112,6 +113,11 @@ class Placeholders:
         self._own, self._root = own, root
         self._modules: dict[str, _AbsentModule] = {}
         self._undo = contextlib.ExitStack()
+        self._is_built = False
+
+    def built(self) -> None:
+        """The model is built: installed packages, as the exporters, get no placeholders from here on."""
+        self._is_built = True
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -161,10 +167,18 @@ class Placeholders:
 
     def _stands_in(self, package: str) -> bool:
         is_known = package in self.packages or len(self.packages) < MAX_PACKAGES
-        return is_known and _needed_by_statements()
+        return is_known and not (self._is_built and _asked_by_installed()) and _needed_by_statements()
 
     def _module(self, name: str) -> _AbsentModule:
         return self._modules.setdefault(name, _AbsentModule(name))
+
+
+def _asked_by_installed() -> bool:
+    """A file of an installed package, or of ours, imports it."""
+    frame: types.FrameType | None = sys._getframe(3)
+    while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith(_FROZEN)):
+        frame = frame.f_back
+    return frame is not None and (is_own(frame.f_code.co_filename) or is_installed(frame.f_code.co_filename))
 
 
 def _needed_by_statements() -> bool:
