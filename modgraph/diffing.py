@@ -129,6 +129,7 @@ class GraphFinder:
         """Targets that are compared: each brings work of its own."""
         self._together: Together | None = None
         """What the predictions of both sides share; working trees of revisions come and go."""
+        self._revisions: dict[str, Revision | None] = {}
 
     def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Found, Found]:
         """Both graphs. Beside a revision, the other one's modules of the repository are read in the repository too.
@@ -138,7 +139,6 @@ class GraphFinder:
             InputError: one of them is a live model.
         """
         from modgraph.source.checkouts import working_tree
-        from modgraph.source.revisions import parse_revision
 
         names = [os.fspath(one) if isinstance(one, str | os.PathLike) else "" for one in (old, new)]
         onnx = [name.lower().endswith(".onnx") for name in names]
@@ -148,7 +148,7 @@ class GraphFinder:
                 " its constructor arguments, so it can be compared with another ONNX file alone",
                 hint="compare two ONNX files, or two graphs as --format json writes them",
             )
-        revision = next(filter(None, map(parse_revision, names)), None)
+        revision = next(filter(None, map(self._revision, names)), None)
         tree = None if revision is None else working_tree(revision)
         return self.found(old, tree), self.found(new, tree)
 
@@ -170,16 +170,24 @@ class GraphFinder:
                 hint="make a graph of a live model first: modgraph.analyze(model)",
             )
         from modgraph.source.checkouts import files_of
-        from modgraph.source.revisions import is_saved, parse_revision
+        from modgraph.source.revisions import is_saved
 
         text = os.fspath(named)
-        revision = parse_revision(text)
+        revision = self._revision(text)
         if revision is not None:
             with files_of(revision, everything=self.run) as files:
                 return self.found_at(revision, files)
         if is_saved(text):
             return Found(load(text))
         return self._analyzed(text, self.path if tree is None else tree.search_path(self.path))
+
+    def _revision(self, text: str) -> Revision | None:
+        """As `parse_revision`: git is asked once, so that both sides are of one state of its branches."""
+        from modgraph.source.revisions import parse_revision
+
+        if text not in self._revisions:
+            self._revisions[text] = parse_revision(text)
+        return self._revisions[text]
 
     def found_at(self, revision: Revision, files: Checkout) -> Found:
         """The graph of a target at a revision, whose file is looked for from the working directory, else from the top.

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
     from modgraph.source.revisions import the_revision
 
     try:
-        the_revision(arguments.old)
+        revision = the_revision(arguments.old)
     except TargetError as error:
         if not _FILE.search(arguments.old):
             raise
@@ -57,7 +57,6 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
     texts, too_many = as_many_as_are_taken(texts, console)
     finder.n_named = len(texts)
     directory = _directory(arguments.output, format)
-    revision = the_revision(arguments.old, folder)
     with files_of(revision, everything=finder.run, cwd=folder) as files:
         comparison = _Comparison(revision, files, folder, finder, _Telling(console, directory, format))
         return max(too_many, comparison.all(texts))

@@ -341,6 +341,14 @@ MODEL_FILES = {
     "conflict": "net.py",
 }
 
+RUN = (
+    "import os, runpy, sys\n"
+    "del sys.argv[0]\n"
+    "sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))\n"
+    "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+)
+"""For the fixture `run_code`: the script that is named, with the words behind it."""
+
 
 def write(folder: Path, files: dict[str, str]) -> Path:
     """The files below a folder that is a repository of its own."""

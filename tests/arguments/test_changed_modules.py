@@ -4,8 +4,7 @@ is the one that is predicted, and built."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -104,13 +103,17 @@ def project(folder: Path, body: str) -> Path:
     return projects.write(folder, {"net.py": NET, "train.py": text})
 
 
-def made_by_python(folder: Path) -> list[list[object]]:
-    (folder / "shown.py").write_text(projects.textwrap.dedent(SHOWN))
-    command = "from train import net; from shown import described; described(net)"
-    done = subprocess.run([sys.executable, "-c", command], cwd=folder, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    (folder / "shown.py").unlink()
-    return json.loads(done.stdout)
+@pytest.fixture
+def made_by_python(run_code) -> Callable[[Path], list[list[object]]]:
+    def made_by_python(folder: Path) -> list[list[object]]:
+        (folder / "shown.py").write_text(projects.textwrap.dedent(SHOWN))
+        code = "from train import net; from shown import described; described(net)"
+        done = run_code(code, cwd=folder, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        (folder / "shown.py").unlink()
+        return json.loads(done.stdout)
+
+    return made_by_python
 
 
 def described(graph: modgraph.Graph) -> list[list[object]]:
@@ -126,7 +129,7 @@ def described(graph: modgraph.Graph) -> list[list[object]]:
 
 
 @pytest.mark.parametrize("name", CARRIED)
-def test_what_was_done_to_a_module_is_done_again(tmp_path, name):
+def test_what_was_done_to_a_module_is_done_again(tmp_path, made_by_python, name):
     folder = project(tmp_path, CARRIED[name])
     expected = made_by_python(folder)
     predicted = modgraph.analyze(f"{folder}/net.py:Net", static=True)
@@ -135,7 +138,7 @@ def test_what_was_done_to_a_module_is_done_again(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["an attribute", "a layer below", "frozen", "layers behind one another"])
-def test_the_live_model_is_the_same(tmp_path, name):
+def test_the_live_model_is_the_same(tmp_path, made_by_python, name):
     folder = project(tmp_path, CARRIED[name])
     graph = modgraph.analyze(f"{folder}/net.py:Net")
     assert graph.traced
@@ -178,7 +181,7 @@ SIZES = """
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_arrays_of_known_numbers_travel(tmp_path, name):
+def test_arrays_of_known_numbers_travel(tmp_path, run_code, name):
     """The live one is held against that of the project itself."""
     *before, last = NUMBERS[name].split("\n")
     last = last if before else f"sizes = {last}"
@@ -193,8 +196,7 @@ def test_arrays_of_known_numbers_travel(tmp_path, name):
         "assert type(made) is type(net.sizes) and made.dtype == net.sizes.dtype and made.shape == net.sizes.shape\n"
         "assert made.tolist() == net.sizes.tolist()\n"
     )
-    command = [sys.executable, "-c", code, json.dumps(encode(given))]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    done = run_code(code, json.dumps(encode(given)), cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     graph = modgraph.analyze(f"{folder}/net.py:Net")
     assert graph.traced

@@ -4,8 +4,6 @@ which looks the name up in its own table, and what the class is given there is w
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -169,10 +167,9 @@ def first_found(folder: Path, files: dict[str, str]):
 
 
 @pytest.mark.parametrize("name", PROJECTS)
-def test_what_a_configuration_gives_a_class_that_it_calls_by_a_name_of_the_table(tmp_path, name):
+def test_what_a_configuration_gives_a_class_that_it_calls_by_a_name_of_the_table(tmp_path, run_code, name):
     found = first_found(tmp_path, PROJECTS[name])
-    command = [sys.executable, "train.py", "config.yaml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = run_code(projects.RUN, "train.py", "config.yaml", cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert dict(found.arguments) == ast.literal_eval(done.stdout) == {"depth": 3, "width": 5}
     assert (found.origin.kind, found.origin.file) == ("config", "config.yaml")

@@ -54,7 +54,9 @@ def repository(tmp_path: Path, git: Any) -> Path:
 def act(repository: Path, tmp_path: Path, python_words: list[str]) -> Callable[..., Any]:
     run_action = runpy.run_path(str(HERE / "run_action.py"))["run_action"]
     run_action = functools.partial(run_action, python=python_words)
-    return lambda **options: run_action(repository, tmp_path / "github", options.pop("inputs", {}), **options)
+    return lambda **options: run_action(
+        repository, tmp_path / "github", {"formats": "json", **options.pop("inputs", {})}, **options
+    )
 
 
 def test_a_pull_request_gets_graphs_a_summary_comments_and_findings(act, repository: Path, tmp_path: Path):
@@ -154,7 +156,7 @@ def test_a_configured_model_that_cannot_be_compared_is_in_the_summary(act, repos
     git.commit(*files, "pyproject.toml", CONFIGURATION.replace("net.py:Net", "net.py:build"), cwd=repository)
     git("update-ref", "refs/remotes/origin/main", "HEAD", cwd=repository)
     git.commit("change.txt", "", cwd=repository)
-    result = act(inputs={"fail-on": "never", "formats": "json"})
+    result = act(inputs={"fail-on": "never"})
     summary = result.summary.replace("\\", "").replace("&#39;", "'")
     assert "**not comparable**" in summary
     assert why in summary
@@ -211,7 +213,7 @@ def test_a_change_of_forward_alone_gets_a_comment(act, repository: Path, git):
 def test_with_a_trace_the_changes_are_those_of_runs(act, repository: Path, git):
     net = NET.format(width=16, blocks="nn.ModuleList()")
     git.commit("net.py", net.replace("self.body(x)", "self.body(x) * 2"), cwd=repository)
-    result = act(inputs={"trace": "true", "input": "3x8", "target": "net.py:Net", "formats": "json"})
+    result = act(inputs={"trace": "true", "input": "3x8", "target": "net.py:Net"})
     assert result.status == 0, result.log
     body = result.comments[0]["body"]
     assert "operations none → mul" in body
@@ -243,7 +245,7 @@ def test_the_token_of_a_fork_cannot_comment_and_nothing_fails(act, monkeypatch: 
     ],
 )
 def test_when_the_job_fails(act, inputs: dict[str, str], status: int):
-    result = act(inputs={"formats": "json", **inputs})
+    result = act(inputs=inputs)
     assert result.status == status, result.log
     assert "actions/upload-artifact" in result.used[0][0]
 
@@ -251,7 +253,7 @@ def test_when_the_job_fails(act, inputs: dict[str, str], status: int):
 def test_named_targets_are_compared_one_by_one(act, repository: Path, git):
     net = NET.format(width=16, blocks="nn.ModuleList()")
     git.commit("net.py", net, "fresh.py", OTHER.replace("Other", "Fresh"), cwd=repository)
-    result = act(inputs={"target": "fresh.py:Fresh\nnet.py:Net", "formats": "json"})
+    result = act(inputs={"target": "fresh.py:Fresh\nnet.py:Net"})
     assert result.status == 0, result.log
     assert [body.partition("\n")[0] for body in (each["body"] for each in result.comments)] == [
         "<!-- modgraph:fresh.py:Fresh -->"
@@ -280,7 +282,7 @@ def test_nothing_given_by_others_is_part_of_a_script(tmp_path: Path):
 
 
 def test_a_hostile_target_is_only_a_target(act, repository: Path):
-    result = act(inputs={"target": '$(touch pwned)`touch pwned`"; touch pwned #', "formats": "json"})
+    result = act(inputs={"target": '$(touch pwned)`touch pwned`"; touch pwned #'})
     assert result.status == 1
     assert not list(repository.rglob("pwned"))
 
@@ -292,7 +294,8 @@ def test_no_file_of_the_repository_is_imported_in_place_of_a_module_of_python(
     for name in modules:
         (repository / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write('{name} ')\n")
     git.commit(cwd=repository)
-    result = act(inputs={"formats": "svg,json,html"})
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    result = act(inputs={"formats": action["inputs"]["formats"]["default"]})
     assert result.status == 0, result.log
     assert not (tmp_path / "imported").exists(), (tmp_path / "imported").read_text()
     # What pip imports is seen only where it runs: it is not run here.

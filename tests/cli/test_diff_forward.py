@@ -71,12 +71,20 @@ CHANGES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def run_before(tmp_path_factory: pytest.TempPathFactory) -> modgraph.Graph:
+    """A run of what every change begins with."""
+    file = tmp_path_factory.mktemp("before") / "net.py"
+    file.write_text(NET, encoding="utf-8")
+    return modgraph.analyze(f"{file}:Net", inputs=["5x4"])
+
+
 @pytest.mark.needs_torch
 @pytest.mark.parametrize(("old", "new"), CHANGES)
-def test_source_alone_tells_what_two_runs_tell(change: Change, old: str, new: str) -> None:
+def test_source_alone_tells_what_two_runs_tell(change: Change, run_before: modgraph.Graph, old: str, new: str) -> None:
     change(old, new)
     predicted = modgraph.diff("HEAD:net.py:Net", "net.py:Net", inputs=["5x4"])
-    ran = modgraph.diff("HEAD:net.py:Net", "net.py:Net", inputs=["5x4"], run=True)
+    ran = modgraph.diff(run_before, "net.py:Net", inputs=["5x4"], run=True)
     assert (predicted.forward, ran.forward) == ("predicted", "run")
     assert predicted
     assert predicted.changed == ran.changed
@@ -84,6 +92,16 @@ def test_source_alone_tells_what_two_runs_tell(change: Change, old: str, new: st
     assert predicted.totals == ran.totals
     assert predicted.undecided == ran.undecided == ()
     assert predicted.reversed() == modgraph.diff("net.py:Net", "HEAD:net.py:Net", inputs=["5x4"])
+
+
+@pytest.mark.needs_torch
+def test_a_run_of_a_revision_is_that_of_what_it_was(change: Change, run_before: modgraph.Graph) -> None:
+    change("x = block(x)", "x = x - block(x)")
+    ran = modgraph.diff("HEAD:net.py:Net", "net.py:Net", inputs=["5x4"], run=True)
+    before = modgraph.diff(run_before, "net.py:Net", inputs=["5x4"], run=True)
+    assert ran.forward == before.forward == "run"
+    assert ran.changed
+    assert (ran.changed, ran.dataflow, ran.totals) == (before.changed, before.dataflow, before.totals)
 
 
 @pytest.mark.parametrize(("old", "new"), [change for change in CHANGES if "Linear(4, 3)" not in change[1]])

@@ -80,3 +80,22 @@ def test_a_pointer_of_git_lfs_is_called_one(repository: Path, git, capsys, name:
     told = capsys.readouterr().err
     assert "a pointer of Git LFS" in told
     assert f"git lfs pull --include {name}" in told
+
+
+@pytest.mark.parametrize(
+    "words", [["HEAD:model.py:Net", "model.py:Net"], ["HEAD"], ["HEAD:model.py:Net", "HEAD~1:model.py:Net"]]
+)
+def test_git_is_asked_for_each_revision_once(repository: Path, git, monkeypatch, words: list[str]):
+    from modgraph.source import revisions
+
+    git.commit("model.py", NET.format(8), "pyproject.toml", '[tool.modgraph]\ntargets = ["model.py:Net"]\n')
+    git.commit("model.py", NET.format(16))
+    Path("sub").mkdir()
+    asked: list[str] = []
+    ask = revisions.git
+    monkeypatch.setattr(revisions, "git", lambda line, cwd: (asked.append(line[-1]), ask(line, cwd))[1])
+    if len(words) == 1:
+        monkeypatch.chdir("sub")  # the targets are written above
+    assert main(["diff", *words]) == int(len(words) == 2 and "HEAD~1:model.py:Net" in words)
+    names = {word.partition(":")[0] for word in words} - {"model.py"}
+    assert sorted(asked) == sorted([*(f"{name}^{{commit}}" for name in names), *["--show-toplevel"] * len(names)])

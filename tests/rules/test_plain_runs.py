@@ -171,9 +171,12 @@ def changed(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_what_is_reported_is_never_proved(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever number is changed."""
+    """Whatever number is changed. Where nothing is proved the interpreter is asked until it has reported ten times."""
     reported = 0
     for text in changed(HEAD + PLAIN[name]):
+        proved, _ = asked(text, tmp_path, monkeypatch, False)
+        if reported > 10 and not any(proved.values()):
+            continue
         proved, found = asked(text, tmp_path, monkeypatch)
         for finding in found:
             reported += 1

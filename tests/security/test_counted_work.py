@@ -79,7 +79,8 @@ STATEMENTS = [
 ]
 
 
-calls_of = runpy.run_path(str(Path(__file__).with_name("test_source_scale.py")))["calls_of"]
+_SCALE = runpy.run_path(str(Path(__file__).with_name("test_source_scale.py")))
+calls_of, torch_was_read = _SCALE["calls_of"], _SCALE["torch_was_read"]
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
@@ -94,7 +95,7 @@ def test_turns_of_a_statement_are_counted_for_what_they_cost(
         path.write_text(HEAD.format(turns=turns, statement=statement))
 
         def predict(path: Path = path) -> None:
-            modules._kept.clear()
+            torch_was_read()
             units.append(predict_target(parse_target(f"{path}:Net")).machine.work)
 
         if turns == 1:  # what is loaded once is not counted

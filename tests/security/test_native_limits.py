@@ -1,14 +1,12 @@
 """Single calls of native code that nothing interrupts, each in a process of its own: what they may take is bounded before
-they are begun. Their time and memory are those of the process, not counts of calls."""
+they are begun. Their time and memory are those of that process, not counts of calls."""
 
 from __future__ import annotations
 
 import ast
 import os
-import resource
 import struct
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,57 +22,58 @@ LAYER = "        self.layer = nn.Linear(2, 2)\n"
 
 
 _MEASURED = """
-import re, sys
-import modgraph.prediction.domain.limits as limits
-from modgraph.source import modules
-part = int(sys.argv.pop(1))
-for name in ("MAX_STEPS", "MAX_WORK", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS", "MAX_MADE_MODULES"):
-    setattr(limits, name, getattr(limits, name) // part)
-for name in ("MAX_READINGS", "MAX_ALL_READINGS"):
-    setattr(modules, name, getattr(modules, name) // part)
+import re, resource, sys
 from modgraph.__main__ import main
+def kilobytes(field):
+    return int(re.search(field + r":\\s*(\\d+)", open("/proc/self/status").read())[1])
+before = kilobytes("VmRSS")
+resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
+part = int(sys.argv.pop(1))
+parts = {"MAX_STEPS", "MAX_WORK", "MAX_MADE_ITEMS", "MAX_COPIED_OBJECTS", "MAX_MADE_MODULES", "MAX_READINGS", "MAX_ALL_READINGS"}
+for module in [vars(module) for name, module in sys.modules.items() if name.partition(".")[0] == "modgraph"]:
+    for name in parts & module.keys():
+        module[name] //= part
 status = main()
-most = re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())
-open("most", "w").write(most[1])
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+seconds = sum(each.ru_utime + each.ru_stime for each in used)
+open("used", "w").write(f"{seconds} {kilobytes('VmHWM') - before}")
 sys.exit(status)
-"""
-"""What `wait4` tells of memory counts the process that started it as well, as it was then."""
+""".replace("CPU_SECONDS", str(CPU_SECONDS)).replace("MEMORY", str(MEMORY))
+"""In a process that has imported everything before, so what it takes is what the command takes beside that."""
+_IMPORTED = 100_000_000
+"""Bytes that Python and the package take."""
 
 
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
+@pytest.fixture
+def run(run_code: Callable[..., subprocess.CompletedProcess[bytes]]) -> Callable[..., tuple[int, str]]:
+    """run(FOLDER, WORD, ...): status and output of a command that kept within the promise; with `part`, within that part
+    of it, with that part of the limits of a prediction and of what libcst reads."""
 
-
-def run(folder: Path, *command: str, part: int = 1) -> tuple[int, str]:
-    """Status and output of a command that kept within the promise; within a part of it, with that part of the limits of
-    a prediction and of what libcst reads, beside what Python and the package take."""
-    seconds, memory = (CPU_SECONDS, MEMORY) if part == 1 else (CPU_SECONDS // part + 3, MEMORY // part + 100_000_000)
-    with (folder / "said").open("w+b") as said:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _MEASURED, str(part), *command],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            preexec_fn=_limited,
+    def run(folder: Path, *command: str, part: int = 1) -> tuple[int, str]:
+        process = run_code(
+            _MEASURED, str(part), *command,
+            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read().decode("utf-8", "replace")
-    assert process.returncode >= 0, f"ended by signal {-process.returncode}: {text[-500:]}"
-    assert used.ru_utime + used.ru_stime < seconds, text[-500:]
-    kilobytes = int((folder / "most").read_text())
-    assert kilobytes * 1024 < memory, f"{kilobytes // 1024} MB"
-    assert "Traceback" not in text
-    return process.returncode, text
+        )  # fmt: skip
+        text = process.stdout.decode("utf-8", "replace")
+        assert process.returncode >= 0, f"ended by signal {-process.returncode}: {text[-500:]}"
+        assert "Traceback" not in text
+        seconds, kilobytes = (folder / "used").read_text().split()
+        assert float(seconds) < CPU_SECONDS // part + 2, text[-500:]
+        assert int(kilobytes) * 1024 < (MEMORY - _IMPORTED if part == 1 else MEMORY // part), f"{kilobytes} kB"
+        return process.returncode, text
+
+    return run
 
 
-def analyzed(folder: Path, text: str | bytes, part: int = 1) -> tuple[int, str]:
-    (folder / "model.py").write_bytes(text if isinstance(text, bytes) else text.encode())
-    return run(folder, "analyze", "--static", "model.py:Net", "--format", "json", "-o", "net.json", part=part)
+@pytest.fixture
+def analyzed(run: Callable[..., tuple[int, str]]) -> Callable[..., tuple[int, str]]:
+    def analyzed(folder: Path, text: str | bytes, part: int = 1) -> tuple[int, str]:
+        (folder / "model.py").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return run(folder, "analyze", "--static", "model.py:Net", "--format", "json", "-o", "net.json", part=part)
+
+    return analyzed
 
 
 # ---- libcst ------------------------------------------------------------------------------------------------------------
@@ -96,19 +95,19 @@ WIDE = {
 
 
 @pytest.mark.parametrize("statement", WIDE.values(), ids=WIDE)
-def test_what_libcst_would_read_again_and_again_is_not_parsed(tmp_path: Path, statement: str) -> None:
+def test_what_libcst_would_read_again_and_again_is_not_parsed(analyzed, tmp_path: Path, statement: str) -> None:
     ast.parse(f"if 1:\n    if 1:\n        {statement}\n")
     status, _ = analyzed(tmp_path, f"{BEFORE}        {statement}\n{LAYER}", part=4)
     assert status == 1
     assert "readings" in (tmp_path / "net.json").read_text()
 
 
-def test_the_check_ends_too(tmp_path: Path) -> None:
+def test_the_check_ends_too(run, tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(f"{BEFORE}        {WIDE['alternatives']}\n{LAYER}")
     run(tmp_path, "check", "model.py", part=4)
 
 
-def test_blocks_inside_each_other_count(tmp_path: Path) -> None:
+def test_blocks_inside_each_other_count(analyzed, tmp_path: Path) -> None:
     blocks = "".join(" " * (8 + k) + "if x:\n" for k in range(80))
     status, _ = analyzed(tmp_path, f"{BEFORE}{blocks}{(' ' * 88 + 'y = 1' + chr(10)) * 7_500}{LAYER}", part=8)
     assert status == 1
@@ -119,7 +118,7 @@ def test_blocks_inside_each_other_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["punycode", "idna", "unicode_escape", "zlib"])
-def test_the_source_chooses_no_slow_decoder(tmp_path: Path, encoding: str) -> None:
+def test_the_source_chooses_no_slow_decoder(analyzed, run, tmp_path: Path, encoding: str) -> None:
     status, said = analyzed(tmp_path, f"# coding: {encoding}\n{BEFORE}{LAYER}#{'a' * 400_000}-{'a' * 400_000}".encode())
     assert status == 2
     assert f"unknown encoding: {encoding}" in said
@@ -143,7 +142,7 @@ DATA = {
 
 
 @pytest.mark.parametrize("text", DATA.values(), ids=DATA)
-def test_data_that_is_read_again_and_again_ends(tmp_path: Path, text: str) -> None:
+def test_data_that_is_read_again_and_again_ends(analyzed, tmp_path: Path, text: str) -> None:
     pytest.importorskip("yaml")
     source = f"import yaml\n{BEFORE}        for each in range(200):\n            yaml.safe_load({text})\n{LAYER}"
     assert analyzed(tmp_path, source, part=8)[0] in (0, 1)
@@ -170,7 +169,7 @@ MANY = {
 
 
 @pytest.mark.parametrize("made", MANY.values(), ids=MANY)
-def test_what_is_made_in_a_loop_is_weighed(tmp_path: Path, made: str) -> None:
+def test_what_is_made_in_a_loop_is_weighed(analyzed, tmp_path: Path, made: str) -> None:
     imports = "import ast, itertools, json, re\n"
     loop = f"        x = 'a' * 90_000\n        kept = []\n        for k in range(2_000):\n            kept.append({made})\n"
     status, _ = analyzed(tmp_path, f"{imports}{BEFORE}{loop}{LAYER}", part=8)
@@ -191,7 +190,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
-def test_a_project_file_is_read_in_bounds(tmp_path: Path, text: str) -> None:
+def test_a_project_file_is_read_in_bounds(analyzed, run, tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
     status, _ = analyzed(tmp_path, BEFORE + LAYER)
     assert status == 0
@@ -233,7 +232,7 @@ LARGE: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_graph_that_would_not_fit_into_memory_is_not_read(tmp_path: Path, name: str) -> None:
+def test_a_graph_that_would_not_fit_into_memory_is_not_read(run, tmp_path: Path, name: str) -> None:
     (tmp_path / "net.json").write_text(LARGE[name](), encoding="utf-8")
     status, said = run(tmp_path, "render", "net.json", "-o", "net.svg")
     assert status == 2

@@ -203,8 +203,10 @@ def test_threads_are_started_in_one_place() -> None:
     found = set()
     for file in sorted((ROOT / "modgraph").rglob("*.py")):
         place = file.relative_to(ROOT / "modgraph").as_posix()
-        nodes = [] if "torch_stubs" in place else ast.walk(ast.parse(file.read_text("utf-8")))
-        if place not in raw and builtins.any(map(names_a_starter, nodes)):
+        text = file.read_text("utf-8")
+        if place in raw or "torch_stubs" in place or not builtins.any(word in text for word in STARTERS):
+            continue  # to parse all takes seconds
+        if builtins.any(map(names_a_starter, ast.walk(ast.parse(text)))):
             found.add(place)
     assert found == {"doors/threads.py"}
 

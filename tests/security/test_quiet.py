@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import threading
@@ -75,6 +76,12 @@ def test_an_error_names_the_file_that_was_meant() -> None:
 
 
 ROUND = {"ast.parse", "ast.literal_eval", "compile", "builtins.compile", "codeop.compile_command"}
+WORDS = {"evaluated_value", *(name.rpartition(".")[2] for name in ROUND)}
+"""One of these stands in a file that goes round."""
+
+
+def called(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
 
 
 def test_nobody_goes_round() -> None:
@@ -83,10 +90,13 @@ def test_nobody_goes_round() -> None:
     for file in sorted(PACKAGE.rglob("*.py")):
         if file.name == "quiet.py" or "torch_stubs" in file.parts:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        if WORDS.isdisjoint(re.findall(r"\w+", text)):
+            continue  # to parse all takes seconds
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Attribute) and node.attr == "evaluated_value":
                 found.append(f"{file.name}:{node.lineno}")
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ROUND:
+            if isinstance(node, ast.Call) and called(node) in WORDS and ast.unparse(node.func) in ROUND:
                 of_a_tree = ast.unparse(node.args[0]) in ("statement.value", "node")
                 if not (of_a_tree and ast.unparse(node.func) == "ast.literal_eval"):
                     found.append(f"{file.name}:{node.lineno}")
