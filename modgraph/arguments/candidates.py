@@ -18,7 +18,9 @@ from modgraph.arguments.project_files import ProjectFiles
 from modgraph.arguments.read_names import assumed_object
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
+from modgraph.source.modules import finder_for
 from modgraph.source.targets import Built, Target, Unsaid
+from modgraph.source.territory import is_installed
 
 MAX_SHOWN = 160
 """Characters of arguments that are shown."""
@@ -57,6 +59,9 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> t
     """
     if target.called and target.line is None:  # the user says them
         return ()
+    if (located := _located(target)) is not None:
+        of_file = candidates(located, assume=assume, needed=needed)
+        return tuple(replace(each, target=_as_named(each.target, target)) for each in of_file)
     constructor = constructor_of(target)
     if constructor is None or not constructor.parameters or needed != bool(constructor.required):
         return ()
@@ -66,6 +71,23 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> t
         last = (_of_partly(constructor, call, names) for call, names in partly)
         found += _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
     return tuple(found)
+
+
+def _located(target: Target) -> Target | None:
+    """A target that names a module of a project, by its file; None of one that names a file, or a module of an
+    installed package."""
+    source = None if target.file is not None else finder_for(target.search_path, None).source(target.module)
+    if source is None or any(is_installed(str(each)) for each in source.path.parents):
+        return None
+    file = source.path.resolve()
+    n_names = target.module.count(".") + 1 + source.is_package
+    root = file.parents[n_names - 1] if n_names <= len(file.parents) else file.parent
+    return replace(target, text=f"{file.relative_to(root).as_posix()}:{target.model}", file=file, root=root)
+
+
+def _as_named(found: Target, target: Target) -> Target:
+    """What was found of a file, for the module by whose name it was asked for."""
+    return replace(found, text=f"{target.place}:{found.model}", file=None, root=None)
 
 
 def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:

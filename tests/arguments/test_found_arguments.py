@@ -839,3 +839,18 @@ def test_a_configuration_that_asks_for_the_identity_of_its_values_travels(tmp_pa
     assert graph.complete
     assert weights(graph) == [(3, 16)]
     assert graph.model.arguments_from.file == "train.py"
+
+
+@pytest.mark.parametrize("target", ["lib.nets.net:Net", "lib/nets/net.py:Net"])
+@pytest.mark.parametrize("static", [True, False])
+def test_a_module_by_its_name_is_built_as_its_file_is(tmp_path, monkeypatch, target: str, static: bool) -> None:
+    files = {"lib/nets/net.py": NET, "train.py": "from lib.nets.net import Net\nnet = Net(3, width=6)\n"}
+    projects.write(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    graph = modgraph.analyze(target, static=static, path=[str(tmp_path)])
+    assert graph.complete, graph.problems
+    assert weights(graph) == [(6, 6)] * 3
+    found = graph.model.arguments_from
+    assert found is not None
+    assert (found.kind, Path(found.file or "").name, found.line) == ("call", "train.py", 2)
+    assert (graph.model.target or "").startswith(target.partition(":")[0])
