@@ -225,7 +225,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     asked = () if absent is None else absent.doubts(loaded.model)  # it may have been asked in the run
     for doubt in (*placeholders.doubts(), *devices.doubts(), *asked):
         _emit(doubt, out)
-    wanting = next((each for each in graph.problems if is_for_want_of_a_device(each.message)), None)
+    is_fake = options.device == "fake"
+    wanting = next((each for each in graph.problems if is_for_want_of_a_device(each.message, fake=is_fake)), None)
     if wanting is not None:  # it is run anew, and captured there
         out.say(elsewhere=True)
         out.say(captured={"error": wanting.message})

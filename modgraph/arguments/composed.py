@@ -25,6 +25,8 @@ MAX_FILES = 60
 MAX_ENTRIES = 20_000
 """Entries of all of them."""
 _MAX_DEPTH = 20
+_MAX_REFERENCE = 2_000
+"""Characters of a text with references."""
 _MAX_UP = 3
 """Folders above that of a file of a group."""
 _DEFAULTS = "defaults"
@@ -104,7 +106,9 @@ def _composed_of(folder: str, names: list[str], border: Border) -> Iterator[dict
 
 def _may_change(reference: str, script: str) -> bool:
     """A statement of a script gives something new to the last part of a reference."""
-    names = [re.escape(each) for each in re.findall(r"(\w+)\s*\}", reference)]
+    if len(reference) > _MAX_REFERENCE:
+        return True
+    names = [re.escape(each) for each in re.findall(r"\b(\w{1,100})\s{0,9}\}", reference)]
     given = rf"(?:\.\s*(?:{'|'.join(names)})|\[\s*[\"'](?:{'|'.join(names)})[\"']\s*\])\s*(?:[-+*/%]|//|\*\*)?=(?!=)"
     return not names or _CHANGES.search(script) is not None or re.search(given, script) is not None
 

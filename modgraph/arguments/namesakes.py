@@ -39,7 +39,7 @@ class Namesakes:
         self._word = re.compile(rf"^[ \t]*class[ \t]+{written}\b", re.MULTILINE)
         quoted = rf"[\"']{written}[\"']"
         self._registers = re.compile(
-            rf"@[\w.]+\([^)\n]*{quoted}|\[\s*{quoted}\s*\]\s*=(?!=)|{quoted}\s*:\s*[A-Za-z_][\w.]*\s*[,}}\n]"
+            rf"@[\w.]+\([^)\n@]{{0,300}}{quoted}|\[\s*{quoted}\s*\]\s*=(?!=)|{quoted}\s*:\s*[A-Za-z_][\w.]*\s*[,}}\n]"
             rf"|{quoted}\s*,\s*[A-Za-z_][\w.]*\s*\)|{quoted}\s*\)\s*\("
         )
         self._name = name

@@ -461,7 +461,8 @@ class Prober:
         Costs one try, and another where the forward decides by values, or asks for a gradient or an absent device.
         """
         outcome = self._run_once(candidate, make_missing)
-        if outcome.error is not None and not self.elsewhere and is_for_want_of_a_device(said(outcome.error)):
+        ended = "" if outcome.error is None or self.elsewhere else said(outcome.error)
+        if ended and is_for_want_of_a_device(ended, fake=not self.real):
             self.elsewhere = True
             outcome = self._run_once(candidate, make_missing)
         if not self.real and decides_by_values(outcome.error):

@@ -24,6 +24,10 @@ from modgraph.source.source_roots import PROJECT_FILES, source_roots
 SOURCES = (".py", ".pyi", ".toml", ".cfg")
 """What a prediction may read, beside the file that was asked for: sources and configuration. No source has it read
 anything else."""
+SAYING = (".yaml", ".yml", ".json", ".md", ".rst", ".sh", ".bash", "makefile")
+"""Files that may say what a model is given: configurations that name it, and commands that start its scripts."""
+MOST_OF_SAYING = 200_000
+"""Bytes of one of these; larger ones are data."""
 MOST_BYTES = 4 * 1024**2
 """Of a file that is not Python and that only a prediction may read; larger ones are left out."""
 MOST_OF_ALL = 512 * 1024**2
@@ -308,7 +312,9 @@ def _is_safe(path: str) -> bool:
 
 def _is_wanted(blob: _Blob) -> bool:
     name = blob.path.lower()
-    return name.endswith(SOURCES[:2]) or (name.endswith(SOURCES) and blob.size <= MOST_BYTES)
+    if name.endswith(SOURCES[:2]):
+        return True
+    return blob.size <= (MOST_BYTES if name.endswith(SOURCES) else MOST_OF_SAYING if name.endswith(SAYING) else -1)
 
 
 def _most(path: str) -> int:

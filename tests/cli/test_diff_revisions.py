@@ -99,3 +99,26 @@ def test_git_is_asked_for_each_revision_once(repository: Path, git, monkeypatch,
     assert main(["diff", *words]) == int(len(words) == 2 and "HEAD~1:model.py:Net" in words)
     names = {word.partition(":")[0] for word in words} - {"model.py"}
     assert sorted(asked) == sorted([*(f"{name}^{{commit}}" for name in names), *["--show-toplevel"] * len(names)])
+
+
+WIDE = NET.replace("def __init__(self)", "def __init__(self, width)").replace("{}", "width")
+SAYING = {
+    "a configuration that names the class": ("conf/net.yaml", "type: Net\nwidth: {}\n"),
+    "one as JSON": ("conf/net.json", '{{"type": "Net", "width": {}}}\n'),
+    "a command line": ("README.md", "python train.py --width {}\n"),
+}
+TRAIN = (
+    "import argparse\nfrom model import Net\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--width', type=int, required=True)\nnet = Net(parser.parse_args().width)\n"
+)
+
+
+@pytest.mark.parametrize("case", SAYING)
+def test_what_the_revision_says_of_the_arguments_counts(repository: Path, git, capsys, case: str):
+    file, text = SAYING[case]
+    script = ("train.py", TRAIN) if file == "README.md" else ()
+    git.commit("model.py", WIDE, file, text.format(8), *script)
+    git.commit(file, text.format(16))
+    for new in ("HEAD:model.py:Net", "model.py:Net"):
+        assert main(["diff", "HEAD~1:model.py:Net", new]) == 1
+        assert "parameters 40 → 80 (+40)" in capsys.readouterr().out

@@ -82,3 +82,27 @@ def test_a_name_that_is_made_of_it_is_no_name(tmp_path: Path) -> None:
     graph = modgraph.predict(f"{file}:Net")
     assert [node.path for node in graph.modules if node.class_name and "part" in node.path] == []
     assert not graph.complete
+
+
+OF_SETS = [
+    ("for k in {id(a)}: n += 1", {2}),
+    ("for k in {id(a), id(c)}: n += 1", {3}),
+    ("seen = set(); seen.add(id(a)); seen.add(id(a)); n += len(seen)", {2}),
+    ("n += len(set(map(id, [a, c, a])))", {3}),
+    ("n += id(a).real % 2", {1, 2}),
+    ("n += id(a).numerator % 3", {1, 2, 3}),
+    ("for k in {id(a), id(c)}: last = k\n        n += last in (id(a), id(c))", {2}),
+    ("n += sorted([a, c], key=id)[0] is a", {1, 2}),
+]
+
+
+@pytest.mark.parametrize(("text", "real"), OF_SETS)
+def test_what_is_done_with_sets_of_them_is_true_or_not_known(tmp_path: Path, text: str, real: set[int]) -> None:
+    file = tmp_path / "net.py"
+    lines = "        c, n = [2], 1\n" + "".join(f"        {each}\n" for each in text.split("\n        "))
+    file.write_text(HEAD.lstrip() + lines + "        self.fc = nn.Linear(1, n)\n")
+    graph = modgraph.predict(f"{file}:Net")
+    assert not any("cannot be built" in problem.message for problem in graph.problems)
+    shapes = {held.shape for node in graph.modules if node.path == "fc" for held in node.parameters}
+    claimed = {shape[0] for shape in shapes if shape and shape[0] is not None}
+    assert not claimed or claimed == real, graph.problems

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _STORED = re.compile(r"\]\s*=(?!=)")
 _READING = "|".join(sorted(containers.READING))
+_MOST_OTHER_NAMES = 16
+"""Other names of one table in its module that are looked for."""
 Home = tuple[str, str, str]
 """Module and name whose evaluation made a container; the attribute, where it stands in the body of a class."""
 
@@ -144,7 +146,7 @@ def _is_written(writes: re.Pattern[str], text: str) -> bool:
 def _filled_as(name: str, text: str) -> str | None:
     """The other name, where a function has `other = name` and changes what bears it."""
     others = dict.fromkeys(re.findall(rf"^[ \t]+(\w+)[ \t]*=[ \t]*{name}[ \t]*(?:#.*)?$", text, re.M))
-    return next((other for other in others if _is_written(_writes_to(other), text)), None)
+    return next((other for other in islice(others, _MOST_OTHER_NAMES) if _is_written(_writes_to(other), text)), None)
 
 
 class Wanted:

@@ -73,6 +73,8 @@ class Identity(_Unwritten, int):
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _is_another
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _is_another
     __int__ = __index__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _is_another
+    real = property(_is_another)
+    numerator = property(_is_another)
     bit_length = bit_count = conjugate = as_integer_ratio = to_bytes = _is_another  # type: ignore[assignment]
 
 

@@ -40,7 +40,7 @@ def _small_numbers(found: list[Value]) -> list[int] | None:
     room = 8  # the places that a table of so many has at the least
     while room * 3 <= len(found) * 5:
         room *= 2
-    numbers = [each.value for each in found if isinstance(each, Constant) and isinstance(each.value, int)]
+    numbers = [each.value for each in found if isinstance(each, Constant) and type(each.value) in (int, bool)]
     return numbers if len(numbers) == len(found) and all(0 <= number < room for number in numbers) else None
 
 

@@ -24,19 +24,28 @@ ACCELERATORS = ("cuda", "mps", "xpu", "hpu", "mtia")
 """Devices that code asks for by name. Source: the device types of `torch.device` that PyTorch documents."""
 _MOVING = {"cuda": "cuda", "xpu": "xpu", "hpu": "hpu", "mtia": "mtia", "pin_memory": "cuda"}
 """Methods of a tensor that move it to a device, or nearer to it, and which."""
+_MOST_ASKED = 1_000_000
+"""Times, after which nothing stands in any more: code that waits for a tensor to be there would wait for ever."""
 _NOT_THERE = re.compile(
     r"not (?:compiled|linked) with (?:support for )?(?:cuda|xpu|mps|hpu|mtia)|no nvidia driver|no cuda gpus"
-    r"|no cuda-capable device|accelerator device when none is available|device index must not be negative"
-    r"|without aten_\w+ library|from the '(?:cuda|mps|xpu)' backend|no attribute '_cuda"
-    r"|mps backend is supported only|found two different devices|on the same device",
+    r"|no cuda-capable device|accelerator device when none is available"
+    r"|(?:^|runtimeerror: )device index must not be negative$"
+    r"|without aten_\w+ library|from the '(?:cuda|mps|xpu)' backend|no attribute '_cuda|mps backend is supported only",
     re.IGNORECASE,
 )
 """What torch says where a device is not there; of a tensor's index, where the code takes it for one of a device."""
+_MIXED = re.compile("found two different devices|on the same device", re.IGNORECASE)
+"""What it says of tensors without values, of which there are some on every device."""
 
 
-def is_for_want_of_a_device(message: str) -> bool:
-    """A run ended with this message because the code asks for a device that the machine does not have."""
-    return not _accelerated() and _NOT_THERE.search(message) is not None
+def is_for_want_of_a_device(message: str, *, fake: bool = False) -> bool:
+    """A run ended with this message because the code asks for a device that the machine does not have.
+
+    Args:
+        fake: it was a run on tensors without values.
+    """
+    found = _NOT_THERE.search(message) or (_MIXED.search(message) if fake else None)
+    return found is not None and not _accelerated()
 
 
 def _accelerated() -> bool:
@@ -53,6 +62,7 @@ class AbsentDevices:
         self._asked: dict[str, tuple[str | None, int | None]] = {}
         """By name: where it was asked for first."""
         self._stands_in = False
+        self._times = 0
         self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> AbsentDevices:
@@ -78,6 +88,9 @@ class AbsentDevices:
             )
 
     def _note(self, device: str) -> None:
+        self._times += 1
+        if self._times > _MOST_ASKED:
+            raise RuntimeError(f"{device} is asked for more than {_MOST_ASKED:,} times, and this machine has none")
         if device not in self._asked:
             self._asked[device] = _user_line()
 
