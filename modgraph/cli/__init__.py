@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -40,6 +41,7 @@ def main(argv: Sequence[str]) -> int:
 
     try:
         parser, command = _parsers(argv)
+        _require_command(argv, parser)
         arguments, unknown = parser.parse_known_args(_names_kept(argv))
         if unknown:
             command.error(_said_of(unknown, command))
@@ -57,6 +59,15 @@ def main(argv: Sequence[str]) -> int:
     finally:
         console.close()
     return int(status)
+
+
+def _require_command(argv: Sequence[str], parser: _Parser) -> None:
+    """Ends with what to type where a model stands in the place of the command."""
+    first = next((word for word in argv if not word.startswith("-")), None)
+    if first is None or first in COMMANDS:
+        return
+    if os.path.exists(first) or first.partition(":")[0].endswith((".py", ".ipynb")):
+        parser.error(f"{first} is no command; for its graph: modgraph analyze {shlex.quote(first)}")
 
 
 def _require_place() -> None:

@@ -157,3 +157,12 @@ def test_a_model_beside_those_that_are_taken_is_named_once(here: Path, capsys):
     )
     main(["analyze", "net.py", "--static", "--format", "json"])
     assert capsys.readouterr().err.count("also in net.py: C") == 1
+
+
+@pytest.mark.parametrize("words", [["net.py"], ["net.py:Net"], ["-q", "net.py"], ["not there.py"]])
+def test_a_model_without_a_command_is_told_what_to_type(words: list[str], here: Path, capsys):
+    (here / "net.py").write_text(NET)
+    assert main(words) == 2
+    name = words[-1] if " " not in words[-1] else f"'{words[-1]}'"
+    told = f"modgraph: error: {words[-1]} is no command; for its graph: modgraph analyze {name}"
+    assert capsys.readouterr().err.splitlines()[-1] == told
