@@ -200,7 +200,8 @@ def _small_beside(file: ModelFile, left: Mapping[str, ast.expr | None]) -> list[
 
 
 def _calls_what_it_is_given(file: ModelFile, name: str) -> bool:
-    """Its `forward` calls what its constructor was given: `self.decoder(...)` of `self.decoder = decoder`."""
+    """Its `forward` calls several things that its constructor was given, `self.decoder(...)` of `self.decoder = decoder`:
+    a model that is made of others. What wraps a single one is a part like others."""
     methods = {each.name: each for each in file.classes[name].body if isinstance(each, FunctionNode)}
     made, forward = methods.get("__init__"), methods.get("forward")
     if made is None or forward is None:
@@ -214,10 +215,12 @@ def _calls_what_it_is_given(file: ModelFile, name: str) -> bool:
         for target, value in pairs(bound, node.value)
         if isinstance(target, ast.Attribute) and isinstance(value, ast.Name) and value.id in given
     }
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in kept
+    called = {
+        node.func.attr
         for node in ast.walk(forward)
-    )
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in kept
+    }
+    return len(called) > 1
 
 
 def _reached(file: ModelFile, name: str) -> set[str]:

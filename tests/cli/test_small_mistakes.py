@@ -153,7 +153,7 @@ def test_a_model_beside_those_that_are_taken_is_named_once(here: Path, capsys):
         "class B(nn.Module):\n    def __init__(self, zork):\n        super().__init__()\n        self.b = nn.GRU(zork, 4)\n"
         "    def forward(self, x):\n        return self.b(x)\n\n"
         "class C(nn.Module):\n    def __init__(self, a, b):\n        super().__init__()\n        self.a, self.b = a, b\n"
-        "    def forward(self, x):\n        return self.b(self.a(x))\n"
+        "    def forward(self, x):\n        return self.b * self.a(x)\n"
     )
     main(["analyze", "net.py", "--static", "--format", "json"])
     assert capsys.readouterr().err.count("also in net.py: C") == 1

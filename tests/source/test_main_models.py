@@ -199,10 +199,16 @@ def test_a_model_that_is_given_its_parts_is_a_model(found) -> None:
                 self.a, self.b, self.c = nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 4)
             def forward(self, x): return self.c(self.b(self.a(x)))
         class Both(nn.Module):
-            def __init__(self, encoder, device):
+            def __init__(self, encoder, decoder, device):
                 super().__init__()
                 self.encoder, self.device = encoder, device
-            def forward(self, x): return self.encoder(x)
+                self.decoder = decoder
+            def forward(self, x): return self.decoder(self.encoder(x))
+        class Residual(nn.Module):
+            def __init__(self, fn):
+                super().__init__()
+                self.fn = fn
+            def forward(self, x): return x + self.fn(x)
         class Swish(nn.Module):
             def __init__(self, beta):
                 super().__init__()
@@ -210,4 +216,4 @@ def test_a_model_that_is_given_its_parts_is_a_model(found) -> None:
             def forward(self, x): return x * torch.sigmoid(self.beta * x)
         """)
     assert names == ["Encoder", "Both"]
-    assert beside == ("Swish",)
+    assert sorted(beside) == ["Residual", "Swish"]
