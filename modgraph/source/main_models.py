@@ -200,8 +200,8 @@ def _small_beside(file: ModelFile, left: Mapping[str, ast.expr | None]) -> list[
 
 
 def _calls_what_it_is_given(file: ModelFile, name: str) -> bool:
-    """Its `forward` calls several things that its constructor was given, `self.decoder(...)` of `self.decoder = decoder`:
-    a model that is made of others. What wraps a single one is a part like others."""
+    """Its `forward` calls several things that its constructor was given, as `self.decoder(...)` where that is one: a
+    model that is made of others. What wraps a single one is a part like others."""
     methods = {each.name: each for each in file.classes[name].body if isinstance(each, FunctionNode)}
     made, forward = methods.get("__init__"), methods.get("forward")
     if made is None or forward is None:
