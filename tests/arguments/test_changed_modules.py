@@ -165,14 +165,14 @@ SHARED = {
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_what_two_arguments_share_is_not_made_twice(tmp_path, name):
+def test_what_two_arguments_share_is_not_made_twice(tmp_path, run_code, name):
     """Python has fewer parameters than two of each; the second argument is said to be unknown."""
     folder = project(tmp_path, SHARED[name])
     code = (
         "from train import net; from torch import nn; other = nn.ModuleList(net.other) if isinstance(net.other, list) else "
         "net.other; print(len({*net.part.parameters()} & {*other.parameters()}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = run_code(code, cwd=folder, capture_output=True, text=True, timeout=120)
     assert int(done.stdout) > 0, done.stderr
     for candidate in candidates(parse_target(f"{folder}/net.py:Net"), assume=False):
         assert not isinstance(candidate.arguments.get("other"), Built | list)
