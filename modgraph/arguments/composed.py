@@ -32,14 +32,19 @@ _MAX_UP = 3
 _DEFAULTS = "defaults"
 _OWN = "hydra"
 """The part of a configuration that is for Hydra itself, and is given to nobody."""
-_PACKAGE = re.compile(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
+_HEADER = re.compile(r"#\s*@")
+"""A line at the top of a file that says something of the file itself."""
 _FOR_ITSELF = re.compile(r"(?:override\s+|optional\s+)?/?hydra(?:$|[/@])")
 _OPTION = re.compile(r"[\w./-]+")
 _GROUP = re.compile(r"(?P<optional>optional\s+)?(?P<group>/?[\w./-]+)(?:@(?P<package>[\w.]+))?")
 _WORD = re.compile(r"(?P<add>\+{0,2})(?P<key>[\w./-]+)=(?P<value>.*)", re.DOTALL)
-_TEXT = re.compile(r"[A-Za-z_/.][\w/.-]*")
-_NUMBER = re.compile(r"[-+]?(?:\d+|\d*\.\d+|\d+\.)(?:[eE][-+]?\d+)?")
-_PLAIN = {"true": True, "True": True, "false": False, "False": False, "null": None}
+_TEXT = re.compile(r"[A-Za-z_/.][\w/.-]*", re.ASCII)
+_WHOLE = "(?:[1-9][0-9]+|[0-9])"
+_NUMBER = re.compile(rf"[-+]?(?:{_WHOLE}|{_WHOLE}?\.[0-9]+|{_WHOLE}\.)(?:[eE][-+]?[0-9]+)?")
+"""Source: Hydra's grammar of overrides, as the words below. `007` is a text there."""
+_PLAIN = {"true": True, "false": False, "null": None}
+"""However they are written."""
+_MISSING = "???"
 
 
 _CHANGES = re.compile(r"\b(?:merge_with|merge|update)\s*\(")
@@ -141,6 +146,8 @@ class _Composition:
         self._options: dict[str, Any] = {}
         """By group: the option that the command line says."""
         self._used: set[str] = set()
+        self._chosen_of: set[tuple[str, str]] = set()
+        """Groups, each with the package into which it goes."""
 
     def of(self, name: str, words: Sequence[str]) -> dict[str, Any]:
         values: list[tuple[str, str, Any]] = []
@@ -150,6 +157,8 @@ class _Composition:
                 raise NotComposedError(f"the word {word} of the command line is not followed")
             value = _of_word(match["value"])
             if "/" in match["key"] or os.path.isdir(os.path.join(self._folder, match["key"])):
+                if match["add"] or match["key"] in self._options or value is None:
+                    raise NotComposedError(f"the word {word} of the command line is not followed")
                 self._options[match["key"]] = value
             else:
                 values.append((match["add"], match["key"], value))
@@ -159,7 +168,7 @@ class _Composition:
         if self._options.keys() - self._used:
             raise NotComposedError("the command line chooses of a group that is in no list")
         for add, key, value in values:
-            self._set(found, key.split("."), value, may_add=bool(add))
+            self._set(found, key.split("."), value, add)
         found.pop(_OWN, None)
         return found
 
@@ -176,8 +185,8 @@ class _Composition:
         """
         held, header = self._file(path)
         if header is not None and not is_said:
-            package = "" if header == "_global_" else package if header == "_group_" else header
-            if header.startswith("_") and header not in ("_global_", "_group_"):
+            package = "" if header == "_global_" else header
+            if package.startswith("_"):  # what `_group_` means depends on `version_base`
                 raise NotComposedError(f"the package {header} is not followed")
         if depth > _MAX_DEPTH:
             raise NotComposedError("it is nested too deeply")
@@ -185,6 +194,8 @@ class _Composition:
         own = _below(package, held)
         if not isinstance(defaults, list):
             raise NotComposedError("its defaults are no list")
+        if defaults.count("_self_") > 1:
+            raise NotComposedError("its defaults name itself twice")
         if "_self_" not in defaults:
             defaults = [*defaults, "_self_"]
         for each in defaults:
@@ -226,6 +237,9 @@ class _Composition:
             below = package
         else:
             below = below.removeprefix("_global_.") if below.startswith("_global_.") else _joined(package, below)
+        if (place, below) in self._chosen_of:
+            raise NotComposedError(f"{place} is chosen of twice")
+        self._chosen_of.add((place, below))
         for one in chosen if isinstance(chosen, list) else [chosen]:
             if one is not None:
                 yield from self._chosen(one, place, below, depth, match)
@@ -263,8 +277,7 @@ class _Composition:
             held = {}
         if not isinstance(held, dict):
             raise NotComposedError(f"the file {path} is no mapping, or more than plain YAML")
-        header = _PACKAGE.search(text)
-        return dict(held), None if header is None else header[1]
+        return dict(held), _package_said(text)
 
     def _merge(self, found: dict[str, Any], over: dict[str, Any], depth: int) -> None:
         """Lays one mapping over another one, at each depth; lists are replaced."""
@@ -273,6 +286,10 @@ class _Composition:
             raise NotComposedError("it holds too much")
         for name, value in over.items():
             below = found.get(name)
+            if value == _MISSING and name in found:
+                continue  # what is to be said yet hides nothing
+            if {type(below), type(value)} == {dict, list}:
+                raise NotComposedError(f"{name} is a mapping here, and a list there")
             if isinstance(value, dict):
                 if not isinstance(below, dict):
                     below = found[name] = {}
@@ -280,28 +297,47 @@ class _Composition:
             else:
                 found[name] = value
 
-    def _set(self, found: dict[str, Any], keys: list[str], value: Any, *, may_add: bool) -> None:
+    def _set(self, found: dict[str, Any], keys: list[str], value: Any, add: str) -> None:
+        """
+        Args:
+            add: "+" where it has to be new, "++" where it may be, "" where it has to be there.
+        """
         for key in keys[:-1]:
             below = found.get(key)
-            if below is None and may_add and key not in found:
+            if below is None and add and key not in found:
                 below = found[key] = {}
             if not isinstance(below, dict):
                 raise NotComposedError(f"the command line sets {'.'.join(keys)}, which is not there")
             found = below
-        if keys[-1] not in found and not may_add:
+        if keys[-1] not in found and not add:
             raise NotComposedError(f"the command line sets {'.'.join(keys)}, which is not there")
+        if keys[-1] in found and add == "+":
+            raise NotComposedError(f"the command line adds {'.'.join(keys)}, which is there")
         found[keys[-1]] = value
 
 
 def _of_word(text: str) -> Any:
     """A value of a command line that is plain."""
-    if text in _PLAIN:
-        return _PLAIN[text]
+    if text.lower() in _PLAIN:
+        return _PLAIN[text.lower()]
     if _NUMBER.fullmatch(text):
         return float(text) if re.search(r"[.eE]", text) else int(text)
     if _TEXT.fullmatch(text) and text.lower() not in ("nan", "inf"):
         return text
     raise NotComposedError(f"the value {text} of the command line is not followed")
+
+
+def _package_said(text: str) -> str | None:
+    """The package that a file says above all else: `# @package _global_`; a comment before it ends what it may say."""
+    said = None
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if _HEADER.match(line) is None:
+            break
+        words = line.lstrip("#").split()
+        if len(words) != 2:
+            raise NotComposedError(f"what the line {line} says of a file is not followed")
+        said = words[1] if words[0] == "@package" else said
+    return said
 
 
 def _package_of(path: str, group: str, package: str) -> str:

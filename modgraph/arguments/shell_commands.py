@@ -32,8 +32,8 @@ _BEFORE = re.compile(
     r"(?:\s*(?:[-*+>$%](?=\s)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s)|[!@({](?=[\s\w./])|(?:then|do|else)\b)\s*)*"
 )
 """Before a command: marks of a list, prompts, words of a shell."""
-_PUT_THERE = re.compile(r"\$\w+|\$\{[^{}\s]*\}|<[\w.:/|-]+>")
-"""A part of a word for which one text is put there."""
+_PUT_THERE = re.compile(r"\$\w+|\$\{(?![@*])(?:[^{}\s\[]|\[(?![@*]))*\}|<[\w.:/|-]+>")
+"""A part of a word for which one text is put there; not all words of a command line or of an array (`${ARGS[@]}`)."""
 _PROMPT = re.compile(r"^\s*(?:[-*+>$%@](?=\s|\w)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s))\s*")
 _OPEN_FOLDER = re.compile(r"^-|[$*?<>()`;&|~\s]")
 _END_OF_SENTENCE = re.compile(r"[^.][.,;:!]$")
@@ -89,7 +89,8 @@ class Document:
         self._here: str | None = ""
         """Folder of the next command; None where that is not known."""
         self._elsewhere: dict[str, None] = {}
-        self._blocks = Blocks()
+        is_script = not self._is_document and not self._is_makefile
+        self._blocks = Blocks(quotes_go_on=is_script)
 
     def commands(self) -> Iterator[Command]:
         """In the order in which they stand."""

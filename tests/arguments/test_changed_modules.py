@@ -92,6 +92,9 @@ NOT_CARRIED = {
     "weights of another size": "part = Part()\npart.fc.weight.data = torch.zeros(3, 4)\nnet = Net(part)",
     "shared": "part = Part()\npart.fc = part.first\nnet = Net(part)",
     "in two places": "part = Part()\nnet = Net(part, part)",
+    "a weight that is shared": "part = Part(2)\npart.fc.weight = part.first.weight\nnet = Net(part)",
+    "a layer of itself in a new one": "part = Part()\npart.more = nn.Sequential(part.fc)\nnet = Net(part)",
+    "a layer of what it was given": "tower = Tower(Part())\npart = Part()\npart.a = tower\npart.b = tower[1]\nnet = Net(part)",
     "what may do anything": "import something\npart = Part()\nsomething.change(part)\nnet = Net(part)",
     "a function of its own": "part = Part()\npart.act = lambda x: x\nnet = Net(part)",
     "something that nobody knows": "import os\npart = Part()\npart.n_wide = os.getpid()\nnet = Net(part)",
@@ -150,6 +153,29 @@ def test_the_live_model_is_the_same(tmp_path, made_by_python, name):
 def test_what_cannot_be_done_again_is_no_argument(tmp_path, name):
     folder = project(tmp_path, NOT_CARRIED[name])
     assert candidates(parse_target(f"{folder}/net.py:Net"), assume=False) == ()
+
+
+SHARED = {
+    "a layer of the other": "part = Part()\nnet = Net(part, part.fc)",
+    "layers of the other": "part = Part()\nnet = Net(part, nn.Sequential(part.first, part.fc))",
+    "the other's layer": "part = Part()\nother = Part()\nother.fc = part.fc\nnet = Net(part, other)",
+    "the other's weight": "part = Part()\nother = Part()\nother.fc.weight = part.fc.weight\nnet = Net(part, other)",
+    "in a list": "part = Part()\nnet = Net(part, [part.fc])",
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_two_arguments_share_is_not_made_twice(tmp_path, run_code, name):
+    """Python has fewer parameters than two of each; the second argument is said to be unknown."""
+    folder = project(tmp_path, SHARED[name])
+    code = (
+        "from train import net; from torch import nn; other = nn.ModuleList(net.other) if isinstance(net.other, list) else "
+        "net.other; print(len({*net.part.parameters()} & {*other.parameters()}))"
+    )
+    done = run_code(code, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert int(done.stdout) > 0, done.stderr
+    for candidate in candidates(parse_target(f"{folder}/net.py:Net"), assume=False):
+        assert not isinstance(candidate.arguments.get("other"), Built | list)
 
 
 def test_it_travels():

@@ -108,6 +108,12 @@ def test_of_a_word_that_is_put_there_the_rest_is_said(tmp_path, text, words):
     assert found(tmp_path, f"{text}\n") == [words]
 
 
+@pytest.mark.parametrize("word", ["${@}", "${*}", "${@:2}", "${ARGS[@]}", "${ARGS[*]}", "${ARGS[@]:1}"])
+def test_what_may_be_several_words_is_not_taken_for_one(tmp_path, word):
+    """They may hold `--depth 8`."""
+    assert found(tmp_path, f"python train.py --depth 3 --data {word}\n") == []
+
+
 def test_command_lines_that_say_all_come_first(tmp_path):
     text = "python train.py --depth $A\npython train.py --depth 2\npython train.py --depth 3\n"
     assert found(tmp_path, text) == [("--depth", "2"), ("--depth", "3")]
@@ -130,6 +136,16 @@ RUN = [
     "if false; then\n  exit\nfi\npython train.py --depth 3\n",
     "{\n  python train.py --depth 3\n}\n",
     "true <<< if\npython train.py --depth 3\n",
+    "f() (\n  false\n)\npython train.py --depth 3\n",
+    "(exit 1)\npython train.py --depth 3\n",
+    "exec 2> /dev/null\npython train.py --depth 3\n",
+    "# cat <<EOF\npython train.py --depth 3\n",
+    "x=$((1<<N))\npython train.py --depth 3\n",
+    'echo "don\'t # "\npython train.py --depth 3\n',
+    "echo a # don't\npython train.py --depth 3\n",
+    "x='\nif false; then\n'\npython train.py --depth 3\n",
+    "for i in 1; do\n  python train.py --depth 3\n  break\ndone\n",
+    "true &&\n  python train.py --depth 3\n",
 ]
 NOT_RUN = [
     "if false; then\n  python train.py --depth 3\nfi\n",
@@ -149,7 +165,24 @@ NOT_RUN = [
     "[ -f nothing ] && echo && python train.py --depth 3\n",
     "true || python train.py --depth 3\n",
     "exit 0\npython train.py --depth 3\n",
+    "exec true\npython train.py --depth 3\n",
+    "(\n  exit\n  python train.py --depth 3\n)\n",
+    "[ -f nothing ] && { echo; python train.py --depth 3; }\n",
+    "true || {\n  echo\n  python train.py --depth 3\n}\n",
+    "true || (\n  python train.py --depth 3\n)\n",
+    "[ -f nothing ] && { true; } && python train.py --depth 3\n",
+    "[ -f nothing ] && for i in 1; do python train.py --depth 3; done\n",
+    "[ -f nothing ] &&\n  python train.py --depth 3\n",
+    "true ||  # or else\n\n  python train.py --depth 3\n",
+    "(( 0 )) && python train.py --depth 3\n",
+    "! true && python train.py --depth 3\n",
+    "grep -q a /dev/null && python train.py --depth 3\n",
+    "for i in 1; do\n  continue\n  python train.py --depth 3\ndone\n",
+    "cat <<\\EOF > run.txt\npython train.py --depth 3\nEOF\n",
 ]
+
+
+QUOTED = ['echo "usage:\npython train.py --depth 3\n"\n', ": '\npython train.py --depth 3\n'\n"]
 
 
 def is_run_by_bash(text: str, folder: Path) -> bool:
@@ -167,6 +200,13 @@ def is_run_by_bash(text: str, folder: Path) -> bool:
 def test_a_command_that_bash_runs_counts(tmp_path, text):
     assert is_run_by_bash(text, tmp_path)
     assert found(tmp_path, text, "run.sh") == [("--depth", "3")]
+
+
+@pytest.mark.parametrize("text", QUOTED)
+def test_a_text_in_quotes_is_no_command_of_a_script(tmp_path, text):
+    """In other texts a quote may be an apostrophe."""
+    assert not is_run_by_bash(text, tmp_path)
+    assert found(tmp_path, text, "run.sh") == []
 
 
 @pytest.mark.parametrize("text", NOT_RUN)

@@ -249,6 +249,42 @@ def test_what_is_not_known_is_not_claimed(tmp_path, name):
     assert first_found(tmp_path / "a" / "b", files) is None
 
 
+VALUES = {
+    "a list that is set is copied": "x = [1]\ncfg.data.size = x\nx.append(2)\nNet(1, len(cfg.data.size))",
+    "a list that is set is none of Python's": "cfg.data.l = [1]\nNet(1, 3 if isinstance(cfg.data.l, list) else 4)",
+    "a mapping that is set is none of Python's": "cfg['data'] = {'a': 1}\nNet(1, 3 if type(cfg.data) is dict else 4)",
+    "a part that is set is copied": "x = cfg.data\ncfg.model = x\nx.size = 8\nNet(1, cfg.model.size)",
+    "a sum of lists": "Net(1, 3 if isinstance(cfg.data.l + [1], list) else 4)",
+    "what is made inside has plain containers too": (
+        "made = hydra.utils.instantiate(cfg.data.made)\nNet(1, 3 if isinstance(made['kid']['l'], list) else 4)"
+    ),
+    "a list that is laid over": (
+        "made = hydra.utils.instantiate(cfg.data.plain, l=[1])\nNet(1, 3 if isinstance(made['l'], list) else 4)"
+    ),
+}
+DATA = """
+    size: 6
+    l: [1, 2]
+    plain: {_target_: builtins.dict, l: [2]}
+    made:
+      _target_: builtins.dict
+      _convert_: all
+      kid: {_target_: builtins.dict, l: [1]}
+    """
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_containers_are_those_of_omegaconf(tmp_path, name):
+    pytest.importorskip("hydra")
+    files = {"train.py": train(VALUES[name]), "conf/data/images.yaml": DATA}
+    real = by_hydra(tmp_path / "run", files)
+    found = first_found(tmp_path / "read", files)
+    is_of_the_call = found is not None and found.origin.kind == "call"
+    claimed = {each: plain(value) for each, value in found.arguments.items()} if is_of_the_call else {}
+    assert real is not None
+    assert claimed.get("width", real["width"]) == real["width"]
+
+
 def test_a_configuration_with_something_open_refuses_to_say_it(tmp_path):
     config = textwrap.dedent(CONFIGS["conf/config.yaml"]) + "more: ${oc.env:HOME}\n"
     files = {"train.py": train("Net(cfg.model.depth, options=cfg)"), "conf/config.yaml": config}

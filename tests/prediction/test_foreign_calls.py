@@ -118,3 +118,37 @@ def test_whether_its_failure_is_handled_is_not_known(with_options) -> None:
 def test_a_wrong_number_of_arguments_fails_whatever_the_tables_hold(with_options) -> None:
     graph = with_options("settings.two(1)")
     assert any("cannot be built" in problem.message for problem in graph.problems)
+
+
+FILLED = {
+    "with a type": "    t: dict = TABLE\n    t['a'] = 1",
+    "in a row": "    n, t = 1, TABLE\n    t['a'] = 1",
+    "in brackets": "    t = (TABLE)\n    t['a'] = 1",
+    "in a condition": "    if (t := TABLE) is not None:\n        t['a'] = 1",
+    "in a loop": "    for t in (TABLE, {}):\n        t['a'] = 1",
+    "where nothing is given": "    t = None\n    t = TABLE if t is None else t\n    t['a'] = 1",
+    "by default": "    def put(t=TABLE):\n        t['a'] = 1\n    put()",
+    "as a parameter": "    put(TABLE)\n\ndef put(t: dict):\n    t['a'] = 1",
+    "by keyword": "    put(t=TABLE)\n\ndef put(*, t):\n    t.update(a=1)",
+    "in an object": "    Kept().put()\n\nclass Kept:\n    def __init__(self):\n        self.t = TABLE\n    def put(self):\n        self.t['a'] = 1",
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_a_table_that_a_function_fills_under_another_name_may_hold_any_key(tmp_path: Path, name: str) -> None:
+    text = f"TABLE = {{}}\n\ndef fill():\n{FILLED[name]}\n\nfill()\n"
+    namespace: dict[str, dict[str, int]] = {}
+    exec(text.replace("\n\nfill()\n", "\n"), namespace)
+    eval("fill()", namespace)  # type: ignore[arg-type]
+    assert namespace["TABLE"] == {"a": 1}
+    package = tmp_path / "site-packages" / "settings"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(text)
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import settings\nfrom torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(2, 3 if 'a' in settings.TABLE else 4)\n"
+    )
+    graph = modgraph.predict(f"{file}:Net", path=[str(tmp_path), str(package.parent)])
+    (weight,) = [each for node in graph.modules for each in node.parameters if each.name == "weight"]
+    assert weight.shape in (None, (3, 2), (None, 2))

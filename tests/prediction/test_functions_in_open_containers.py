@@ -162,3 +162,62 @@ def test_what_they_lead_to_is_not_claimed(tmp_path: Path, case: str) -> None:
         real = {name: tuple(parameter.shape) for name, parameter in net.fc.named_parameters()}
         assert all(shape is None or None in shape or real[name] == shape for name, shape in claimed), names
     assert isinstance(net.fc.weight, torch.Tensor)
+
+
+OF_MODULES = {
+    "a function": "def run():\n    n.append(1)",
+    "a name of the module": "def run():\n    global width\n    width = 2",
+    "a lambda": "run = lambda: n.append(1)",
+    "an object": "class Made:\n    def __call__(self):\n        n.append(1)\nrun = Made()",
+    "a method": "class Made:\n    def count(self):\n        self.more = 2\nmade = Made()\nrun = made.count",
+    "a method that sets what its class has": (
+        "class Made:\n    more = 1\n    def count(self):\n        self.more = 2\nmade = Made()\nrun = made.count"
+    ),
+    "a method of a class": (
+        "class Made:\n    more = 1\n    @classmethod\n    def count(cls):\n        cls.more = 2\nmade = Made\nrun = Made.count"
+    ),
+    "a static method": "class Made:\n    @staticmethod\n    def count():\n        n.append(1)\nrun = Made.count",
+    "a class": "class Made:\n    def __init__(self):\n        n.append(1)\nrun = Made",
+    "a class that counts": "class Made:\n    more = 1\n    def __init__(self):\n        Made.more = 2\nmade = run = Made",
+}
+WAYS = {
+    "a list that a loop fills": "fs = []\nfor name in names:\n    fs.append(run)\nfor each in fs:\n    each()",
+    "a mapping": "table = {'a': run}\nfor name in names:\n    table.get(name, idle)()",
+    "a mapping that is asked": "table = {'a': run}\nif names == ['a']:\n    table[names[0]]()",
+    "one of many": "fs = [run] + [lambda: None for _ in range(70)]\nfor name in names:\n    fs[len(name) - 1]()",
+    "a name that is not known": (
+        "class Some:\n    pass\nsome = Some()\nfor name in names:\n    setattr(some, name, run)\n    getattr(some, name)()"
+    ),
+}
+MODULE = """
+import os
+from torch import nn
+
+names = os.environ.get("NAMES_OF_A_TEST", "").split()
+n, width, made = [], 1, None
+
+def idle():
+    pass
+
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("case", OF_MODULES)
+def test_nor_what_those_of_a_module_lead_to(tmp_path: Path, monkeypatch, case: str, way: str) -> None:
+    file = tmp_path / "net.py"
+    size = "len(n) + width + getattr(made, 'more', 0)"
+    body = f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(2, {size})\n"
+    text = f"{MODULE.lstrip()}{OF_MODULES[case]}\n{WAYS[way]}\n\n{body}"
+    file.write_text(text)
+    graph = modgraph.predict(f"{file}:Net")
+    claimed = {(each.name, each.shape) for node in graph.modules if node.path == "fc" for each in node.parameters}
+    seen = set()
+    for names in GIVEN:
+        monkeypatch.setenv("NAMES_OF_A_TEST", " ".join(names))
+        namespace: dict[str, type[nn.Module]] = {}
+        exec(text, namespace)
+        real = {name: tuple(each.shape) for name, each in namespace["Net"]().fc.named_parameters()}
+        assert all(shape is None or None in shape or real[name] == shape for name, shape in claimed), names
+        seen.add(real["weight"])
+    assert len(seen) > 1

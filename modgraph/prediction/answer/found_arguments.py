@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from modgraph.prediction.answer.made_again import NotMadeAgainError, set_later
+from modgraph.prediction.answer.made_again import NotMadeAgainError, parts_of, set_later
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -73,7 +73,8 @@ class Porter:
         self._machine = machine
         self._name_of = name_of
         self._inside: set[Address] = set()
-        self._modules: set[Address] = set()
+        self._parts: list[set[int]] = [set()]
+        """Of what modules are made that were given so far; for each that is being made anew, those that it is given."""
         self._left = MAX_FOUND_VALUES
 
     def value(self, value: Value) -> Any:
@@ -230,17 +231,21 @@ class Porter:
 
     def _module(self, address: Address, item: ModuleObject) -> Built:
         """A module that is an argument, made by the call that made it, with what was set on it later."""
-        if address in self._modules:
-            raise NotPortableError("a module that stands in two places")
-        self._modules.add(address)
+        parts = parts_of(self._machine.state, address)
+        if not parts.isdisjoint(self._parts[-1]):
+            raise NotPortableError("a module that stands in two places, or a part of it")
+        self._parts[-1] |= parts
         try:
             later = set_later(self._machine, address)
         except NotMadeAgainError as error:
             raise NotPortableError(str(error)) from None
-        keywords = tuple((name, self.value(each)) for name, each in item.arguments)
-        return Built(
-            self._name(item.cls), keywords=keywords, later=tuple((path, self.value(each)) for path, each in later)
-        )
+        self._parts.append(set())
+        try:
+            keywords = tuple((name, self.value(each)) for name, each in item.arguments)
+            done = tuple((path, self.value(each)) for path, each in later)
+        finally:
+            self._parts.pop()
+        return Built(self._name(item.cls), keywords=keywords, later=done)
 
 
 def _is_unsaid(value: Any) -> bool:

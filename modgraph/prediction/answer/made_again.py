@@ -14,9 +14,17 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.fields import Role, names_of
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import HeapObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import (
+    DictObject,
+    HeapObject,
+    InstanceObject,
+    ListObject,
+    ModuleObject,
+    SetObject,
+    TensorObject,
+)
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import NONE, Address, Constant, Unknown, Value
+from modgraph.prediction.domain.values import NONE, Address, Constant, FunctionValue, Unknown, Value
 
 MAX_WORK = 1_500_000
 """Units that making one module again may take."""
@@ -27,6 +35,9 @@ _MODE = "training"
 """Whoever runs the model says it of all modules of it."""
 _STORES = ("attributes", "modules", "parameters", "buffers")
 _OF_TENSORS = ("shape", "dtype", "is_parameter", "is_buffer", "lazy", "cls")
+
+_HOLDING = (ModuleObject, TensorObject, ListObject, DictObject, SetObject, InstanceObject)
+"""Of which a module may be made; what a function of it leads to is not the module's."""
 
 Set = tuple[str, Value]
 """An attribute, by its path from the module, and what it was given."""
@@ -55,6 +66,26 @@ def set_later(machine: Machine, address: Address) -> list[Set]:
             left = _Comparison(machine, state).differing(address, made)
             if left:
                 raise NotMadeAgainError(f"{left[0][0]} was changed after it was made")
+    return found
+
+
+def parts_of(state: State, address: Address) -> set[int]:
+    """The modules and parameters that a module is made of, itself among them: none of them may stand in another
+    argument as well, as each would be made anew."""
+    seen, found = {address.index}, set[int]()
+    pending: list[Value] = [address]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, Address):
+            pending.extend(() if isinstance(value, FunctionValue) else value.parts())
+            continue
+        item = state.read(value)
+        if isinstance(item, _HOLDING):
+            if isinstance(item, ModuleObject) or (isinstance(item, TensorObject) and item.is_parameter):
+                found.add(value.index)
+            held = [each for each in item.references() if not isinstance(each, Address) or each.index not in seen]
+            seen.update(each.index for each in held if isinstance(each, Address))
+            pending.extend(held)
     return found
 
 
@@ -145,7 +176,8 @@ class _Comparison:
                 yield from self._of_children(old, new, path)
                 return
             if isinstance(mine, TensorObject) and isinstance(other, TensorObject) and mine.is_parameter:
-                yield from self._of_parameters(mine, other, path)
+                if not self._are_known(old, new, path):
+                    yield from self._of_parameters(mine, other, path)
                 return
         if not self._are_same(old, new, path):
             yield path, old
@@ -196,7 +228,11 @@ class _Comparison:
         mine, other = self._state.read(old), self._machine.state.read(new)
         if type(mine) is not type(other) or self._twins.get(old.index, new.index) != new.index:
             return False
-        if self._are_known(old, new, path) or mine is other:
+        if self._are_known(old, new, path):
+            return True
+        if mine is other:
+            for index in sorted(parts_of(self._state, old)) if old == new else ():
+                self._are_known(Address(index), Address(index), path)
             return True
         if isinstance(mine, ModuleObject):
             return not list(self._of_modules_inside(old, new, path))

@@ -15,6 +15,7 @@ from modgraph.prediction.code import (
     fallible_calls,
     functions,
     generators,
+    handed_over,
     hidden_calls,
     memo,
     overrides,
@@ -140,6 +141,7 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
         others = () if arguments.open is None else (arguments.open,)
+        machine.may_be_called(handed_over.perhaps(machine, function), why, ("__call__",))
         if function.library == taken_away.OF_BASE:
             taken_away.run_overrides(machine, function)
         machine.expose([function, *arguments.positional, *arguments.keywords.values(), *others], why)

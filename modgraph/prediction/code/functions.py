@@ -87,7 +87,7 @@ def _function_value(machine: Machine, frame: Frame, node: nodes.FunctionDef | no
         owner = frame.function.owner
     turn = identity.turn(machine, frame, node) if frame.loops or frame.around is not None else 0
     made = FunctionValue(definition, _closure(machine, frame), defaults, owner, turn=turn)
-    return made if made.closure is None else machine.state.held(made)
+    return machine.state.held(made)
 
 
 def _default(machine: Machine, frame: Frame, name: str, node: nodes.Expression) -> Value:

@@ -95,6 +95,44 @@ def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown, metho
     _call(machine, [each for each in values if not isinstance(each, Constant)], why, methods)
 
 
+def perhaps(machine: Machine, function: Unknown) -> list[Value]:
+    """What something that is called and not known may be: functions, with the objects whose methods they are, objects
+    with a `__call__`, and what makes the instances of classes."""
+    held, objects, functions = machine.base.held, list[Value](), list[FunctionValue]()
+    seen = set[int]()
+    pending = sorted(function.may_be, reverse=True)
+    while pending:
+        index = pending.pop()
+        if index in seen:
+            continue
+        seen.add(index)
+        if index in held:
+            functions.append(held[index])
+        elif havoc.is_there(machine, index):
+            item = machine.state.read(Address(index))
+            if isinstance(item, ListObject):  # of those that are too many to be named one by one
+                pending.extend(each.index for each in item.items if isinstance(each, Address))
+            objects.append(item.mro[0] if isinstance(item, ClassObject) else Address(index))
+    found = list[Value]()
+    for each in functions:
+        owner = each.owner
+        bound = [one for one in objects if owner is not None and _has_methods_of(machine, one, owner)]
+        found += [BoundMethod(each, one) for one in bound] or [each]
+    for one in objects:
+        makers = [machine.class_attribute(one, name) for name in _MAKERS] if isinstance(one, ClassValue) else [one]
+        found += [maker for maker in makers if isinstance(maker, (FunctionValue, Address))]
+    return found
+
+
+_MAKERS = ("__new__", "__init__")
+
+
+def _has_methods_of(machine: Machine, one: Value, owner: ClassValue) -> bool:
+    item = machine.state.read(one) if isinstance(one, Address) else None
+    cls = one if isinstance(one, ClassValue) else getattr(item, "cls", None)
+    return isinstance(cls, ClassValue) and machine.is_subclass(cls, owner) is True
+
+
 def _call(machine: Machine, given: list[Value], why: Unknown, methods: tuple[str, ...]) -> None:
     if not given or not machine.frames or machine.handing_over >= MAX_HANDED_OVER_DEPTH:
         return

@@ -15,6 +15,7 @@ from modgraph.prediction.domain.objects import HeapObject, ListObject
 from modgraph.prediction.domain.values import (
     Address,
     Choice,
+    ClassValue,
     Constant,
     FunctionValue,
     TupleValue,
@@ -48,6 +49,8 @@ def objects_of(values: Iterable[Value]) -> frozenset[int]:
             if value.holder:
                 found.add(value.holder)
             pending += (default for _, default in value.defaults)
+        elif isinstance(value, ClassValue):
+            found.add(value.address.index)
         else:
             pending += value.parts()
     return frozenset(found) if found else _NONE

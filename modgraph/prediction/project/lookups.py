@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _STORED = re.compile(r"\]\s*=(?!=)")
 _READING = "|".join(sorted(containers.READING))
-_MOST_OTHER_NAMES = 16
-"""Other names of one table in its module that are looked for."""
 Home = tuple[str, str, str]
 """Module and name whose evaluation made a container; the attribute, where it stands in the body of a class."""
 
@@ -143,10 +141,37 @@ def _is_written(writes: re.Pattern[str], text: str) -> bool:
     return False
 
 
+_MAX_OTHERS = 30
+"""Names under which a container is looked for; of more, it is taken to be filled under one."""
+_MAX_LINE = 1_000
+"""Characters before it that are looked at."""
+_GIVEN = re.compile(r"(\w+)[ \t]*(?::[^=:()\n]*)?:?=(?!=)")
+_ROW = re.compile(r"[ \t]*(?:for[ \t]+([\w, \t]+)[ \t]in[ \t]*[(\[]|([\w., \t]+,[\w., \t]+)=(?!=))")
+_CALLED = re.compile(r"(\w+)\([^()\n]*$")
+
+
 def _filled_as(name: str, text: str) -> str | None:
-    """The other name, where a function has `other = name` and changes what bears it."""
-    others = dict.fromkeys(re.findall(rf"^[ \t]+(\w+)[ \t]*=[ \t]*{name}[ \t]*(?:#.*)?$", text, re.M))
-    return next((other for other in islice(others, _MOST_OTHER_NAMES) if _is_written(_writes_to(other), text)), None)
+    """The other name, where a function has `other = name`, or is given it as `other`, and changes what bears that."""
+    others = dict.fromkeys(_other_names(name, text))
+    if len(others) > _MAX_OTHERS:
+        return next(iter(others))
+    return next((other for other in others if _is_written(_writes_to(other), text)), None)
+
+
+def _other_names(name: str, text: str) -> Iterator[str]:
+    """What may bear the same container as a name, as far as single lines say it: those that are given it there, and
+    parameters of functions that are called with it."""
+    for match in re.finditer(rf"^(.*)(?<![\w.]){name}\b(?![ \t]*[\[(]|[ \t]*=(?!=)|\.(?!__setitem__))", text, re.M):
+        before = match[1][-_MAX_LINE:]
+        is_of_a_function = before[:1].isspace() or before.lstrip().startswith("def ")
+        if is_of_a_function and "#" not in before:
+            yield from _GIVEN.findall(before)
+            row = _ROW.match(before)
+            yield from re.findall(r"\w+", (row[1] or row[2]) if row else "")
+        called = _CALLED.search(before)
+        function = called and re.search(rf"^[ \t]*def[ \t]+{called[1]}\(([^()]*)\)", text, re.M)
+        if function:
+            yield from (each.split(":")[0].split("=")[0].strip(" *\t\n") for each in function[1].split(","))
 
 
 class Wanted:

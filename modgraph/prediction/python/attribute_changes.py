@@ -177,6 +177,9 @@ def _assign_to_object(machine: Machine, value: Address, name: str, new: Value) -
         if _is_other(override, "__setattr__"):
             machine.call(override, (value, Constant(name), new))
             return
+    elif isinstance(cls, KnownClass) and registry.model(f"{cls.name}.__setattr__") is not None:
+        machine.call(KnownFunction(f"{cls.name}.__setattr__"), (value, Constant(name), new))
+        return
     own_assign(machine, value, name, new)
 
 

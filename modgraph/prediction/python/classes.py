@@ -579,3 +579,10 @@ def is_callable(machine: Machine, value: Value) -> bool | None:
         return True
     method = class_attribute(machine, class_of(machine, value), "__call__")
     return None if isinstance(method, Unknown) else method is not None
+
+
+def is_list_of_a_library(machine: Machine, value: Value) -> bool:
+    """Its class is neither one of Python's own nor read from source: what its operators do is that library's."""
+    item = machine.state.find(value, ListObject)
+    cls = None if item is None else item.cls
+    return isinstance(cls, KnownClass) and cls.name.partition(".")[0] not in ("builtins", "collections")

@@ -37,6 +37,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import partial_texts, shared_memory
 from modgraph.prediction.python import (
+    classes,
     data_classes,
     enumerations,
     exceptions,
@@ -398,6 +399,8 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
             return number_unknown(machine, "which of two objects lies before the other is not known")
         except TypeError as error:
             raise machine.raises("TypeError", str(error)) from None
+    if any(classes.is_list_of_a_library(machine, side) for side in (left, right)):
+        return number_unknown(machine, "what a library's list is compared to is not known", left, right)
     sequences = [_sequence(machine, side) for side in (left, right)]
     alike = isinstance(left, TupleValue) is isinstance(right, TupleValue)
     if sequences[0] is not None and sequences[1] is not None and alike:

@@ -284,6 +284,8 @@ def _bounded(symbol: str, left: Any, right: Any) -> bool:
 def _sequences(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
     """+ and * of tuples and lists, | & - ^ of sets."""
     state = machine.state
+    if symbol in ("+", "*") and any(classes.is_list_of_a_library(machine, side) for side in (left, right)):
+        return machine.unknown("what the operators of a library's list give is not known", left, right)
     if symbol == "*":
         for sequence, count in ((left, right), (right, left)):
             repeated = _repeat(machine, sequence, count)

@@ -227,7 +227,7 @@ def set_in_dict(machine: Machine, value: Address, why: Unknown, new: Value) -> N
 def _set_in_instance(machine: Machine, value: Address, why: Unknown, new: Value) -> None:
     """What the class holds under a name may be hidden by what the instance has now."""
     item = machine.state.change(value, InstanceObject)
-    item.open = partial_texts.opened(item.open, why)
+    item.open = partial_texts.opened(item.open, points_to.either_of(why, (new,)))
     changed = {name: item.attributes[name] for name in _that_may_be(item.attributes, why)}
     held = {**item.attributes, **{name: _either(machine, each, new, why) for name, each in changed.items()}}
     hidden = _hidden(machine, item.cls, why, lambda each: not isinstance(each, _METHODS))

@@ -23,6 +23,7 @@ from modgraph.prediction.domain.values import (
     KnownFunction,
     ModuleReference,
     PartialValue,
+    TupleValue,
     Unknown,
     Value,
 )
@@ -157,6 +158,18 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
     else:
         machine.expose([receiver], _not_known(machine, key))
     return NONE
+
+
+@models(f"{CONFIG}.__setattr__")
+def set_attribute(arguments: Arguments, machine: Machine) -> Value:
+    """A container that is set is copied, and becomes a configuration."""
+    receiver, name, value = arguments.positional
+    if not isinstance(value, (Constant, Unknown)):
+        is_config = _config(machine, value) is not None
+        value = (
+            machine.unknown("a copy of a configuration is not made", value) if is_config else _created(machine, value)
+        )
+    return machine.call(KnownFunction("builtins.object.__setattr__"), (receiver, name, value))
 
 
 @models(f"{CONFIG}.pop")
@@ -303,8 +316,18 @@ for _path in ("hydra.utils.instantiate", "hydra.utils.call"):
 
 
 def _instance(
-    machine: Machine, value: Value, asked: Arguments, positional: tuple[Value, ...], others: dict[str, Value]
+    machine: Machine,
+    value: Value,
+    asked: Arguments,
+    positional: tuple[Value, ...],
+    others: dict[str, Value],
+    *,
+    plainly: bool = False,
 ) -> Value:
+    """
+    Args:
+        plainly: what it is given has plain containers, where it does not say that itself.
+    """
     item = machine.state.find(value, InstanceObject)
     if item is None or item.cls != KnownClass(CONFIG):
         return machine.unknown("what hydra.utils.instantiate is given is not known", value)
@@ -313,9 +336,10 @@ def _instance(
     if item.open is not None or not isinstance(target, Constant) or not isinstance(target.value, str):
         return machine.unknown("what hydra.utils.instantiate makes is not known", value)
     deep = words["_recursive_"] != FALSE
-    plainly = words["_convert_"] not in (NONE, Constant("none"))
-    if any(machine.state.find(each, DictObject) or _config(machine, each) for each in others.values()):
-        return machine.unknown("a mapping is laid over what hydra.utils.instantiate is given", value)
+    if "_convert_" in item.attributes:
+        plainly = words["_convert_"] != Constant("none")
+    if any(_is_laid_over(machine, each) for each in others.values()):
+        return machine.unknown("a mapping or list is laid over what hydra.utils.instantiate is given", value)
     keywords = {
         name: _inner(machine, each, asked, deep=deep, plainly=plainly)
         for name, each in item.attributes.items()
@@ -331,16 +355,22 @@ def _instance(
     return machine.invoke(function, Arguments("", placed, {**keywords, **others}, asked.where))
 
 
+def _is_laid_over(machine: Machine, value: Value) -> bool:
+    """It becomes a part of the configuration."""
+    is_container = machine.state.find(value, DictObject) or machine.state.find(value, ListObject)
+    return isinstance(value, TupleValue) or is_container is not None or _config(machine, value) is not None
+
+
 def _inner(machine: Machine, value: Value, asked: Arguments, *, deep: bool, plainly: bool) -> Value:
     """An argument: made in its turn where it has a `_target_`."""
     item = machine.state.find(value, InstanceObject)
     if deep and item is not None and item.cls == KnownClass(CONFIG):
         if "_target_" in item.attributes:
-            return _instance(machine, value, asked, (), {})
-        held = {key: _inner(machine, each, asked, deep=True, plainly=False) for key, each in item.attributes.items()}
+            return _instance(machine, value, asked, (), {}, plainly=plainly)
+        held = {key: _inner(machine, each, asked, deep=True, plainly=plainly) for key, each in item.attributes.items()}
         value = machine.allocate(InstanceObject(KnownClass(CONFIG), held, item.open))
     listed = machine.state.find(value, ListObject)
     if deep and listed is not None and listed.cls == KnownClass(LIST):
-        items = [_inner(machine, each, asked, deep=True, plainly=False) for each in listed.items]
+        items = [_inner(machine, each, asked, deep=True, plainly=plainly) for each in listed.items]
         value = machine.allocate(ListObject(items, listed.open, KnownClass(LIST)))
     return _as_plain(machine, value) if plainly else value

@@ -24,6 +24,7 @@ from modgraph.prediction.domain.values import (
     NOT_IMPLEMENTED,
     TRUE,
     Address,
+    BoundMethod,
     Choice,
     ClassValue,
     Constant,
@@ -333,6 +334,8 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
     if isinstance(value, Address):
         return _identity(value.index)
+    if isinstance(value, BoundMethod):  # it is made anew each time, and may lie where another one lay
+        return machine.unknown("where a method lies is not known", value)
     known = machine.base.identities.setdefault(value, []) if not isinstance(value, (Unknown, Choice)) else None
     if known is None or len(known) > _MAX_EQUAL:
         return machine.unknown("id() is not known", value)
