@@ -6,17 +6,21 @@ that are changed from elsewhere, options that a reference names, search paths) n
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from modgraph.arguments.config_files import DATA_READERS, MAX_FILE, read_as
 from modgraph.arguments.interpolations import Path, References
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
+from modgraph.source.changed_objects import root_name
 from modgraph.source.files import decode, text_of
+from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Unsaid
 
 ENDINGS = (".yaml", ".yml")
@@ -45,9 +49,6 @@ _NUMBER = re.compile(rf"[-+]?(?:{_WHOLE}|{_WHOLE}?\.[0-9]+|{_WHOLE}\.)(?:[eE][-+
 _PLAIN = {"true": True, "false": False, "null": None}
 """However they are written."""
 _MISSING = "???"
-
-
-_CHANGES = re.compile(r"\b(?:merge_with|merge|update)\s*\(")
 
 
 class Composing:
@@ -110,12 +111,41 @@ def _composed_of(folder: str, names: list[str], border: Border) -> Iterator[dict
 
 
 def _may_change(reference: str, script: str) -> bool:
-    """A statement of a script gives something new to the last part of a reference."""
+    """A statement of a script may give something new to a part of what a reference names."""
     if len(reference) > _MAX_REFERENCE:
         return True
-    names = [re.escape(each) for each in re.findall(r"\b(\w{1,100})\s{0,9}\}", reference)]
-    given = rf"(?:\.\s*(?:{'|'.join(names)})|\[\s*[\"'](?:{'|'.join(names)})[\"']\s*\])\s*(?:[-+*/%]|//|\*\*)?=(?!=)"
-    return not names or _CHANGES.search(script) is not None or re.search(given, script) is not None
+    parts = {part for path in re.findall(r"\$\{([\w.]{1,200})\}", reference) for part in path.split(".")}
+    return not parts or not _stores(script).isdisjoint(parts | {_ANYTHING})
+
+
+_ANYTHING = "*"
+"""Among the names that are given values: which one is not known."""
+_GIVING = frozenset(["setattr", "exec", "merge", "unsafe_merge"])
+"""Functions that give something a name or an item, which one is not looked for."""
+_GIVING_METHODS = frozenset(["__setattr__", "__setitem__", "setdefault", "update", "merge_with", "pop"])
+"""Methods of what a function was given that do."""
+
+
+@lru_cache(maxsize=8)
+def _stores(script: str) -> frozenset[str]:
+    """Names under which a script gives attributes and items new values, however it does so."""
+    try:
+        tree = python_tree(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset([_ANYTHING])
+    found: set[str] = set()
+    given = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            found.add(node.attr)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            found.add(key if isinstance(key, str) else _ANYTHING)
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            gives = called in _GIVING or (called in _GIVING_METHODS and root_name(node.func) in given)
+            found.update([_ANYTHING] if gives else ())
+    return frozenset(found)
 
 
 class NotComposedError(ValueError):

@@ -18,7 +18,13 @@ from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
 from modgraph.source.files import text_of
 from modgraph.source.targets import Built, Target, Unsaid
 
-_WORDS_SET = re.compile(r"\bargv\s*(?:\[[^\]\n]*\]\s*)?(?:\+=|=(?!=)|\.(?:append|extend|insert)\b)")
+_CHANGING = "append|extend|insert|pop|remove|clear|reverse|sort|__\\w+__"
+_WORDS_SET = re.compile(
+    rf"\bargv\s*(?:\[[^\]\n]*\]\s*)?(?:\+=|=(?!=)|\.(?:{_CHANGING})\b)"
+    # Under another name, or as an argument, which a function may change.
+    r"|=\s*(?:sys\s*\.\s*)?argv\s*(?:$|[;#])|(?<!\blen)[(,]\s*(?:sys\s*\.\s*)?argv\s*[,)]",
+    re.MULTILINE,
+)
 
 
 @dataclass

@@ -234,6 +234,8 @@ SET_WORDS = {
     "added": "import sys\nsys.argv += ['--depth', '6', '--width', '9']\n",
     "replaced": "import sys\nsys.argv = ['x', '--depth', '6']\n",
     "extended": "import sys\nsys.argv.extend(['--depth', '6'])\n",
+    "under another name": "import sys\nwords = sys.argv\nwords.append('--depth=6')\n",
+    "by a function": "import sys\ndef add(words):\n    words.append('--depth=6')\nadd(sys.argv)\n",
     "written over": "import sys\nsys.argv[1:] = ['--depth', '6']\n",
 }
 

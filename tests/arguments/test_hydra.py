@@ -231,6 +231,13 @@ def test_words_of_a_command_line_change_it(tmp_path):
 
 NOT_KNOWN = {
     "a reference whose value the script changes": train("cfg.data.size = 9\nNet(1, cfg.model.width)"),
+    "one that it changes beside another": train("cfg.seed, cfg.data.size = 2, 9\nNet(1, cfg.model.width)"),
+    "one that it changes under a name that is not written": train(
+        "for key in ['size']:\n    cfg.data[key] = 9\nNet(1, cfg.model.width)"
+    ),
+    "one that it changes by setattr": train("setattr(cfg.data, 'size', 9)\nNet(1, cfg.model.width)"),
+    "one above which it changes something": train("cfg.data = {'size': 9}\nNet(1, cfg.model.width)"),
+    "one that a loop changes": train("for cfg.data.size in [7, 9]:\n    pass\nNet(1, cfg.model.width)"),
     "a reference to the environment": train("Net(1, cfg.more)"),
     "a value that is changed by what is not known": train("import other\nother.change(cfg)\nNet(cfg.model.depth, 1)"),
     "references that stay as they are written": train(
