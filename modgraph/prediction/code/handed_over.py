@@ -107,7 +107,9 @@ def perhaps(machine: Machine, function: Unknown) -> list[Value]:
             continue
         seen.add(index)
         if index in held:
-            functions.append(held[index])
+            definition = held[index].definition
+            if not (definition.is_generator or definition.is_async):  # a call of one of those runs nothing of it
+                functions.append(held[index])
         elif havoc.is_there(machine, index):
             item = machine.state.read(Address(index))
             if isinstance(item, ListObject):  # of those that are too many to be named one by one
