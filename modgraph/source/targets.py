@@ -459,8 +459,28 @@ def _named_around(parts: list[str], around: list[Path]) -> int:
 
 def _files_in(directory: Path, name: str) -> str:
     files = sorted(entry.name for entry in directory.glob("*.py") if os.path.isfile(entry))[:5]
+    if not files and (notebook := _notebook_below(directory)) is not None:
+        return f"name the notebook in it: modgraph analyze {shlex.quote(os.path.join(name, notebook))}"
     named = "".join(f"{', ' if number else ' in it: '}{name.rstrip('/')}/{file}" for number, file in enumerate(files))
     return f"name a file{named}, or take all models below: modgraph analyze --all {shlex.quote(name)}"
+
+
+_MOST_LOOKED_AT = 2_000
+"""Entries below a folder."""
+
+
+def _notebook_below(directory: Path) -> str | None:
+    """The first notebook below a folder in which there is no file of Python."""
+    looked = 0
+    for folder, folders, files in os.walk(directory):
+        folders.sort()
+        looked += len(folders) + len(files)
+        if looked > _MOST_LOOKED_AT or any(each.endswith(".py") for each in files):
+            return None
+        notebook = next((each for each in sorted(files) if each.endswith(".ipynb")), None)
+        if notebook is not None:
+            return os.path.relpath(os.path.join(folder, notebook), directory)
+    return None
 
 
 def _near_files(missing: Path, name: str) -> str | None:

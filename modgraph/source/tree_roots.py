@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ _Place = tuple[Path, str]
 """A file, and a top-level name in it."""
 _LINK_REASON = "it is a link that leads out of the folder"
 _NAME_REASON = "it is a link to a file that is not called .py or .pyi"
-_NOTEBOOK_REASON = "notebooks are not taken with a folder; name it alone: modgraph analyze NOTEBOOK"
+_NOTEBOOK_REASON = "notebooks are not taken with a folder; name it alone: modgraph analyze {}"
 _MODEL_CLASS = re.compile(rb"\bclass \w+\([^()]*Module\b")
 _MOST_SHOWN = 160
 """Characters of a signature."""
@@ -124,7 +125,8 @@ class _Tree:
                 self.n_files += 1
                 self._read(path)
             elif path.suffix == NOTEBOOK and _has_a_model(path):
-                self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON))
+                typed = shlex.quote(os.path.relpath(path))
+                self.left_out.append(LeftOut(self._shown(path), _NOTEBOOK_REASON.format(typed)))
         for name in self.skipped.links:
             if not is_excluded(self._shown(Path(name)), exclude):
                 reason = _NAME_REASON if name in self.skipped.misnamed else _LINK_REASON

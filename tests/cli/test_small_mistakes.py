@@ -166,3 +166,13 @@ def test_a_model_without_a_command_is_told_what_to_type(words: list[str], here: 
     name = words[-1] if " " not in words[-1] else f"'{words[-1]}'"
     told = f"modgraph: error: {words[-1]} is no command; for its graph: modgraph analyze {name}"
     assert capsys.readouterr().err.splitlines()[-1] == told
+
+
+def test_a_folder_with_notebooks_alone_names_the_first(here: Path, capsys):
+    (here / "work" / "a b").mkdir(parents=True)
+    (here / "work" / "a b" / "net.ipynb").write_text("{}")
+    assert main(["analyze", "work"]) == 2
+    assert "help: name the notebook in it: modgraph analyze 'work/a b/net.ipynb'" in capsys.readouterr().err
+    (here / "work" / "net.py").write_text(NET)
+    assert main(["analyze", "work"]) == 2
+    assert "work/net.py" in capsys.readouterr().err
