@@ -16,9 +16,8 @@ from modgraph.arguments.shell_commands import Command, Document
 from modgraph.doors.borders import project_folders
 from modgraph.doors.reading import lies_in
 from modgraph.prediction.calls_elsewhere import OPEN
-from modgraph.source.files import text_of
+from modgraph.source.files import COMMANDS, text_of
 
-ENDINGS = (".md", ".rst", ".sh", ".bash", "Makefile")
 MAX_FILE = 200_000
 """Bytes of one file."""
 MAX_FILES = 100
@@ -75,7 +74,7 @@ class CommandLines:
 
     def _around(self, folder: str) -> list[str]:
         if folder not in self._files:
-            found = files_around(folder, ENDINGS, most=MAX_FILES, order=_its_own_first)
+            found = files_around(folder, COMMANDS, most=MAX_FILES, order=_its_own_first)
             self._files[folder] = list(islice(found, MAX_FILES))
         return self._files[folder]
 

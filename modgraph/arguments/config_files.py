@@ -21,11 +21,11 @@ from modgraph.arguments.files_around import files_around
 from modgraph.arguments.options import option_defaults
 from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import read
-from modgraph.source.files import decode
+from modgraph.source.files import DATA, decode
 from modgraph.source.integers import MOST_BITS
 from modgraph.source.targets import NAMESPACE, Built
 
-ENDINGS = (".yaml", ".yml", ".json", ".toml", ".py")
+ENDINGS = (*DATA, ".py")
 MAX_FILE = 100_000
 """Bytes of one file."""
 MAX_FILES = 500

@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable
 
 from modgraph.doors.borders import border_around
-from modgraph.source.files import text_of
+from modgraph.source.files import DATA, text_of
 
-_ENDINGS = (".yaml", ".yml", ".json", ".toml")
 MAX_FILE = 200_000
 """Bytes of one file."""
 MAX_FILES = 8
@@ -24,14 +23,14 @@ def data_beside(script: str) -> Callable[[str], str | None]:
 
     def data_of(path: str) -> str | None:
         parts = path.removeprefix("./").split("/")
-        if not path.lower().endswith(_ENDINGS) or os.path.isabs(path) or "\0" in path:
+        if not path.lower().endswith(DATA) or os.path.isabs(path) or "\0" in path:
             return None
         if any(part.startswith(".") for part in parts):  # "..", and what is hidden, as keys are
             return None
         folder = os.path.dirname(script)
         for _ in range(_MAX_UP):
             place = os.path.join(folder, path)
-            if border.holds(folder) and border.admits(place, _ENDINGS) and os.path.isfile(place) and left[0]:
+            if border.holds(folder) and border.admits(place, DATA) and os.path.isfile(place) and left[0]:
                 left[0] -= 1
                 return text_of(place, MAX_FILE)
             folder = os.path.dirname(folder)

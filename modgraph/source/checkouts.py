@@ -18,13 +18,14 @@ from pathlib import Path, PurePosixPath
 from modgraph.doors import reading, temporary, writing
 from modgraph.doors.git import OUTPUT_BYTES, Conversation, conversation, git, words_of
 from modgraph.errors import TargetError
+from modgraph.source.files import COMMANDS, DATA
 from modgraph.source.revisions import Revision
 from modgraph.source.source_roots import PROJECT_FILES, source_roots
 
 SOURCES = (".py", ".pyi", ".toml", ".cfg")
 """What a prediction may read, beside the file that was asked for: sources and configuration. No source has it read
 anything else."""
-SAYING = (".yaml", ".yml", ".json", ".md", ".rst", ".sh", ".bash", "makefile")
+SAYING = (*DATA, *map(str.lower, COMMANDS))
 """Files that may say what a model is given: configurations that name it, and commands that start its scripts."""
 MOST_OF_SAYING = 200_000
 """Bytes of one of these; larger ones are data."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".py", ".pyi")
 NOTEBOOK = ".ipynb"
+DATA = (".yaml", ".yml", ".json", ".toml")
+"""Files of plain values, which may say what a model is given."""
+COMMANDS = (".md", ".rst", ".sh", ".bash", "Makefile")
+"""Files that may say with what words a project starts its scripts."""
 NEVER = frozenset(
     [
         ".bzr",
