@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Literal
 
+from modgraph.changes.counterparts import counterparts
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import Flow, sorted_by_path
 from modgraph.changes.places import elsewhere, place_in_operation
@@ -28,8 +29,13 @@ Ways = dict[tuple[Key, Key], dict[str, str]]
 def flows(matching: Matching) -> tuple[Flow, ...] | None:
     """The ways of data that differ; both graphs were traced. None where there are too many to follow."""
     # What the new model may have at the same path is another module.
-    old = _Side(matching.old.graph, {path: matching.to_new.get(path) for path in matching.old.nodes})
     new = _Side(matching.new.graph, {path: path for path in matching.new.nodes})
+    same = counterparts(matching.old.graph, matching.new.graph, matching.to_new, turned=matching.turned)
+    old = _Side(
+        matching.old.graph,
+        {path: matching.to_new.get(path) for path in matching.old.nodes},
+        {end: new.keys.get(other) for end, other in same.items()},
+    )
     both = {key for key in old.keys.values() if _is_matched(key, matching.to_old)} & set(new.keys.values())
     ways_old, ways_new = old.ways(both), new.ways(both)
     if ways_old is None or ways_new is None:
@@ -80,13 +86,19 @@ class _Side:
 
     Args:
         paths: the path there of each module; None of one that is here alone.
+        same: calls and operations that the new graph has too, by their keys there; without them, it is the new graph.
     """
 
-    def __init__(self, graph: Graph, paths: Mapping[str, str | None]) -> None:
+    def __init__(
+        self, graph: Graph, paths: Mapping[str, str | None], same: Mapping[str, Key | None] | None = None
+    ) -> None:
         self.graph = graph
         self.paths = paths
+        self._same = same
         self._own = {new: old for old, new in paths.items() if new is not None}
         self.keys: dict[str, Key] = {}
+        self._numbers: dict[Key, tuple[int, int]] = {}
+        """Of a key, the number of the call here, and that of the operation in it."""
         self._number_calls()
         self._number_operations()
         self._outgoing: dict[str, list[Edge]] = {}
@@ -104,15 +116,26 @@ class _Side:
             if not call.certain:
                 continue
             counted[call.module] += 1
-            self.keys[f"call:{call.index}"] = ("call", self.paths.get(call.module), counted[call.module])
+            number = counted[call.module]
+            self._keep(f"call:{call.index}", ("call", self.paths.get(call.module), number), (number, 1))
 
     def _number_operations(self) -> None:
         counted: Counter[Hashable] = Counter()
         for operation in self.graph.operations:
-            holder = ("", "", 0) if operation.call is None else self.keys[f"call:{operation.call}"]
+            holder: Key = ("", "", 0) if operation.call is None else self.keys[f"call:{operation.call}"]
             word = operation_word(operation.name)
             counted[holder, word] += 1
-            self.keys[operation.id] = ("op", holder[1], holder[2], word, counted[holder, word])
+            number = counted[holder, word]
+            key = ("op", holder[1], holder[2], word, number)
+            self._keep(operation.id, key, (self._numbers.get(holder, (0, 1))[0], number))
+
+    def _keep(self, end: str, key: Key, numbers: tuple[int, int]) -> None:
+        """The key of a call or operation: that of the new graph, or, of what it has not, one that it cannot have."""
+        if self._same is not None:
+            there = self._same.get(end)
+            key = (*key, "old") if there is None else there
+        self.keys[end] = key
+        self._numbers[key] = numbers
 
     def _key(self, end: str) -> Key:
         kind, _, name = end.partition(":")
@@ -171,8 +194,9 @@ class _Side:
         path = self._own.get(str(key[1]), str(key[1]))
         if kind == "param":
             return f"parameter {path}.{key[2]}" if path else f"parameter {key[2]}"
-        number = f" (call {key[2]})" if key[2] != 1 else ""
+        call, turn = self._numbers[key]
+        number = f" (call {call})" if call != 1 else ""
         if kind == "call":
             return f"{path or 'the model'}{number}"
-        again = f" #{key[4]}" if key[4] != 1 else ""
+        again = f" #{turn}" if turn != 1 else ""
         return f"{key[3]}{again} in {path or 'the model'}{number}"

@@ -5,6 +5,8 @@
    over of a parent and equal in all but its name was renamed; then what is alike.
 2. What is left over anywhere and equal in all but its place was moved, the largest first.
 3. What still stands at one place on both sides is one module that became another.
+4. What is left over of a parent, equal in all but its name and at one place in the flow of data, was renamed: a layer
+   without weights is known by that alone.
 
 The answer does not depend on which graph is called old: the two are put in an order of their own first.
 """
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from modgraph.changes.alignment import MOST_CELLS, align, ascending, common
+from modgraph.changes.renaming import renamed_in_flow
 from modgraph.changes.trees import Numbers, Tree, shared_homes
 from modgraph.graph.model import Graph
 
@@ -80,6 +83,8 @@ class _Matcher:
         while replaced := self._replaced():
             self._descend(replaced)
             self._find_moved()
+        while renamed := renamed_in_flow(self.old, self.new, self.to_new):
+            self._descend(renamed)
         return self.to_new
 
     def _pair(self, old: str, new: str) -> None:
