@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from modgraph.changes.alignment import ascending
+from modgraph.changes.conditional import under_conditions
 from modgraph.changes.facts import Facts
 from modgraph.changes.flow import flows, place_of
 from modgraph.changes.matching import Matching, match
@@ -53,6 +54,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         GraphError: nothing is known of one of the models.
     """
     assumed = tuple(_assumed(old, new))
+    whole = as_assumed(old), as_assumed(new)
     old, new = _compared(old), _compared(new)
     for graph, side in ((old, "old"), (new, "new")):
         _require_something(graph, side)
@@ -71,6 +73,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     told = [path for one in changed for path in (one.old, one.new)]
     told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
     told += [one.path for one in (*lone_new, *lone_old)]
+    conditional = under_conditions(*whole, matching) if runs.forward == "predicted" else []
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
@@ -88,7 +91,9 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         if methods is None or runs.forward == "run"
         else _rewritten(matching, *methods, told, _with_effect(changed, ways or ())),
         state=state_changes(matching),
-        undecided=sorted_by_path([*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts)]),
+        undecided=sorted_by_path(
+            [*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts), *conditional]
+        ),
         not_compared=not_compared,
         graphs=(old, new),
         pairs=tuple(matching.to_new.items()),
@@ -302,7 +307,19 @@ def _lone(
             )
             continue
         old, new = (None, path) if side == "old" else (path, None)
-        undecided.append(Undecided(old=old, new=new, what="module", side=side, reason=reason))
+        place = open_there.place(reason, parent)
+        places = (place, None) if side == "old" else (None, place)
+        undecided.append(
+            Undecided(
+                old=old,
+                new=new,
+                what="module",
+                side=side,
+                reason=reason,
+                old_place=places[0],
+                new_place=places[1],
+            )
+        )
     return sorted_by_path(found), undecided
 
 
@@ -313,8 +330,17 @@ def _open_on_both(matching: Matching, facts: Facts) -> list[Undecided]:
         old, new = facts.old_open.hidden_in(path), facts.new_open.hidden_in(other)
         known = None not in (matching.old.nodes[path].class_name, matching.new.nodes[other].class_name)
         if old is not None and new is not None and known:
-            reason = "; ".join(sorted({old, new}))
-            found.append(Undecided(old=path, new=other, what="further modules", side="both", reason=reason))
+            found.append(
+                Undecided(
+                    old=path,
+                    new=other,
+                    what="further modules",
+                    side="both",
+                    reason="; ".join(sorted({old, new})),
+                    old_place=facts.old_open.place(old, path),
+                    new_place=facts.new_open.place(new, other),
+                )
+            )
     return found
 
 

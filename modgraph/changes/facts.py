@@ -46,9 +46,17 @@ class Facts:
 
     def _undecided(self, old: str, new: str, what: str, *, in_old: bool, in_new: bool, why: str = "") -> None:
         side: Literal["old", "new", "both"] = "both" if in_old and in_new else "old" if in_old else "new"
-        reasons = {self.old_open.reason(old) if in_old else "", self.new_open.reason(new) if in_new else "", why}
+        reasons = self.old_open.reason(old) if in_old else "", self.new_open.reason(new) if in_new else ""
         self.undecided.append(
-            Undecided(old=old, new=new, what=what, side=side, reason="; ".join(sorted(reasons - {""})))
+            Undecided(
+                old=old,
+                new=new,
+                what=what,
+                side=side,
+                reason="; ".join(sorted({*reasons, why} - {""})),
+                old_place=self.old_open.place(reasons[0], old),
+                new_place=self.new_open.place(reasons[1], new),
+            )
         )
 
     def _of_class(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:

@@ -173,6 +173,9 @@ class Undecided:
     what: str
     side: Literal["old", "new", "both"]
     reason: str = ""
+    old_place: str | None = None
+    """ "net.py:12": where the old side leaves it open; None where it does not, or that is not known."""
+    new_place: str | None = None
 
     @property
     def path(self) -> str:
@@ -396,7 +399,15 @@ def _turned(changes: Changes) -> Changes:
         dataflow=sorted_by_path(replace(flow, side=swap[flow.side]) for flow in changes.dataflow),
         findings=sorted_by_path(replace(one, side=swap[one.side]) for one in changes.findings),
         undecided=sorted_by_path(
-            replace(one, old=one.new, new=one.old, side=swap[one.side]) for one in changes.undecided
+            replace(
+                one,
+                old=one.new,
+                new=one.old,
+                side=swap[one.side],
+                old_place=one.new_place,
+                new_place=one.old_place,
+            )
+            for one in changes.undecided
         ),
     )
 

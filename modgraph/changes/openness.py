@@ -14,11 +14,15 @@ class Openness:
         self.tree = tree
         self.reasons: dict[str, str] = {}
         self._said: dict[str, list[str]] = {}
+        self._written: dict[str, str] = {}
         self.whole = ""
         self._hiding: dict[str, str] = {}
         for problem in tree.graph.open_places:
             if problem.stage != "predict" or tree.graph.traced:
                 continue
+            if problem.file is not None:
+                place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+                self._written.setdefault(problem.message, place)
             if problem.module is None:
                 self.whole = self.whole or problem.message
             else:
@@ -54,6 +58,14 @@ class Openness:
     def reason(self, path: str) -> str:
         """Why something of `path` is not known; "" where nothing is said."""
         return self.reasons.get(path) or self._of_child(path) or self.whole
+
+    def place(self, reason: str | None, path: str) -> str | None:
+        """Where what gives this reason stands in the source, else where the module is made; None where neither is
+        known."""
+        if not reason:
+            return None
+        source = self.tree.nodes[path].source
+        return self._written.get(reason) or (None if source is None else f"{source.file}:{source.line}")
 
     def _of_child(self, path: str) -> str:
         """What is said of a child that is not known where it would be held."""

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from modgraph.changes.model import Forward, NotCompared, Total
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, OpenPlace, Problem
 
 _ALL = "calls, shapes and dataflow"
+FORWARD = "what forward does"
 
 
 @dataclass(slots=True)
@@ -48,11 +49,39 @@ def runs_of(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
 
 def _predicted(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
     """What can be compared of two predictions: their calls, where `forward` of both could be followed whole."""
-    followed = [is_followed(graph) for graph in (old, new)]
-    if not all(followed):
-        return Runs(forward="unknown", outputs=False), ()  # what is said of constructors says this too
+    lost = _which(not is_followed(old), not is_followed(new))
+    if lost is not None:
+        return Runs(forward="unknown", outputs=False), tuple(_not_followed(old, new))
     same_inputs = _inputs(old) == _inputs(new)
     return Runs(forward="predicted", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+
+
+def _not_followed(old: Graph, new: Graph) -> Iterator[NotCompared]:
+    """Which predictions of `forward` end before it does, and where."""
+    places = [_end_of_prediction(graph) for graph in (old, new)]
+    if places[0] == places[1]:
+        yield NotCompared(what=FORWARD, side="both", reason=f"are predicted without {places[0]}")
+        return
+    sides: tuple[Literal["old", "new"], ...] = ("old", "new")
+    for side, graph, place in zip(sides, (old, new), places, strict=True):
+        if not is_followed(graph):
+            yield NotCompared(what=FORWARD, side=side, reason=f"is predicted without {place}")
+
+
+def _end_of_prediction(graph: Graph) -> str:
+    """What a prediction of `forward` lacks, and why, with the place."""
+    problems = [each for each in graph.open_places if each.stage == "forward"]
+    if not problems:
+        why = graph.model.no_calls
+        return "it" if why is None else f"it{_because(why)}"
+    first = next((each for each in problems if each.file is not None), problems[0])
+    more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+    return f"all of it{_because(first)}{more}"
+
+
+def _because(why: OpenPlace | Problem) -> str:
+    place = "" if why.file is None else f", {why.file}:{why.line}" if why.line else f", {why.file}"
+    return f"{place}: {why.message}"
 
 
 def is_followed(graph: Graph) -> bool:

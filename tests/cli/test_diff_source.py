@@ -206,7 +206,7 @@ def test_a_link_that_is_not_followed_is_the_reason(git, tmp_path, monkeypatch, c
     assert main(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
     said = capsys.readouterr().out
     why = "No module named 'mylib.small': mylib is a link that is not followed: it leads out of the repository"
-    assert f"s: class (the old side leaves it open: the model may have a child 's': {why})" in said
+    assert f"s: class (the old side leaves it open in net.py:7: the model may have a child 's': {why})" in said
     assert "left open: further keys of s\n" in said
 
 

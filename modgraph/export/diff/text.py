@@ -14,9 +14,11 @@ from modgraph.export.diff.words import (
     effect_unknown,
     lines,
     pattern_of,
+    places_of,
     range_of,
     rewritten_rows,
     total_text,
+    undecided_places,
     verdict,
 )
 from modgraph.export.look.labels import shape_text
@@ -171,14 +173,16 @@ def _by_subtree(keys: Sequence[str], subtrees: Sequence[str]) -> dict[str, int]:
 
 def undecided_rows(undecided: Sequence[Undecided]) -> list[str]:
     """What cannot be told, and why; what has one reason in one row."""
-    grouped: dict[tuple[str, str, str], list[str]] = {}
-    for one in undecided:
-        grouped.setdefault((one.path, one.side, one.reason), []).append(one.what)
-    rows = []
-    for (path, side, reason), whats in grouped.items():
-        which = "both sides leave it" if side == "both" else f"the {side} side leaves it"
-        rows.append(f"{name_of(path)}: {', '.join(whats)} ({which} open{f': {reason}' if reason else ''})")
-    return rows
+    return [_undecided_row(group) for group in undecided_places(undecided)]
+
+
+def _undecided_row(group: Sequence[Undecided]) -> str:
+    first = group[0]
+    which = "both sides leave it" if first.side == "both" else f"the {first.side} side leaves it"
+    written = " and ".join(places_of(first))
+    at = f" in {written}" if written else ""
+    because = f": {first.reason}" if first.reason else ""
+    return f"{name_of(first.path)}: {', '.join(one.what for one in group)} ({which} open{at}{because})"
 
 
 def limited(rows: Iterable[str], most: int = MOST_LINES) -> list[str]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, natural
+from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided, natural
+from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of
 from modgraph.export.look.labels import class_title, clean, cut, cut_end, number_text, shape_text
 from modgraph.names import last_name
@@ -88,7 +89,7 @@ def verdict(changes: Changes) -> str:
     shown = [total for total in changes.totals if total.name in ("parameters", "flops", "run")]
     said += [total_text(total.name, total.old, total.new) for total in shown]
     if not changes:
-        said = ["no difference" if not (changes.undecided or changes.not_compared) else "no difference found"]
+        said = ["no difference" if not (changes.undecided or _left_alone(changes)) else "no difference found"]
         # Of source alone no forward is known: a model that computes something else must not read as the same.
         if _not_run(changes) and changes.forward == "unknown":
             said = [f"{said[0]} in modules, arguments and tensors"]
@@ -97,10 +98,43 @@ def verdict(changes: Changes) -> str:
         # First where there is nothing else: a change that may be one must not begin with "no difference".
         said.insert(len(said) if changes else 0, f"{_rewritten_names(changes)} changed ({effect_unknown(changes)})")
     if changes.undecided:
-        said.append(f"{len(changes.undecided):,} cannot be told")
-    if changes.not_compared and not (changes and changes.forward == "predicted"):
-        said.append(f"not compared: {'; '.join(dict.fromkeys(one.what for one in changes.not_compared))}")
+        said.append(_not_told(changes))
+    left = _left_alone(changes)
+    if left and not (changes and changes.forward == "predicted"):
+        said.append(f"not compared: {'; '.join(left)}")
     return " · ".join(said)
+
+
+def _left_alone(changes: Changes) -> list[str]:
+    """What was not compared, where that is not said otherwise."""
+    said_already = not changes and _not_run(changes) and changes.forward == "unknown"
+    return list(dict.fromkeys(one.what for one in changes.not_compared if not (said_already and one.what == FORWARD)))
+
+
+def undecided_places(undecided: Iterable[Undecided]) -> list[list[Undecided]]:
+    """What cannot be told, by where it is and why."""
+    grouped: dict[Hashable, list[Undecided]] = {}
+    for one in undecided:
+        grouped.setdefault((one.path, one.side, one.reason, *places_of(one)), []).append(one)
+    return list(grouped.values())
+
+
+def places_of(one: Undecided) -> list[str]:
+    """The lines that leave it open, as "net.py:12"."""
+    return list(dict.fromkeys(place for place in (one.old_place, one.new_place) if place is not None))
+
+
+def _not_told(changes: Changes) -> str:
+    """How many places could not be compared; where nothing else is told, the first with its line."""
+    groups = undecided_places(changes.undecided)
+    counted = f"{len(groups):,} place{'' if len(groups) == 1 else 's'} could not be compared"
+    if changes:
+        return counted
+    group = next((each for each in groups if places_of(each[0])), groups[0])
+    lines = places_of(group[0])
+    at = f" ({' and '.join(lines)})" if lines else ""
+    first = f"{name_of(group[0].path)}, {group[0].what}{at}"
+    return f"{counted}, the first: {first}" if len(groups) > 1 else f"{counted}: {first}"
 
 
 def _not_run(changes: Changes) -> bool:
