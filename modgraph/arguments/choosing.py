@@ -39,9 +39,7 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
     Raises:
         TargetError: as the prediction.
     """
-    found = candidates(target, assume=seek in ("called", "assumed")) if seek != "none" else ()
-    if seek == "called":
-        found = tuple(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
+    found = sought(target, seek)
     bare: Graph | None = None
     if not found and seek != "none":
         bare = predict(target)
@@ -58,6 +56,16 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
             yield _way(candidate, found, graph)
     if not n_built and (bare is None or _is_not_built(bare)):
         yield Way(target, bare or predict(target))
+
+
+def sought(target: Target, seek: Seek) -> tuple[Candidate, ...]:
+    """What there is for a target that needs arguments and gives none, of what counts; see `ways_to_build`."""
+    if seek == "none":
+        return ()
+    found = candidates(target, assume=seek in ("called", "assumed"))
+    if seek != "called":
+        return found
+    return tuple(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
 
 
 def _way(candidate: Candidate, found: tuple[Candidate, ...], graph: Graph) -> Way:

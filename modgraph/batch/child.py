@@ -55,7 +55,8 @@ def _analyzed(request: dict[str, Any], place: Path) -> dict[str, Any]:
         options=decode_options(request["options"]),
         static=request["static"],
         exporting=exporting,
-        seek="found",
+        seek=request["seek"],
+        forward=request["forward"],
     )
     notes, thumbnail = _write(graph, request, place / "files", () if exporting is None else exporting.files)
     state, reason = _state(graph, static=request["static"])
@@ -91,17 +92,27 @@ def _write(
 
 def _state(graph: Graph, *, static: bool) -> tuple[str, str | None]:
     """How far the model is known, and what is amiss first."""
+    from modgraph.export.text.arguments import no_calls_line
     from modgraph.graph.index import GraphIndex
 
     problems = sorted(graph.problems, key=lambda problem: problem.stage != "trace")
     reason = problems[0].headline if problems else None
     if not static and not (graph.traced and GraphIndex(graph).run_finished):
         return "failed", reason or "the model did not run"
-    return ("complete" if graph.complete else "partial"), reason
+    unpredicted = no_calls_line(graph) if static else ""
+    if graph.complete:
+        return "complete", f"forward {unpredicted}" if unpredicted else None
+    return "partial", reason
 
 
 def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
+    from modgraph.export.text.arguments import no_calls_line
+
+    found = graph.model.arguments_from
     return {
+        "traced": graph.traced,
+        "forward": no_calls_line(graph) or None,
+        "assumed": found.text if found is not None and found.assumed else None,
         "class": graph.model.class_name,
         "parameters": graph.model.parameters,
         "modules": len(graph.modules),

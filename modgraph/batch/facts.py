@@ -10,6 +10,9 @@ from typing import Any
 _MAYBE_INT = (int, type(None))
 _MAYBE_STR = (str, type(None))
 _TYPES: dict[str, tuple[type[Any], ...]] = {
+    "traced": (bool,),
+    "forward": _MAYBE_STR,
+    "assumed": _MAYBE_STR,
     "class": _MAYBE_STR,
     "parameters": _MAYBE_INT,
     "modules": (int,),

@@ -31,7 +31,7 @@ from modgraph.export import append_file, write_file
 from modgraph.source.cache_home import cache_home, kept_in
 
 NAME = "manifest.jsonl"
-SCHEMA = "modgraph-batch/2"
+SCHEMA = "modgraph-batch/3"
 MAX_LINES = 1_000_000
 """Of a manifest; one with more counts as absent. A line of two characters takes 25 times as much memory once it is
 split off, and there is none of a task that is so short."""

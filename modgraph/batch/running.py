@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import queue
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass
@@ -23,9 +24,10 @@ from modgraph.errors import ConfigError, ExitStatus, ModgraphError
 from modgraph.names import last_name
 from modgraph.options import DEFAULT_DIRECTORY, Device, Mode, OnnxOptions, TraceOptions
 from modgraph.source.targets import Target
-from modgraph.source.tree_roots import LeftOut, find_tree_roots
+from modgraph.source.tree_roots import LeftOut, TreeRoots, find_tree_roots
 
 if TYPE_CHECKING:
+    from modgraph.arguments.choosing import Seek
     from modgraph.export import PictureOptions
     from modgraph.export.picture.overview import Overview
 
@@ -102,6 +104,8 @@ def analyze_all(
     profile: bool = False,
     timeout: float | None = DEFAULT_TIMEOUT,
     memory_limit: int | None = None,
+    assume: bool = True,
+    forward: bool = True,
     jobs: int | None = None,
     retry: bool = False,
     on_result: Callable[[Record, int, int], None] | None = None,
@@ -117,6 +121,9 @@ def analyze_all(
         static: predict only; nothing is executed, and torch is not needed.
         timeout: seconds for the code of each model; None is no limit.
         memory_limit: bytes for it.
+        assume: a class whose arguments nothing says is given those that the names of its parameters suggest, and its
+            graph is partial; otherwise it is left out.
+        forward: also predict what `forward` does.
         jobs: how many at once, without an executor; by default as many as there are cores and memory for.
         retry: do again what failed.
         on_result: told of each record as it comes, and how many of how many are done.
@@ -143,6 +150,8 @@ def analyze_all(
         output=output,
         formats=formats,
         static=static,
+        assume=assume,
+        forward=forward,
         jobs=jobs,
         retry=retry,
         on_result=on_result,
@@ -159,6 +168,8 @@ def analyze_tree(
     static: bool = False,
     picture: PictureOptions | None = None,
     onnx: OnnxOptions | None = None,
+    assume: bool = True,
+    forward: bool = True,
     jobs: int | None = None,
     retry: bool = False,
     on_result: Callable[[Record, int, int], None] | None = None,
@@ -184,16 +195,24 @@ def analyze_tree(
         "asked": formats is not None,
         "picture": {name: getattr(shown, name) for name in ("depth", "fold", "direction", "views", "color")},
         "onnx": asdict(onnx or OnnxOptions()),
+        "forward": forward,
     }
     folder, place = Path(path), Path(output)
     analysing(str(folder))
     arguments = _Arguments()
     left_out = (*_excluded(folder), *_inside(folder, place))
-    found = find_tree_roots(folder, exclude=left_out, static=static, are_known=lambda root: bool(arguments.of(root)))
+    found = find_tree_roots(
+        folder,
+        exclude=left_out,
+        static=static,
+        are_known=lambda root: bool(arguments.of(root, "found")),
+        are_assumed=lambda root, alone: assume and bool(arguments.of(root, "assumed" if alone else "called")),
+    )
     make_default(place)
     keys = Keys(Path(os.path.realpath(folder)))
     given = encode_fields(options)
-    tasks = list(_tasks(folder, found.targets, keys, arguments, given, writing, cwd=os.getcwd(), static=static))
+    seeks = _seeks(found, assume=assume)
+    tasks = list(_tasks(folder, seeks, keys, arguments, given, writing, cwd=os.getcwd(), static=static))
     problems = (*found.problems, *(_unusable(error, folder) for error in keys.problems.values()))
     manifest = Manifest(place)
     done = {task.name: each for task in tasks if (each := manifest.finished(task.name, task.key, retry=retry))}
@@ -215,27 +234,40 @@ def analyze_tree(
 
 
 class _Arguments:
-    """What is found for classes that need arguments, and where; looked for once."""
+    """What is found, or assumed, for classes that need arguments, and where; looked for once."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Path | None, str], list[str]] = {}
+        self._found: dict[tuple[Path | None, str, Seek], list[str]] = {}
 
-    def of(self, target: Target) -> list[str]:
+    def of(self, target: Target, seek: Seek) -> list[str]:
         """As text; [] where nothing is looked for, or found."""
-        from modgraph.arguments.candidates import candidates
+        from modgraph.arguments.choosing import sought
 
-        key = target.file, target.text
+        key = target.file, target.text, seek
         if key not in self._found:
             self._found[key] = [
                 f"{each.origin.file}:{each.origin.line} {each.target.arguments!r} {each.target.keywords!r}"
-                for each in candidates(target, assume=False)
+                for each in sought(target, seek)
             ]
         return self._found[key]
 
-    def fields(self, target: Target) -> dict[str, list[str]]:
+    def fields(self, target: Target, seek: Seek) -> dict[str, Any]:
         """Of its key: the result depends on them."""
-        found = self.of(target)
-        return {"arguments": found} if found else {}
+        found = self.of(target, seek)
+        return {"arguments": found, "seek": seek} if found else {}
+
+
+def _seeks(found: TreeRoots, *, assume: bool) -> list[tuple[Target, Seek]]:
+    """Each target, and what it is given where it needs arguments: as where its file is analyzed by itself."""
+    in_file = Counter(target.file for target in found.targets)
+
+    def seek(target: Target) -> Seek:
+        if not assume:
+            return "found"
+        alone = in_file[target.file] == 1 or (target.text, target.model) in found.assumed
+        return "assumed" if alone else "called"
+
+    return [(target, seek(target)) for target in found.targets]
 
 
 def _excluded(folder: Path) -> tuple[str, ...]:
@@ -266,7 +298,7 @@ def usual_jobs(memory_limit: int | None) -> int:
 
 def _tasks(
     folder: Path,
-    targets: Sequence[Target],
+    targets: Sequence[tuple[Target, Seek]],
     keys: Keys,
     arguments: _Arguments,
     options: Mapping[str, Any],
@@ -279,23 +311,23 @@ def _tasks(
     from modgraph.source.wire import encode_fields
 
     folder = Path(os.path.realpath(folder))
-    by_file: dict[Path, list[Target]] = {}
-    for target in targets:
+    by_file: dict[Path, list[tuple[Target, Seek]]] = {}
+    for target, seek in targets:
         assert target.file is not None
-        by_file.setdefault(target.file, []).append(target)
+        by_file.setdefault(target.file, []).append((target, seek))
     for file, models in by_file.items():
-        stems = file_stems(last_name(target.name) for target in models)
+        stems = file_stems(last_name(target.name) for target, _ in models)
         shown = file.relative_to(folder).as_posix()
-        for target, stem in zip(models, stems, strict=True):
+        for (target, seek), stem in zip(models, stems, strict=True):
+            depends = {"options": options, "static": static, "stem": stem, **arguments.fields(target, seek), **writing}
             yield Task(
                 name=f"{shown}:{target.model}",
                 file=shown,
-                key=keys.of(
-                    target, {"options": options, "static": static, "stem": stem, **arguments.fields(target), **writing}
-                ),
+                key=keys.of(target, depends),
                 target=encode_fields(target),
                 options=options,
                 static=static,
+                seek=seek,
                 stem=stem,
                 cwd=cwd,
                 **writing,

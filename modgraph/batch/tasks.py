@@ -66,6 +66,10 @@ class Task:
     """Fields of `PictureOptions`."""
     onnx: Mapping[str, Any]
     """Fields of `OnnxOptions`."""
+    forward: bool
+    """What `forward` does is predicted too."""
+    seek: str
+    """What a class that needs arguments is given; a `Seek` of `arguments/choosing.py`."""
     stem: str
     """Of its files."""
     cwd: str
@@ -96,7 +100,7 @@ def run_task(task: Task) -> Outcome:
     try:
         with temporary.folder() as directory:
             make_folder(directory / "files")
-            asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
+            asked = ("target", "options", "static", "formats", "asked", "picture", "onnx", "forward", "seek", "stem")
             request = {each: getattr(task, each) for each in asked}
             put(directory / "request.json", json.dumps(request).encode("ascii"), below=directory)
             reason = _run(directory, task)

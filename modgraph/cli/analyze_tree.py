@@ -45,6 +45,7 @@ def check_alone(arguments: argparse.Namespace) -> None:
 def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) -> ExitStatus:
     """Analyze them; the status of the worst."""
     from modgraph.batch.running import DEFAULT_TIMEOUT, analyze_tree
+    from modgraph.export.picture.overview import state_word
 
     given = [name for name in _NOT_HERE if getattr(arguments, name, None)]
     if given:
@@ -59,7 +60,8 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     def tell(record: Record, n_done: int, n_all: int) -> None:
         if record.reason or not console.quiet:
             reason = f": {_one_line(record.reason)}" if record.reason else ""
-            console.result(f"[{n_done}/{n_all}] {record.state:8}  {printable(record.name)}{reason}")
+            word = state_word(record.state, record.facts)
+            console.result(f"[{n_done}/{n_all}] {word:9}  {printable(record.name)}{reason}")
             console.flush()
 
     folder = arguments.target or "."
@@ -72,6 +74,8 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
             static=arguments.static,
             picture=picture_options(arguments),
             onnx=onnx,
+            assume=arguments.assume,
+            forward=arguments.forward,
             jobs=arguments.jobs,
             retry=arguments.retry,
             on_result=tell,

@@ -60,6 +60,8 @@ class TreeRoots:
     """Files of Python that were read."""
     problems: tuple[ModgraphError, ...] = ()
     """What could not be looked at."""
+    assumed: frozenset[tuple[str, str]] = frozenset()
+    """Texts and names of the targets of which nothing says any argument."""
     distrusted: ModgraphError | None = None
     """Why it is not known what git ignores."""
 
@@ -70,6 +72,7 @@ def find_tree_roots(
     exclude: Sequence[str] = (),
     static: bool = False,
     are_known: Callable[[Target], bool] = lambda _: False,
+    are_assumed: Callable[[Target, bool], bool] = lambda _, __: False,
 ) -> TreeRoots:
     """The root models below a folder.
 
@@ -77,6 +80,8 @@ def find_tree_roots(
         exclude: patterns of paths, as in [tool.modgraph].
         static: nothing will be run: a class counts as buildable where the arguments are known to a prediction alone.
         are_known: whether arguments are found elsewhere for a class that needs some which no text of the tree says.
+        are_assumed: whether there are values to assume for one of which that is not so: for the arguments that no call
+            of it says, or, where the second argument is true as its file has no other model, for all.
 
     Raises:
         TargetError: there is no such folder.
@@ -86,7 +91,7 @@ def find_tree_roots(
             f"{folder} is no folder", hint="name the folder that holds the models: modgraph analyze --all ."
         )
     folder = Path(os.path.realpath(folder))
-    return _Tree(folder, exclude).roots(static=static, are_known=are_known)
+    return _Tree(folder, exclude).roots(static=static, are_known=are_known, are_assumed=are_assumed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +180,9 @@ class _Tree:
             return
         self.files[file.module.path] = _Read(target, finder, resolver, file)
 
-    def roots(self, *, static: bool, are_known: Callable[[Target], bool]) -> TreeRoots:
+    def roots(
+        self, *, static: bool, are_known: Callable[[Target], bool], are_assumed: Callable[[Target, bool], bool]
+    ) -> TreeRoots:
         candidates = [(one, root) for one in self.files.values() for root in self._roots_of(one)]
         built: set[_Place] = set()
         found: list[Target] = []
@@ -198,14 +205,46 @@ class _Tree:
             found.append(root)
         handed = self._reached_by_any((target.file, target.name) for target in found if target.file)
         known = built | handed
-        for one, root in candidates:
-            place = (one.path, root.name)
-            if root.name in one.file.classes and place not in known:
-                self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
+        lacking = [
+            (one, root)
+            for one, root in candidates
+            if root.name in one.file.classes and (one.path, root.name) not in known
+        ]
+        by_call, lacking = self._assumable(lacking, lambda target: are_assumed(target, False))
+        found += by_call
+        served = {target.file for target in found}
+        others_there = [(one, root) for one, root in lacking if one.path in served]
+        by_name, lacking = self._assumable(
+            [(one, root) for one, root in lacking if one.path not in served], lambda target: are_assumed(target, True)
+        )
+        found += by_name
+        for one, root in [*others_there, *lacking]:
+            self.left_out.append(LeftOut(self._name(one, root), _needed(one.file, root.name)))
         order = {path: number for number, path in enumerate(self.files)}
         found.sort(key=lambda target: order[target.file or Path()])
         left_out = tuple(sorted(self.left_out, key=lambda each: each.place))
-        return TreeRoots(tuple(found), left_out, self.n_files, tuple(self.problems), self.skipped.distrusted)
+        return TreeRoots(
+            tuple(found),
+            left_out,
+            self.n_files,
+            tuple(self.problems),
+            frozenset((target.text, target.model) for target in by_name),
+            self.skipped.distrusted,
+        )
+
+    def _assumable(
+        self, lacking: Iterable[tuple[_Read, Target]], are_assumed: Callable[[Target], bool]
+    ) -> tuple[list[Target], list[tuple[_Read, Target]]]:
+        """Of models that need arguments: those that can be built with assumed ones, and the others."""
+        ready: list[Target] = []
+        left: list[tuple[_Read, Target]] = []
+        for one, root in lacking:
+            target = self._with_arguments(one, root)
+            if are_assumed(target):
+                ready.append(target)
+            else:
+                left.append((one, root))
+        return ready, left
 
     def _name(self, one: _Read, root: Target) -> str:
         return f"{self._shown(one.path)}:{root.model}"

@@ -121,9 +121,9 @@ def test_each_model_has_its_files_and_its_place_in_the_index(tree: Path, request
     graph = json.loads((batch.output / "pkg/d/D.json").read_text())
     assert graph["model"]["parameters"] == 4 * 3 + 3
     page, text = (batch.output / "index.html").read_text("utf-8"), (batch.output / "index.md").read_text("utf-8")
-    assert "4 models · 4 complete · 0 findings" in page
-    assert "✓ complete · 15 parameters · 2 modules" in re.sub("<.*?>", "", page)
-    assert "| `pkg/d.py:D` | ✓ complete | 15 | 2 | 0 | [json](pkg/d/D.json) [svg](pkg/d/D.svg) |" in text
+    assert "4 models · 4 predicted · 0 findings" in page
+    assert "✓ predicted · 15 parameters · 2 modules" in re.sub("<.*?>", "", page)
+    assert "| `pkg/d.py:D` | ✓ predicted | 15 | 2 | 0 | [json](pkg/d/D.json) [svg](pkg/d/D.svg) |" in text
     assert "tree" not in page
     # The same tree gives the same bytes, whoever does it.
     request.getfixturevalue("in_this_process")

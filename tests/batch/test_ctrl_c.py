@@ -30,7 +30,7 @@ def test_the_same_command_goes_on(tmp_path: Path, tmp_path_factory: pytest.TempP
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert first.stdout is not None
-    assert first.stdout.readline().startswith("[1/4] complete")  # as it comes
+    assert first.stdout.readline().startswith("[1/4] predicted")  # as it comes
     first.send_signal(signal.SIGINT)
     _, told = first.communicate(timeout=60)
     assert first.returncode == 130, told
@@ -45,5 +45,5 @@ def test_the_same_command_goes_on(tmp_path: Path, tmp_path_factory: pytest.TempP
     )
     assert second.returncode == 0, second.stderr
     assert [line for line in second.stdout.splitlines() if line.startswith("[")][-1].startswith("[4/4]")
-    assert second.stdout.count("complete  ") == len(names) - n_done
-    assert "4 models · 4 complete" in (out / "index.md").read_text("utf-8")
+    assert second.stdout.count("predicted  ") == len(names) - n_done
+    assert "4 models · 4 predicted" in (out / "index.md").read_text("utf-8")

@@ -188,7 +188,7 @@ def test_a_manifest_that_lists_files_of_others_removes_none(tmp_path: Path, file
     put(tree, "net.py")
     out = analyze(tree).output
     put(tmp_path, "victim/Net.json", "out/other/Net.json")
-    line = {"schema": "modgraph-batch/2", "name": "net.py:X", "file": "net.py", "key": "", "state": "complete"}
+    line = {"schema": "modgraph-batch/3", "name": "net.py:X", "file": "net.py", "key": "", "state": "complete"}
     told = [{**line, "reason": None, "facts": {}, "files": [file], "hashes": [""]}]
     told += [{**told[0], "file": file.rpartition("/")[0] + ".py"}, {**told[0], "file": 3}, {**told[0], "files": [3]}]
     with (out / NAME).open("a") as manifest:
@@ -220,7 +220,7 @@ def test_a_name_with_a_line_end_of_unicode_is_finished_all_the_same(tmp_path: Pa
     assert (len(first.done), second.done) == (2, [])
 
 
-@pytest.mark.parametrize("cut", [b'{"schema":"mod', '{"schema":"modgraph-batch/2","name":"\u00fc'.encode()[:-1]])
+@pytest.mark.parametrize("cut", [b'{"schema":"mod', '{"schema":"modgraph-batch/3","name":"\u00fc'.encode()[:-1]])
 def test_a_line_that_was_cut_off_costs_itself_alone(tmp_path: Path, cut: bytes):
     """Also that the next one is written behind it."""
     put(tmp_path / "tree", "a.py", "b.py")

@@ -91,7 +91,7 @@ def test_the_process_of_a_task_heeds_them(asked: list[Task], tmp_path: Path, mon
     monkeypatch.setattr("modgraph.api.analyze_target", analyzed)
     place = tmp_path / "task"
     (place / "files").mkdir(parents=True)
-    names = ("target", "options", "static", "formats", "asked", "picture", "onnx", "stem")
+    names = ("target", "options", "static", "formats", "asked", "picture", "onnx", "forward", "seek", "stem")
     child._analyzed(json.loads(json.dumps({name: getattr(task, name) for name in names})), place)
     assert seen == [OnnxOptions(depth=0)]
     assert "rankdir=LR" in (place / "files" / "Net.dot").read_text("utf-8")

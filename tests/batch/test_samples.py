@@ -26,8 +26,8 @@ def test_the_samples_without_torch(tmp_path: Path):
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert "[3/3] complete" in run.stdout
-    assert "3 models · 3 complete · 1 finding" in run.stdout
+    assert "[3/3] predicted" in run.stdout
+    assert "3 models · 3 predicted · 1 finding" in run.stdout
     text = (tmp_path / "modgraph-out" / "index.md").read_text("utf-8")
     assert "MG101" in text
     assert "two/" not in text  # links to folders are not followed

@@ -42,6 +42,11 @@ th, td {{ text-align: left; vertical-align: top; padding: 3px 12px 3px 0; border
 """.strip()
 
 
+def state_word(state: str, facts: Mapping[str, Any]) -> str:
+    """How far a model is known, as the summary of it alone says it: what was not run is predicted, and not complete."""
+    return "predicted" if state == "complete" and facts.get("traced") is False else state
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One model."""
@@ -54,7 +59,7 @@ class Entry:
     """ "complete", "partial" or "failed"."""
     reason: str | None
     facts: Mapping[str, Any]
-    """`class`, `parameters`, `modules`, `findings`; none where nothing is known."""
+    """`traced`, `forward`, `assumed`, `class`, `parameters`, `modules`, `findings`; none where nothing is known."""
     files: tuple[str, ...]
     """Beside the page, relative to it."""
 
@@ -62,6 +67,21 @@ class Entry:
     def title(self) -> str:
         """The model without its file."""
         return self.name.removeprefix(self.place).removeprefix(":") or self.name
+
+    @property
+    def word(self) -> str:
+        """How far it is known, with the mark of assumed arguments."""
+        return state_word(self.state, self.facts) + (", arguments assumed" if self.facts.get("assumed") else "")
+
+    @property
+    def sign(self) -> str:
+        """A sign for that; of a prediction without `forward`, that of a part."""
+        return _SIGNS["partial" if self.state == "complete" and self.lacks_forward else self.state]
+
+    @property
+    def lacks_forward(self) -> bool:
+        """It is predicted, and what `forward` does is not."""
+        return self.facts.get("traced") is False and bool(self.facts.get("forward"))
 
     @property
     def thumbnail(self) -> str | None:
@@ -93,10 +113,17 @@ class Overview:
     @property
     def verdict(self) -> str:
         """How many there are of which kind."""
-        states = [entry.state for entry in self.entries]
-        counts = [f"{states.count(state)} {state}" for state in ("complete", "partial", "failed") if state in states]
+        states = [state_word(entry.state, entry.facts) for entry in self.entries]
+        bare = sum(entry.lacks_forward and entry.state == "complete" for entry in self.entries)
+        counts = [
+            f"{states.count(state)} {state}" + (f" ({bare} without forward)" if state == "predicted" and bare else "")
+            for state in ("complete", "predicted", "partial", "failed")
+            if state in states
+        ]
+        n_assumed = sum(bool(entry.facts.get("assumed")) for entry in self.entries)
         n_findings = sum(len(entry.findings) for entry in self.entries)
         parts = [_count(len(self.entries), "model"), *counts, _count(n_findings, "finding")]
+        parts += [f"arguments of {n_assumed} assumed"] * bool(n_assumed)
         parts += [f"{len(self.left_out)} left out"] * bool(self.left_out)
         parts += [f"{self.n_open} not done yet"] * bool(self.n_open)
         return " · ".join(parts)
@@ -160,7 +187,7 @@ def _table(title: str, what: str, rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _card(entry: Entry) -> str:
-    color, sign = _COLORS[entry.state], _SIGNS[entry.state]
+    color = _COLORS["partial" if entry.state == "complete" and entry.lacks_forward else entry.state]
     links = " · ".join(f'<a href="{_link(file)}">{_text(_suffix(file))}</a>' for file in entry.written)
     parts = ["<li>"]
     if entry.thumbnail is not None:
@@ -170,7 +197,7 @@ def _card(entry: Entry) -> str:
     parts += [
         f'<div class="name">{_text(entry.title)}</div>',
         f'<div class="place"><code>{_text(entry.place)}</code></div>',
-        f'<p class="facts"><b style="color:{color}">{sign} {entry.state}</b>{_figures(entry)}</p>',
+        f'<p class="facts"><b style="color:{color}">{entry.sign} {entry.word}</b>{_figures(entry)}</p>',
     ]
     if entry.reason:
         parts.append(f'<p class="reason">{_text(_short(entry.reason))}</p>')
@@ -201,7 +228,8 @@ def markdown(overview: Overview) -> str:
     if overview.entries:
         head = ["| | model | | parameters | modules | findings | files |", "|---|---|---|--:|--:|--:|---|"]
         parts.append("\n".join([*head, *map(_row, overview.entries)]))
-    for title, rows in (("Failures", failed), ("Left out", overview.left_out)):
+    left_open = [(entry.name, entry.reason) for entry in overview.entries if entry.state != "failed" and entry.reason]
+    for title, rows in (("Failures", failed), ("Left open", left_open), ("Left out", overview.left_out)):
         if rows:
             parts.append(f"## {title}")
             parts.append("\n".join(f"- {markdown_code(name)}: {words(_short(reason))}" for name, reason in rows))
@@ -218,7 +246,7 @@ def _row(entry: Entry) -> str:
     facts = entry.facts
     figures = [f"{facts[name]:,}" if facts.get(name) is not None else "" for name in ("parameters", "modules")]
     n_findings = str(len(entry.findings)) if facts else ""
-    state = f"{_SIGNS[entry.state]} {entry.state}"
+    state = f"{entry.sign} {entry.word}"
     return (
         f"| {image} | {in_cell(markdown_code(entry.name))} | {state} | {' | '.join(figures)} | {n_findings} | {links} |"
     )
