@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from modgraph.api import analyze_live, analyze_text
 from modgraph.doors import temporary
+from modgraph.errors import ExportWarning
 from modgraph.graph.model import Graph
 from modgraph.options import Dedup, Device, Leaf, Mode, OnnxOptions, TraceOptions, Weights
 from modgraph.refusing import refuse_for_a_live_model
@@ -49,7 +51,8 @@ def export_onnx(
         depth: how deep functions are nested.
 
     Returns:
-        The graph of `analyze`. Where the file is less than it should be, its `problems` say why.
+        The graph of `analyze`. Where the file is less than it should be, its `problems` say why; where it is the
+        structure alone, a warning (`ExportWarning`) says so too.
 
     Raises:
         ExportError: the file cannot be written, or onnx is not installed.
@@ -73,4 +76,7 @@ def export_onnx(
         put_files(exporting.files, Path(file).parent, named=Path(file))
         if not exporting.files:
             write_file(Path(file), render(graph, "onnx"))
+            for problem in graph.problems:
+                if problem.stage == "export":
+                    warnings.warn(f"{os.fspath(file)}: {problem.message}", ExportWarning, stacklevel=2)
     return graph

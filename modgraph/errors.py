@@ -142,6 +142,10 @@ class CheckWarning(UserWarning):
     """What the check finds in a file is missing from a graph, and why."""
 
 
+class ExportWarning(UserWarning):
+    """A file was written that shows less than one of its format may hold, and why."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while a model was run in a process of its own, which has ended.
 

@@ -6,13 +6,14 @@ import contextlib
 import itertools
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modgraph.doors import writing
-from modgraph.errors import ExportError
+from modgraph.errors import ExportError, ExportWarning
 from modgraph.export.formats import FORMATS, check_format, format_of, render
 from modgraph.graph.model import Graph
 from modgraph.options import DEFAULT_DIRECTORY
@@ -111,7 +112,11 @@ def save(graph: Graph, path: str | Path, options: PictureOptions | None = None) 
         ExportError: the suffix is no format, what draws it is not installed, or the file cannot be written.
     """
     path = Path(path)
-    write_file(path, render(graph, format_of(path), options))
+    name = format_of(path)
+    write_file(path, render(graph, name, options))
+    if name == "onnx":
+        text = "shows the structure alone, and is not for running; modgraph.export_onnx writes a model that runs"
+        warnings.warn(f"{path} {text}", ExportWarning, stacklevel=3)
 
 
 def write_file(path: str | Path, content: str | bytes, *, below: str | Path | None = None) -> None:

@@ -638,7 +638,7 @@ class Graph:
             views: draw views and shape bookkeeping too.
             color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
 
-        As ONNX it is the structure alone; `modgraph.export_onnx` writes a model that runs.
+        As ONNX it is the structure alone, which a warning says; `modgraph.export_onnx` writes a model that runs.
 
         Raises:
             ExportError: the suffix is no format, what draws it is not installed, or the graph has no such module or

@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 import modgraph
-from modgraph.errors import ConfigError
+from modgraph.errors import ConfigError, ExportWarning
 from modgraph.export.onnx import capture as onnx_capture
 from modgraph.export.onnx.cut import Place
 from modgraph.options import OnnxOptions, dynamic_size
@@ -322,12 +322,16 @@ def test_an_object_that_cannot_be_taken_apart_is_named_with_what_to_do(exported)
 
 
 @pytest.mark.parametrize(("kind", "why"), [(Decides, "data-dependent"), (Foreign, "twice")])
-def test_what_cannot_be_exported_becomes_its_structure_with_the_reason(exported, kind, why):
-    _, _, graph, file = exported(kind)
+def test_what_cannot_be_exported_becomes_its_structure_with_the_reason(tmp_path, kind, why):
+    file = tmp_path / "net.onnx"
+    with pytest.warns(ExportWarning, match="structure alone") as told:
+        graph = modgraph.export_onnx(kind(), file, torch.ones(2, 4))
+    assert told[0].filename == __file__
     (problem,) = graph.problems
     assert problem.stage == "export"
     assert "structure alone" in problem.message
     assert why in problem.message
+    assert problem.message in str(told[0].message)
     onnx.checker.check_model(str(file), full_check=True)
     assert facts(file)["modgraph.kind"] == "structural"
 

@@ -6,11 +6,12 @@ import dataclasses
 import json
 import subprocess
 import sys
+import warnings
 
 import onnx
 import pytest
 
-from modgraph.errors import ExportError
+from modgraph.errors import ExportError, ExportWarning
 from modgraph.export.onnx.structural import render
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
@@ -418,3 +419,18 @@ def test_without_onnx_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(ExportError) as caught:
         render(network().build())
     assert caught.value.hint == 'pip install "modgraph[onnx]"'
+
+
+@pytest.mark.parametrize("suffix", ["onnx", "json", "dot"])
+def test_a_file_that_cannot_be_run_is_said_to_be_none_that_runs(tmp_path, suffix):
+    """Of a graph alone there is no more, whatever it was made of; the line that is named is the caller's."""
+    file = tmp_path / f"net.{suffix}"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        network().save(file)
+    told = [one for one in said if issubclass(one.category, ExportWarning)]
+    assert len(told) == (suffix == "onnx")
+    for one in told:
+        assert f"{file} shows the structure alone" in str(one.message)
+        assert "modgraph.export_onnx" in str(one.message)
+        assert one.filename == __file__
