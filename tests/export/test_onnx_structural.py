@@ -427,7 +427,7 @@ def test_a_file_that_cannot_be_run_is_said_to_be_none_that_runs(tmp_path, suffix
     file = tmp_path / f"net.{suffix}"
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        network().save(file)
+        network().build().save(file)
     told = [one for one in said if issubclass(one.category, ExportWarning)]
     assert len(told) == (suffix == "onnx")
     for one in told:
