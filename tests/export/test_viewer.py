@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import modgraph
 from modgraph.errors import ExportError
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.page import html
@@ -242,6 +243,17 @@ def test_a_graph_without_a_run_is_drawn_as_its_tree(visit, nets):
     page = visit(nets["predicted"]().graph(), options=PictureOptions(depth=9))
     assert {"stem.0", "blocks.2.fc", "heads.a"} <= set(shown(page)) | {"blocks.2.fc"}
     assert page.locator(".line").count() == 0
+
+
+def test_what_the_model_does_is_counted_in_words_that_fit(visit, tmp_path):
+    """One is no plural, and what nobody ran is no run."""
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
+    )
+    page = visit(modgraph.predict(f"{file}:Net", inputs=["2x4"]))
+    panel = " ".join(page.locator("#panel").inner_text().split())
+    assert "forward 1 call · 1 operation modules 1" in panel
 
 
 # --- search, address, filters ----------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "modules": len(graph.modules),
         "calls": len(graph.calls),
         "operations": len(graph.operations),
+        "traced": graph.traced or not graph.predicted,
     }
     data["model"] = {key: value for key, value in model_facts.items() if value is not None}
     if options.depth is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,6 +38,8 @@ from modgraph.graph.repeats import Likeness
 
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
+_KEY = re.compile(r"\['([A-Za-z_]\w*)'\]")
+"""Of a dict in what `forward` takes or returns: "aux['loss']"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,7 +396,7 @@ class Composer:
         if unit.middle:
             return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
-        title = kind if unnamed else cut(f"{kind} {name}" if name.isdecimal() else name)
+        title = kind if unnamed else cut(_end_title(kind, name))
         return Pill(
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
@@ -463,3 +466,9 @@ def _batch_size(run: Run) -> int | str | None:
         if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
             return edge.tensor.shape[0]
     return None
+
+
+def _end_title(kind: str, name: str) -> str:
+    """What a pill is called: "output 1[0]" of what has no name but its place, "aux.loss" for "aux['loss']"."""
+    shown = _KEY.sub(r".\1", name)
+    return f"{kind} {shown}" if shown[:1].isdecimal() else shown

@@ -59,7 +59,7 @@ def _parameters(graph: Graph) -> str:
     number = graph.model.parameters
     if number is None and graph.stored is not None and graph.stored.elements is not None:
         return f"{number_text(graph.stored.elements, 4)} elements"
-    return "" if number is None else f"{number_text(number, 4)} params"
+    return "" if number is None else f"{number_text(number, 4)} param{'' if number == 1 else 's'}"
 
 
 def _inputs(run: Run) -> str:

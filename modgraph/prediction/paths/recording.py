@@ -490,12 +490,25 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
     if depth > MAX_DEPTH or len(found) >= MAX_SEEN:
         return
     if isinstance(value, TupleValue):
+        fields = _fields(machine, value)
         for place, item in enumerate(value.items):
-            _look(machine, item, f"{name}[{place}]", found, depth + 1)
+            where = f".{fields[place]}" if place < len(fields) else f"[{place}]"
+            _look(machine, item, f"{name}{where}", found, depth + 1)
     elif isinstance(value, Choice):
         _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
+
+
+def _fields(machine: Machine, value: TupleValue) -> list[str]:
+    """The names by which a named tuple has its items; [] of any other, and of one whose names are not known."""
+    if not isinstance(value.cls, ClassValue):
+        return []
+    names = machine.find_attribute(value, "_fields")
+    if not isinstance(names, TupleValue) or len(names.items) != len(value.items):
+        return []
+    known = [each.value for each in names.items if isinstance(each, Constant) and isinstance(each.value, str)]
+    return known if len(known) == len(value.items) else []
 
 
 def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:

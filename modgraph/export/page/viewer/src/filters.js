@@ -61,7 +61,7 @@ function filter(name) {
   showMatches();
   if (chosen) {
     showHits(hit);
-    say(`${number(hit.length)} modules`);
+    say(counted(hit.length, "module"));
   } else {
     showDetails();
     say("");

@@ -65,3 +65,4 @@ function tag(name, attributes, ...content) {
 }
 
 const number = (value) => value.toLocaleString("en-US");
+const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
