@@ -68,6 +68,11 @@ def _require_command(argv: Sequence[str], parser: _Parser) -> None:
         return
     if os.path.exists(first) or first.partition(":")[0].endswith((".py", ".ipynb")):
         parser.error(f"{first} is no command; for its graph: modgraph analyze {shlex.quote(first)}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(first, list(COMMANDS), 1)
+    commands = ", ".join(COMMANDS)
+    parser.error(f"{first} is no command; " + (f"did you mean {near[0]}?" if near else f"the commands are {commands}"))
 
 
 def _require_place() -> None:

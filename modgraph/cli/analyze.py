@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-assume",
         dest="assume",
         action="store_false",
-        help="leave arguments unknown that nothing says",
+        help="do not assume arguments that nothing says",
     )
     run.add_argument(
         "--no-forward",
@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help=f"bounds the model's code; default: {IMPORT_SECONDS:g} to build it",
+        help=f"for the model's code; default: {IMPORT_SECONDS:g} to build it",
     )
     run.add_argument("--memory-limit", type=size, metavar="SIZE", help="what it may allocate: 4G, 512M")
     add_tree_arguments(parser)

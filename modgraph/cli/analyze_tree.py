@@ -31,7 +31,7 @@ def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="each root model below TARGET (.), resumable, indexed",
     )
-    group.add_argument("--jobs", type=count, metavar="N", help="at once; default: what cores and memory allow")
+    group.add_argument("--jobs", type=count, metavar="N", help="models at once; default: as cores and memory allow")
     group.add_argument("--retry", action="store_true", help="do again what failed")
 
 

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; - is standard input; default: .")
     what = parser.add_argument_group("what is looked for")
     what.add_argument("--select", action="append", metavar="RULES", help="codes, names, beginnings of codes, or ALL")
-    what.add_argument("--extend-select", action="append", metavar="RULES", help="beside those of the configuration")
+    what.add_argument(
+        "--extend-select", action="append", metavar="RULES", help="rules beside those of the configuration"
+    )
     what.add_argument("--ignore", action="append", metavar="RULES", help="rules that are not wanted")
     what.add_argument("--strict", action="store_true", help="report what is possible too")
     what.add_argument(
@@ -56,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--baseline", metavar="FILE", help="keep quiet about the findings in this file")
     what.add_argument("--write-baseline", metavar="FILE", help="write the present findings there")
     files = parser.add_argument_group("which files, and how")
-    files.add_argument("--exclude", action="append", metavar="PATTERN", help="beside those of the configuration")
-    files.add_argument("--force-exclude", action="store_true", help="also files that are named one by one")
-    files.add_argument("--stdin-filename", metavar="FILE", help="what - is taken to be")
+    files.add_argument("--exclude", action="append", metavar="PATTERN", help="paths beside those of the configuration")
+    files.add_argument("--force-exclude", action="store_true", help="exclude files too that are named one by one")
+    files.add_argument("--stdin-filename", metavar="FILE", help="the file that - is taken to be")
     files.add_argument("--config", action="append", metavar="FILE|KEY=VALUE", help="a file, or a key of it in TOML")
     files.add_argument("--isolated", action="store_true", help="read no configuration")
     fixes = parser.add_argument_group("fixes")
@@ -75,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--show-settings", action="store_true", help="the configurations that would be used")
     files.add_argument("--no-cache", action="store_true", help="keep and use no findings of earlier runs")
     files.add_argument("--cache-dir", metavar="DIR", help="where findings are kept")
-    files.add_argument("-j", "--jobs", type=count, metavar="N", help="processes; default: as many as pay")
+    files.add_argument("-j", "--jobs", type=count, metavar="N", help="processes; default: as many as make it faster")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:

@@ -74,6 +74,8 @@ def unreadable(error: OSError, path: str | Path) -> GraphError:
     """What is said of a graph that is not read."""
     if str(path) == "-":
         return GraphError("cannot read the graph: standard input is not read", hint=INSTEAD_OF_A_PIPE)
+    if isinstance(error, FileNotFoundError):
+        return GraphError("cannot read the graph: there is no such file", file=str(path))
     hint = None if irregular(path) is None else INSTEAD_OF_A_PIPE
     return GraphError(f"cannot read the graph: {error.strerror or error}", file=str(path), hint=hint)
 

@@ -38,7 +38,9 @@ def require_fitting(function: FunctionValue, n_bound: int, target: Target) -> No
         raise _misfit(target, parameters, f"got an unexpected keyword argument {other!r}", hint)
     if len(target.arguments) > len(places) and "varargs" not in kinds:
         takes = str(len(places)) if places else "none"
-        why = f"too many positional arguments: it takes {takes}, and {len(target.arguments)} are given"
+        n_given = len(target.arguments)
+        given_too = f"{n_given} {'is' if n_given == 1 else 'are'} given"
+        why = f"too many positional arguments: it takes {takes}, and {given_too}"
         raise _misfit(target, parameters, why, None)
     if twice in named:
         raise _misfit(target, parameters, f"multiple values for argument {twice!r}", None)

@@ -56,8 +56,8 @@ def meant(word: str) -> tuple[Rule, ...]:
     if not found:
         from difflib import get_close_matches
 
-        known = [each for rule in rules() for each in (rule.code, rule.name)]
-        near = get_close_matches(word, known, 1)
+        # Codes are alike by their letters: of those, none is meant more than another.
+        near = [] if word[:2].upper() == "MG" else get_close_matches(word, [rule.name for rule in rules()], 1)
         rest = f"the rules are {', '.join(rule.code for rule in rules())}"
         raise ConfigError(f"there is no rule {word!r}", hint=f"did you mean {near[0]}?" if near else rest)
     return found

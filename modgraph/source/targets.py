@@ -488,8 +488,9 @@ def _near_files(missing: Path, name: str) -> str | None:
         names = [entry.name for entry in missing.parent.iterdir() if entry.suffix == ".py"]
     except OSError:
         return f"the directory {Path(name).parent} does not exist either"
-    near = nearest(missing.name, [each for each in names if each != missing.name])
-    return f"did you mean {Path(name).parent / near[0]}?" if near else None
+    # Of the names without their endings: those alone are alike in all of them.
+    near = nearest(missing.stem, [each.removesuffix(".py") for each in names if each != missing.name])
+    return f"did you mean {Path(name).parent / near[0]}.py?" if near else None
 
 
 def _parse_object(text: str, whole: str) -> tuple[str, tuple[Any, ...], tuple[tuple[str, Any], ...], bool]:

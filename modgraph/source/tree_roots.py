@@ -87,8 +87,10 @@ def find_tree_roots(
         TargetError: there is no such folder.
     """
     if not folder.is_dir():
+        alone = f"; for the models of a file: modgraph analyze {shlex.quote(str(folder))}" if folder.is_file() else ""
         raise TargetError(
-            f"{folder} is no folder", hint="name the folder that holds the models: modgraph analyze --all ."
+            f"{folder} is no folder" if folder.exists() else f"{folder} does not exist",
+            hint=f"name the folder that holds the models: modgraph analyze --all .{alone}",
         )
     folder = Path(os.path.realpath(folder))
     return _Tree(folder, exclude).roots(static=static, are_known=are_known, are_assumed=are_assumed)

@@ -176,3 +176,32 @@ def test_a_folder_with_notebooks_alone_names_the_first(here: Path, capsys):
     (here / "work" / "net.py").write_text(NET)
     assert main(["analyze", "work"]) == 2
     assert "work/net.py" in capsys.readouterr().err
+
+
+MISTAKES = [
+    # the words, what is said, what is not
+    (["analyse", "net.py"], "analyse is no command; did you mean analyze?", "invalid choice"),
+    (["picture", "net.py"], "the commands are analyze, check, diff, render", "did you mean"),
+    (["analyze", "nett.py"], "did you mean net.py?", "other.py"),
+    (["analyze", "else.py"], "else.py does not exist", "did you mean"),
+    (["analyze", "net.py:Net(3)", "--static"], "it takes none, and 1 is given", "1 are"),
+    (["analyze", "--all", "net.py"], "for the models of a file: modgraph analyze net.py", ""),
+    (["analyze", "--all", "nowhere"], "nowhere does not exist", "is no folder"),
+    (["render", "nothing.json"], "there is no such file", "No such file or directory"),
+    (["check", "--select", "MG999"], "the rules are MG001", "did you mean"),
+    (["check", "--select", "unregistered-module"], "did you mean", "the rules are"),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "unsaid"), MISTAKES)
+def test_what_is_said_can_be_acted_on(here: Path, capsys, words: list[str], said: str, unsaid: str):
+    (here / "net.py").write_text(NET)
+    (here / "other.py").write_text(NET)
+    try:
+        status = main(words)
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert not unsaid or unsaid not in told

@@ -321,7 +321,7 @@ def test_what_is_no_json_is_named(text: str, message: str, line):
 
 def test_load_names_the_file(tmp_path: Path):
     missing = tmp_path / "net.json"
-    with pytest.raises(GraphError, match="cannot read the graph: No such file") as caught:
+    with pytest.raises(GraphError, match="cannot read the graph: there is no such file") as caught:
         serial.load(missing)
     assert caught.value.file == str(missing)
     missing.write_bytes(b"\xff\xfe\x00")

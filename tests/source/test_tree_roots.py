@@ -132,5 +132,5 @@ def test_nothing_is_run(tmp_path: Path):
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path):
-    with pytest.raises(TargetError, match="is no folder"):
+    with pytest.raises(TargetError, match="does not exist"):
         find_tree_roots(tmp_path / "nowhere")
