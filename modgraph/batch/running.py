@@ -201,13 +201,7 @@ def analyze_tree(
     analysing(str(folder))
     arguments = _Arguments()
     left_out = (*_excluded(folder), *_inside(folder, place))
-    found = find_tree_roots(
-        folder,
-        exclude=left_out,
-        static=static,
-        are_known=lambda root: bool(arguments.of(root, "found")),
-        are_assumed=lambda root, alone: assume and bool(arguments.of(root, "assumed" if alone else "called")),
-    )
+    found = _roots(folder, left_out, arguments, static=static, assume=assume)
     make_default(place)
     keys = Keys(Path(os.path.realpath(folder)))
     given = encode_fields(options)
@@ -231,6 +225,17 @@ def analyze_tree(
         batch = Batch(records, found.left_out, n_done, place, found.n_files, problems, found.distrusted)
         _write_index(batch, n_open=len(tasks) - len(batch.records))
     return batch
+
+
+def _roots(folder: Path, exclude: Sequence[str], arguments: _Arguments, *, static: bool, assume: bool) -> TreeRoots:
+    """The root models, with those for which arguments are found or, with `assume`, assumed."""
+    return find_tree_roots(
+        folder,
+        exclude=exclude,
+        static=static,
+        are_known=lambda root: bool(arguments.of(root, "found")),
+        are_assumed=lambda root, alone: assume and bool(arguments.of(root, "assumed" if alone else "called")),
+    )
 
 
 class _Arguments:
