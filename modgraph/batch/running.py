@@ -179,16 +179,11 @@ def analyze_tree(
     Args:
         picture: its `depth`, `fold`, `direction`, `views` and `color`.
     """
-    from modgraph.export import PictureOptions, check_format, make_default
+    from modgraph.export import PictureOptions, make_default
     from modgraph.source.cache_home import analysing
     from modgraph.source.wire import encode_fields
 
-    for name in formats or ():
-        check_format(name)
-    if executor is not None and jobs is not None:
-        raise ConfigError("jobs is of no use with an executor, which has workers of its own", hint="leave one out")
-    if jobs is not None and jobs < 1:
-        raise ConfigError(f"jobs={jobs} is not possible", hint="a whole number above 0")
+    _check(formats, executor, jobs)
     shown = picture or PictureOptions()
     writing = {
         "formats": tuple(formats or ("svg", "json")),
@@ -225,6 +220,18 @@ def analyze_tree(
         batch = Batch(records, found.left_out, n_done, place, found.n_files, problems, found.distrusted)
         _write_index(batch, n_open=len(tasks) - len(batch.records))
     return batch
+
+
+def _check(formats: Sequence[str] | None, executor: Executor | None, jobs: int | None) -> None:
+    """Raises ConfigError or ExportError where an option cannot be used."""
+    from modgraph.export import check_format
+
+    for name in formats or ():
+        check_format(name)
+    if executor is not None and jobs is not None:
+        raise ConfigError("jobs is of no use with an executor, which has workers of its own", hint="leave one out")
+    if jobs is not None and jobs < 1:
+        raise ConfigError(f"jobs={jobs} is not possible", hint="a whole number above 0")
 
 
 def _roots(folder: Path, exclude: Sequence[str], arguments: _Arguments, *, static: bool, assume: bool) -> TreeRoots:
