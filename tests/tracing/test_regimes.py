@@ -401,7 +401,7 @@ class DoubledPastHooks(nn.Linear):
 def test_a_class_of_which_the_inside_of_a_call_is_its_own(traced, kind):
     graph = traced(Net(lambda self, x: self.a(self.b(x)), a=kind(4, 4), b=lin()), X)
     assert [(call.module, call.direct) for call in graph.calls] == [("", False), ("b", False), ("a", False)]
-    assert [(operation.name, operation.call) for operation in graph.operations][0] == ("torch.Tensor.mul", 2)
+    assert next((operation.name, operation.call) for operation in graph.operations) == ("torch.Tensor.mul", 2)
 
 
 def test_a_kept_call_and_one_compiled_before_are_no_direct_calls_of_forward(traced):

@@ -1,4 +1,4 @@
-"""The hook on every call: wraps what `Module.__call__` calls and the `forward` of each class, and takes it off whatever happens.
+"""The hook on every call: wraps what `Module.__call__` calls, and the `forward` of each class; taken off in any case.
 
 No hook is set on any module. The compiler is told to run models as they are written.
 """
@@ -152,7 +152,8 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
             frame = enter(self, args, kwargs, direct=False, depth=3)
         return run(frame, original, self, args, kwargs)
 
-    stop_at.update(id(code) for code in (_call_impl.__code__, by_itself.__code__))
+    wrappers: tuple[Any, ...] = (_call_impl, by_itself)
+    stop_at.update(id(wrapper.__code__) for wrapper in wrappers)
     patches.replace(nn.Module, "_call_impl", _call_impl)
     if "torch._dynamo" in sys.modules:  # else nothing has been compiled
         patches.replace(nn.Module, "_compiled_call_impl", _NoCompiledCall())
