@@ -29,7 +29,7 @@ class CallSites:
 
 def call_sites(tree: ast.Module, name: str) -> CallSites | None:
     """The calls of the class of that name; None where there are none."""
-    names = _names_of(tree, last_name(name))
+    names = names_of(tree, last_name(name))
     bodies = dict(outermost_functions(tree.body))
     called_in = {scope: _called(node) for scope, node in bodies.items()}
     scopes = [scope for scope, called in called_in.items() if any(last_name(each) in names for each in called)]
@@ -49,7 +49,7 @@ def call_sites(tree: ast.Module, name: str) -> CallSites | None:
     return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(bound)[:MAX_SCOPES])
 
 
-def _names_of(tree: ast.Module, name: str) -> set[str]:
+def names_of(tree: ast.Module, name: str) -> set[str]:
     """The class's own name, and those under which it is imported."""
     found = {name}
     for node in ast.walk(tree):

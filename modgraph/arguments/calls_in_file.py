@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.arguments.call_sites import call_sites
+from modgraph.arguments.call_sites import call_sites, names_of
 from modgraph.arguments.command_lines import CommandLines
+from modgraph.arguments.conditions import ways_to
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.followed import followed
 from modgraph.arguments.importable import Importable
+from modgraph.names import last_name
 from modgraph.prediction.calls_elsewhere import ReachedCall
 
 MAX_CALLS = 3
@@ -31,5 +33,6 @@ def calls_in_file(constructor: Constructor, lines: CommandLines) -> Iterator[Rea
         return
     importable = Importable(target, constructor.file.module, constructor.finder)
     name_of = importable.named_in(constructor.finder)
-    looked = followed(target, sites, constructor, name_of, lines, most=MAX_CALLS, most_work=MAX_WORK)
+    ways = ways_to(constructor.file.tree, names_of(constructor.file.tree, last_name(target.name)))
+    looked = followed(target, sites, constructor, name_of, lines, ways=ways, most=MAX_CALLS, most_work=MAX_WORK)
     yield from looked.found or looked.partly[:1]

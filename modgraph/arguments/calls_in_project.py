@@ -12,9 +12,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from modgraph.arguments.call_sites import CallSites, call_sites
+from modgraph.arguments.call_sites import CallSites, call_sites, names_of
 from modgraph.arguments.callers import Provider, providers_of, use_sites
 from modgraph.arguments.command_lines import CommandLines
+from modgraph.arguments.conditions import Way, together, ways_to
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.followed import followed, relative
 from modgraph.arguments.importable import Importable
@@ -70,20 +71,25 @@ class _Search:
         own = call_sites(self._constructor.file.tree, self._target.name)
         providers = [each for each in [self._provider(self._model, self._constructor.file.tree, own)] if each]
         name = last_name(self._target.name)
+        ways, names = ways_to(self._constructor.file.tree, {name}), {name}
         of_class = [Provider(self._model, frozenset([name]))]
         sites: Iterable[_Sites] = self._sites(
             {name}, lambda path, tree: call_sites(tree, name) or use_sites(path, tree, of_class), own=False
         )
         for level in range(callers_up + 1):
+            further: list[Way] = []
             for path, tree, found in islice(sites, MAX_FOLLOWED):
                 provider = self._provider(path, tree, found)
                 providers += [provider] if provider is not None else []
-                yield from self._in_file(path, found, bare=level == 0)
+                here = ways_to(tree, {each for name in names for each in names_of(tree, name)})
+                further += here
+                yield from self._in_file(path, found, together(ways, here), bare=level == 0)
                 if self._is_over():
                     return
             if self._n_found or not providers:
                 break
-            sites, providers = self._users_of(providers), []
+            names = {name for each in providers for name in each.names}
+            sites, providers, ways = self._users_of(providers), [], together(ways, further)
         if callers_up and not self._n_found:
             yield from self._instantiated()
 
@@ -92,7 +98,7 @@ class _Search:
         for path, tree in islice(self._files.naming([_INSTANTIATES], own=False), MAX_FOLLOWED):
             found = call_sites(tree, _INSTANTIATES)
             if found is not None:
-                yield from self._in_file(path, found, bare=False)
+                yield from self._in_file(path, found, [], bare=False)
             if self._n_found or self._is_over():
                 return
 
@@ -119,15 +125,16 @@ class _Search:
     def _provider(self, path: Path, tree: ast.Module, sites: CallSites | None) -> Provider | None:
         return providers_of(path, tree, sites.scopes) if sites is not None else None
 
-    def _in_file(self, path: Path, sites: CallSites, *, bare: bool) -> Iterator[ReachedCall]:
-        """Those of one file, as it is started without words; where that says not all, as the project starts it."""
+    def _in_file(self, path: Path, sites: CallSites, ways: list[Way], *, bare: bool) -> Iterator[ReachedCall]:
+        """Those of one file, as it is started without words; where that says not all, as the project starts it, and
+        with the words that lead to the calls."""
         script = script_of(path, self._target)
         if script is None:
             return
         finder = finder_for([str(script.root), *script.search_path], script.home)
         name_of = self._importable.named_in(finder)
         left = max(0, MAX_WORK - self._work)
-        looked = followed(script, sites, self._constructor, name_of, self._lines, most=1, most_work=left)
+        looked = followed(script, sites, self._constructor, name_of, self._lines, ways=ways, most=1, most_work=left)
         self._work += looked.work
         self._n_found += len(looked.found)
         for call in looked.found or (looked.partly[:1] if bare else ()):

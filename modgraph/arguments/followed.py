@@ -1,20 +1,25 @@
-"""One file, followed to the calls of a class that it makes: as it runs without words, then as the project starts it."""
+"""One file, followed to the calls of a class that it makes: as it runs without words, then as the project starts it,
+then with the words that lead to a call which stands under a condition."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from modgraph.arguments.call_sites import CallSites
 from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.composed import Composing
+from modgraph.arguments.conditions import Way, words_for
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.data_files import data_beside
 from modgraph.prediction.answer.found_arguments import NameOf
 from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
+from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.source.files import text_of
 from modgraph.source.targets import Built, Target, Unsaid
 
@@ -37,6 +42,8 @@ class Followed:
     """Others, of which something is."""
     work: int
     """Units that it took."""
+    options: dict[str, AskedOption] = field(default_factory=dict)
+    """Those of the command line that it asks for."""
 
 
 def followed(
@@ -46,6 +53,7 @@ def followed(
     name_of: NameOf,
     lines: CommandLines,
     *,
+    ways: Sequence[Way] = (),
     most: int,
     most_work: int,
 ) -> Followed:
@@ -54,6 +62,7 @@ def followed(
     Args:
         name_of: where what the script names is imported from in the process of the model.
         lines: those of the project.
+        ways: what leads to the calls that stand under a condition.
         most: calls that are wanted.
         most_work: where it took as much, no further command line is tried.
     """
@@ -67,22 +76,35 @@ def followed(
         says_all = partial(_says_all, constructor)
         looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, Composing(str(path)))
         looked.look(sites.scopes, sites.names, in_script=sites.in_script)
-        return Followed(looked.found, looked.partly, looked.work)
+        return Followed(looked.found, looked.partly, looked.work, looked.options)
 
     first = look(() if _sets_words(path) else None)
     work = first.work
     if first.found:
         return first
-    for command in lines.of(path):
+    for words, where in _starts(first, path, target, lines, ways):
         if work > most_work:
             break
-        again = look(command.words)
+        again = look(words)
         work += again.work
-        where = f"{relative(command.file, target)}:{command.line}"
         if again.found:
             return Followed([replace(call, started_by=where) for call in again.found], [], work)
         first.partly = first.partly or [replace(call, started_by=where) for call in again.partly]
     return replace(first, work=work)
+
+
+def _starts(
+    first: Followed, path: Path, target: Target, lines: CommandLines, ways: Sequence[Way]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Words with which the script may be started, and how that is told: those of the project, then those that lead to a
+    call."""
+    started = list(lines.of(path))
+    for command in started:
+        yield command.words, f"{relative(command.file, target)}:{command.line}"
+    for further in dict.fromkeys(words_for(way, first.options) for way in ways):
+        if further is not None:
+            for words in ((), *(command.words for command in started[:1])):
+                yield (*words, *further), shlex.join([path.name, *words, *further])
 
 
 def _sets_words(path: Path) -> bool:

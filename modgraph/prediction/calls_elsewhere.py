@@ -17,6 +17,7 @@ from modgraph.errors import ModgraphError
 from modgraph.prediction.answer.found_arguments import NameOf, NotPortableError, Porter
 from modgraph.prediction.code import functions
 from modgraph.prediction.deep_stack import with_deep_stack
+from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
 from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
@@ -44,8 +45,8 @@ class ReachedCall:
     says_all: bool = True
     """Nothing is unsaid inside of its arguments that the class itself reads."""
     started_by: str | None = None
-    """Where the command line stands with which the project starts the script: "README.md:57"; None where the script
-    was followed as it runs without words."""
+    """Where the command line stands with which the project starts the script: "README.md:57"; else the script and its
+    words, "train.py --model gat"; None where the script was followed as it runs without words."""
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -94,6 +95,8 @@ class CallsElsewhere:
         self.found: list[ReachedCall] = []
         self.partly: list[ReachedCall] = []
         """Calls with an argument that is not known: `Unsaid`."""
+        self.options: dict[str, AskedOption] = {}
+        """Those of the command line that it has asked for."""
         self.work = 0
         """Units that it took."""
 
@@ -110,6 +113,7 @@ class CallsElsewhere:
         machine.data_of = self._data_of
         machine.compose = self._compose
         machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
+        machine.asked_options = self.options
         machine.awaited = lambda cls, arguments: self._called(machine, cls, arguments)
         try:
             with_deep_stack(lambda: self._look(machine, scopes, names, in_script))

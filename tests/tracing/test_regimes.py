@@ -385,3 +385,28 @@ def test_meta_device(flows):
     graph = trace_graph(net, (x,), {}, TraceOptions(stats=True))
     assert flows(graph) == ["0 -> 1", "1 -> output:0", "input:input -> 0"]
     assert graph.calls[1].outputs[0].statistics is None
+
+
+class Doubled(nn.Linear):
+    def _call_impl(self, x):
+        return super()._call_impl(x * 2)
+
+
+class DoubledPastHooks(nn.Linear):
+    def _call_impl(self, x):
+        return self.forward(x * 2)
+
+
+@pytest.mark.parametrize("kind", [Doubled, DoubledPastHooks])
+def test_a_class_of_which_the_inside_of_a_call_is_its_own(traced, kind):
+    graph = traced(Net(lambda self, x: self.a(self.b(x)), a=kind(4, 4), b=lin()), X)
+    assert [(call.module, call.direct) for call in graph.calls] == [("", False), ("b", False), ("a", False)]
+    assert next((operation.name, operation.call) for operation in graph.operations) == ("torch.Tensor.mul", 2)
+
+
+def test_a_kept_call_and_one_compiled_before_are_no_direct_calls_of_forward(traced):
+    part = lin()
+    part.compile()
+    graph = traced(Net(lambda self, x: self.kept(x), a=part, kept=part.__call__), X)
+    assert [(call.module, call.direct) for call in graph.calls] == [("", False), ("a", False)]
+    assert part._compiled_call_impl is not None

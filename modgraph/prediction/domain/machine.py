@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
@@ -46,6 +47,9 @@ class Machine(Budget):
 
     compose: Compose | None = None
     """None where files are not read."""
+    asked_options: dict[str, AskedOption] | None = None
+    """Options of the command line that the script asks for, by the names under which it reads them; None where nobody
+    wants to know."""
     words_of_script: tuple[str | Unknown, ...] | None = None
     """Of the command line with which the script is started, so that `sys.argv` is known; None where nothing says them,
     and a parser is given none."""

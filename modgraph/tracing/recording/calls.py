@@ -1,4 +1,4 @@
-"""The hook on every call: wraps `Module.__call__` and the `forward` of each class, and takes it off whatever happens.
+"""The hook on every call: wraps what `Module.__call__` calls, and the `forward` of each class; taken off in any case.
 
 No hook is set on any module. The compiler is told to run models as they are written.
 """
@@ -27,7 +27,7 @@ from modgraph.tracing.recording.resharding import watch_sharding
 from modgraph.tracing.recording.shortcuts import NOT_PLAIN
 from modgraph.tracing.recording.stand_ins import StandIn
 
-_FRAMES_PER_CALL = (5, 3)
+_FRAMES_PER_CALL = (6, 3)
 """Python frames of a module's call while it is traced, and bare."""
 _tracing_state = torch._C._get_tracing_state
 
@@ -98,28 +98,36 @@ def _in_frame(watch: Watch) -> Callable[..., Any]:
 
 
 def _patch_module(recorder: Recorder, patches: Patches) -> None:
-    original_call: Callable[..., Any] = vars(nn.Module)["__call__"]
-    original_impl: Callable[..., Any] = vars(nn.Module)["_call_impl"]
+    """See what `Module.__call__` does: it asks for `_call_impl`, which is replaced in its stead.
+
+    Replacing `__call__` itself has Python go through all classes of modules that there are, for two thirds of a
+    millisecond.
+    """
+    original: Callable[..., Any] = vars(nn.Module)["_call_impl"]
+    called = nn.Module._wrapped_call_impl.__code__
     local, enter, leave, fail = recorder.local, recorder.enter, recorder.exit, recorder.fail
     quiet_forward, leaves, run = recorder.quiet_forward, recorder.leaves, _in_frame(recorder)
     tracing_state = torch._C._get_tracing_state
     n_dispatch_modes = torch._C._len_torch_dispatch_stack
+    frame_at = sys._getframe
 
-    @functools.wraps(original_call)
-    def __call__(self: nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+    @functools.wraps(original)
+    def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         stack = local.stack
         if (stack is None and not recorder.adopts_backward_thread()) or tracing_state() is not None:
-            return original_call(self, *args, **kwargs)
+            return original(self, *args, **kwargs)
         if stack and stack[-1].awaits_call and stack[-1].module is self:
             stack[-1].awaits_call = False  # the class's own `__call__` goes on with that of `Module`
-            return original_call(self, *args, **kwargs)
+            return original(self, *args, **kwargs)
+        if frame_at(1).f_code is not called:
+            return by_itself(self, *args, **kwargs)
         if leaves is not None and stack and not kwargs:
             result = leaves.call(self, args, stack)
             if result is not NOT_PLAIN:
                 return result
         forward = quiet_forward(self)
         with quietly():
-            frame = enter(self, args, kwargs, direct=False, depth=2)
+            frame = enter(self, args, kwargs, direct=False, depth=3)
             if forward is not None and all(type(named[1]) in EXACT for named in frame.inputs):
                 try:
                     result = forward(self, *args, **kwargs)
@@ -130,27 +138,38 @@ def _patch_module(recorder: Recorder, patches: Patches) -> None:
                 if leaves is not None and len(args) == 1 and not kwargs and type(args[0]) in EXACT:
                     leaves.add(type(self), forward, frame.inputs[0][0])
                 return result
-        implementation = type(self)._call_impl
-        if implementation is _call_impl:
-            implementation = original_impl
+        implementation = original
         if n_dispatch_modes() and isinstance(self, torch.jit.ScriptModule):
             implementation = recorder.unseen(implementation)  # the Python that fakes its kernels is not the model's
         return run(frame, implementation, self, args, kwargs)
 
-    @functools.wraps(original_impl)
-    def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        # Reached past `__call__` by who kept `module.__call__` from before the trace: a compiled model does.
+    def by_itself(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        # Reached past `__call__`, as by a module that is compiled while the model runs.
         stack = local.stack
-        if stack is None or (stack and stack[-1].module is self) or tracing_state() is not None:
-            return original_impl(self, *args, **kwargs)
+        if stack and stack[-1].module is self:
+            return original(self, *args, **kwargs)
         with quietly():
-            frame = enter(self, args, kwargs, direct=False, depth=2)
-        return run(frame, original_impl, self, args, kwargs)
+            frame = enter(self, args, kwargs, direct=False, depth=3)
+        return run(frame, original, self, args, kwargs)
 
-    wrappers: tuple[Any, ...] = (__call__, _call_impl)
+    wrappers: tuple[Any, ...] = (_call_impl, by_itself)
     stop_at.update(id(wrapper.__code__) for wrapper in wrappers)
-    patches.replace(nn.Module, "__call__", __call__)
     patches.replace(nn.Module, "_call_impl", _call_impl)
+    if "torch._dynamo" in sys.modules:  # else nothing has been compiled
+        patches.replace(nn.Module, "_compiled_call_impl", _NoCompiledCall())
+
+
+class _NoCompiledCall:
+    """Stands before each module's own entry, so that what was compiled runs as it is written.
+
+    No `property`: scripting a module compiles those of its class.
+    """
+
+    def __get__(self, module: nn.Module | None, kind: type | None = None) -> None:
+        return None
+
+    def __set__(self, module: nn.Module, call: Any) -> None:
+        vars(module)["_compiled_call_impl"] = call
 
 
 class Watch(Protocol):
@@ -173,19 +192,21 @@ class Watch(Protocol):
 
 
 def patch_class(watch: Watch, patches: Patches, kind: type) -> None:
-    """See `module.forward(...)` called directly, and a `__call__` that is not `Module`'s, of a class and its bases."""
+    """See `module.forward(...)` called directly, and a call that is not `Module`'s own, of a class and its bases."""
     if issubclass(kind, torch.jit.ScriptModule):
         return
     for owner in kind.__mro__:
         if owner is nn.Module:
             continue
-        forward, call = vars(owner).get("forward"), vars(owner).get("__call__")
+        forward = vars(owner).get("forward")
         if type(forward) is types.FunctionType:
             wrapper = _Recording(watch, forward)
             if patches.replace(owner, "forward", wrapper):
                 watch.originals[wrapper] = forward
-        if type(call) is types.FunctionType and issubclass(owner, nn.Module):
-            patches.replace(owner, "__call__", _Recording(watch, call, replaces_call=True))
+        for name in ("__call__", "_call_impl"):
+            call = vars(owner).get(name)
+            if type(call) is types.FunctionType and issubclass(owner, nn.Module):
+                patches.replace(owner, name, _Recording(watch, call, replaces_call=True))
 
 
 def patch_instance(watch: Watch, patches: Patches, module: nn.Module) -> None:

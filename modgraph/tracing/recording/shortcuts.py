@@ -109,7 +109,7 @@ class Leaves:
         dataflow, path, tensor, parent = recorder.dataflow, met[1], args[0], stack[-1]
         parent.has_children = True
         with quietly():
-            site = recorder.sites.of(_frame_at(2), parent.site)
+            site = recorder.sites.of(_frame_at(3), parent.site)
             producers, seen = dataflow.arrival(tensor)
             index = recorder.n_calls
             recorder.n_calls = index + 1

@@ -6,8 +6,11 @@ A file is predicted, and run, as if it were started without arguments of its own
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from modgraph.names import last_name
+from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject
@@ -38,7 +41,8 @@ constant("argparse.SUPPRESS", Constant("==SUPPRESS=="))
 constant("argparse.REMAINDER", Constant("..."))
 for _name in ("ArgumentDefaultsHelpFormatter", "RawTextHelpFormatter", "HelpFormatter", "RawDescriptionHelpFormatter"):
     known_class(f"argparse.{_name}")
-known_class("argparse.BooleanOptionalAction")
+_BOTH_WAYS = KnownClass("argparse.BooleanOptionalAction")
+known_class(_BOTH_WAYS.name)
 
 _SUPPRESS = Constant("==SUPPRESS==")
 _FLAGS = {"store_true": (FALSE, TRUE), "store_false": (TRUE, FALSE)}
@@ -182,6 +186,8 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
     others = machine.state.find(defaults, DictObject) if defaults is not None else None
     if options is None or others is None or isinstance(words, Unknown) or "namespace" in arguments.keywords:
         return machine.unknown("the arguments of the command line are not known", given)
+    if machine.asked_options is not None:
+        machine.asked_options.update(_asked(machine, options))
     why = options.open or others.open
     given_values, rest = ({}, []) if not words else _parsed(machine, options, words)
     if isinstance(given_values, Unknown):
@@ -196,6 +202,33 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((namespace, machine.allocate(ListObject(rest, why))))
 
 
+def _asked(machine: Machine, options: ListObject) -> Iterator[tuple[str, AskedOption]]:
+    """Those that are known, for who wants the words for another branch."""
+    for address in options.items:
+        item = machine.state.find(address, InstanceObject)
+        known = plain(machine, item.attributes["dest"]) if item is not None else None
+        if item is None or known is None or not isinstance(known[0], str):
+            continue
+        action = item.attributes.get("action", NONE)
+        default = plain(machine, item.attributes["default"])
+        choices = plain(machine, item.attributes.get("choices", NONE))
+        is_listed = choices is not None and isinstance(choices[0], list | tuple)
+        yield (
+            known[0],
+            AskedOption(
+                known[0],
+                max(_strings(machine, address), key=len, default=None),
+                None if action == NONE else str(action.value if isinstance(action, Constant) else _short(action)),
+                default[0] if default is not None else None,
+                tuple(choices[0]) if choices is not None and is_listed else (),
+            ),
+        )
+
+
+def _short(action: Value) -> str:
+    return last_name(action.name) if isinstance(action, KnownClass) else "?"
+
+
 def _words_of_script(machine: Machine) -> list[Value] | Unknown:
     """Those of the command line with which the script is taken to be started, and what it has made of them; none where
     nothing says them."""
@@ -207,7 +240,14 @@ def _words_of_script(machine: Machine) -> list[Value] | Unknown:
     return words[1:] if isinstance(words, list) else words
 
 
-_ACTIONS = ("store", "store_true", "store_false", "store_const", "append", "extend", "count")
+def _plain_of(machine: Machine, value: Value) -> tuple[Any] | None:
+    return (argparse.BooleanOptionalAction,) if value == _BOTH_WAYS else plain(machine, value)
+
+
+_ACTIONS = (
+    *("store", "store_true", "store_false", "store_const", "append", "extend", "count"),
+    argparse.BooleanOptionalAction,
+)
 _PARSED = ("action", "nargs", "const", "required", "dest")
 """Keywords of an option by which Python's own parser decides what belongs to it."""
 
@@ -230,7 +270,9 @@ def _parsed(
         if item is not None and item.attributes.get("action") in (Constant("help"), Constant("version")):
             continue
         option = (
-            {name: plain(machine, value) for name, value in item.attributes.items() if name in _PARSED} if item else {}
+            {name: _plain_of(machine, value) for name, value in item.attributes.items() if name in _PARSED}
+            if item
+            else {}
         )
         if item is None or None in option.values() or not _is_plain(option, item.attributes["default"]):
             return machine.unknown("an option of the parser is not modelled"), []
