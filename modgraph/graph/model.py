@@ -436,8 +436,8 @@ class ArgumentsFrom:
     """Those whose values nothing says."""
     others: tuple[OtherArguments, ...] = ()
     started_by: str | None = None
-    """Where the command line stands with which the project starts the script that has the call: "README.md:57"; else the
-    script and the words with which it comes to the call: "train.py --model gat"."""
+    """Where the command line stands with which the project starts the script that has the call: "README.md:57"; else
+    the script and the words with which it comes to the call: "train.py --model gat"."""
 
     @property
     def assumed_names(self) -> str:
