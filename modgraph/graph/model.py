@@ -496,8 +496,8 @@ class LeftOut:
     line: int
     last_line: int
     error: str | None = None
-    """What the statement raised, or that it "did not end within 100 s"; None where they were not run, as the model needs
-    none of them."""
+    """What the statement raised, or that it "did not end within 100 s"; None where they were not run, as the model
+    needs none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ _MAX_ERROR = 200
 """Characters of what a statement raised."""
 _MAX_TOLD = 100
 """Places that a graph names."""
+_UNNEEDED = "nothing shows that the model needs it"
 _ALL_NAMES = "globals"
 _ALL_NAMES_HERE = ("vars", "dir", "locals")
 
@@ -238,6 +239,7 @@ class LeftOutCode:
         """`from x import *`: with it comes what is known of the names that are not bound there."""
         package = getattr(unit.module, "__package__", None) or ""
         name = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+        looks = len(self._looks)
         try:
             _execute(node, unit)
         except AttributeError:
@@ -245,6 +247,8 @@ class LeftOutCode:
                 raise
         other = self._units.get(name)
         if other is not None and other is not unit:
+            asked = [each for each in self._looks[looks:] if each.unit is not other or each.name not in ("", "__all__")]
+            self._looks[looks:] = asked  # by Python, which looks for all
             there = vars(other.module)
             brought = there.get("__all__", [each for each in (*there, *other.names) if not each.startswith("_")])
             for each in brought:
@@ -298,12 +302,12 @@ def _effects(unit: _Unit) -> Iterator[ErrorEvent]:
 
 
 def _why(left: LeftOut) -> str:
-    return f"left out, as it {_happened(left)}"
+    return f"left out, as {_UNNEEDED}" if left.error is None else f"left out, as it {_happened(left)}"
 
 
 def _happened(left: LeftOut) -> str:
     if left.error is None:
-        return "is not needed by the model"
+        return f"was left out, and {_UNNEEDED}"
     return left.error if left.error.startswith(NO_END) else f"raised {left.error}"
 
 

@@ -71,7 +71,7 @@ _OF_RESULTS = frozenset(
 )
 """Methods of what a model gives: of a loss, an optimizer, a tensor."""
 _TAKING_MODELS = re.compile(
-    r"torch\.(?:optim|nn\.parallel|utils\.data)\b|torch\.(?:save|serialization)\b|logging\b|builtins\b|_io\b"
+    r"torch\.(?:optim|nn\.modules|nn\.parallel|nn\.init|nn\.utils\.clip_grad|utils\.data)\b|torch\.(?:save|serialization)\b|logging\b|builtins\b|_io\b"
 )
 """Where the functions stand that may be given a model, or parts of it, and leave it as it is."""
 _ANYTHING = frozenset(("exec", "eval", "globals", "__import__", "compile"))
@@ -106,7 +106,8 @@ class SideEffects:
 
     def __init__(self, names: Mapping[str, Any], needed: frozenset[str] | None, unbound: Iterable[str]) -> None:
         self._names, self._needed, self._unbound = names, needed, set(unbound)
-        self._read: set[tuple[int, bool]] = set()
+        self._read: set[tuple[int, frozenset[str]]] = set()
+        self._returning: dict[types.FunctionType, bool] = {}
 
     def of(self, statements: Sequence[ast.AST]) -> list[str | None]:
         """For each, what it may change, as the end of a sentence ("it changes Net"); None where that is nothing."""
@@ -121,7 +122,7 @@ class SideEffects:
         for statement in statements:
             self._read.clear()
             try:
-                found.append(next(self._effects(statement, scope), None))
+                found.append(next(self._effects(_as_it_is_run(statement), scope), None))
             except RAISED_BY_OTHERS as error:  # the names and the objects that are read are others' own
                 found.append(f"cannot be read ({type(error).__name__})")
         return found
@@ -149,12 +150,50 @@ class SideEffects:
 
     def _is_live(self, value: ast.expr, scope: _Scope) -> bool:
         """Something of the model may come with a value: a class of the project, a module, what holds such."""
-        return any(self._is_live_name(name, scope) for name in _given(value))
+        return any(self._is_live_part(part, scope) for part in _given(value))
 
-    def _is_live_name(self, name: ast.Name, scope: _Scope) -> bool:
-        if name.id in scope.local:
-            return name.id in scope.live
-        found = scope.names.get(name.id, _LOST)
+    def _is_live_part(self, part: ast.expr, scope: _Scope) -> bool:
+        if isinstance(part, ast.Call):
+            return self._gives_live(part, scope)
+        root = _root(part)
+        if not isinstance(root, ast.Name):
+            return False
+        if root.id in scope.local:
+            return root.id in scope.live
+        found = scope.names.get(root.id, _LOST)
+        if isinstance(found, types.ModuleType) and part is not root:
+            found = self._value(part, scope)
+            if dotted(part) in ("sys.modules", "os.environ"):
+                return True
+            if not isinstance(found, type) and not _is_of_project(scope.names[root.id]):
+                return False
+            if found is _LOST:
+                return True
+        return self._is_live_value(found)
+
+    def _gives_live(self, call: ast.Call, scope: _Scope) -> bool:
+        """Whether a call gives something of the model, of itself: what it is given is looked at for its own sake."""
+        found = self._value(call.func, scope)
+        if isinstance(found, types.FunctionType) and _is_of_project(found):
+            return self._returns_live(found)
+        name = dotted(call.func) or ""
+        return name.rpartition(".")[2] in ("import_module", "__import__", "globals", "vars", "type")
+
+    def _returns_live(self, function: types.FunctionType) -> bool:
+        if function in self._returning:
+            return self._returning[function]
+        self._returning[function] = False  # of one that calls itself, what it gives otherwise
+        tree = _tree_of(inspect.unwrap(function))
+        if tree is None:
+            return True
+        scope = _scope_of(tree, function.__globals__)
+        for _ in range(2):
+            self._follow(tree, scope)
+        values = [each.value for each in ast.walk(tree) if isinstance(each, ast.Return | ast.Yield) and each.value]
+        self._returning[function] = any(self._is_live(each, scope) for each in values)
+        return self._returning[function]
+
+    def _is_live_value(self, found: Any) -> bool:
         if found is _LOST or isinstance(found, (*_PLAIN, types.FunctionType)):
             return False
         if isinstance(found, type):
@@ -195,7 +234,22 @@ class SideEffects:
                 case ast.Name() | ast.Attribute():
                     found = self._value(node, scope)
                     if isinstance(found, types.FunctionType | type) and _is_of_project(found):
-                        yield from self._reached(found, live=False)
+                        yield from self._reached(found, frozenset())
+                case ast.ClassDef(bases=bases):
+                    yield from self._derives(bases, scope)
+
+    def _derives(self, bases: Sequence[ast.expr], scope: _Scope) -> Iterator[str]:
+        """What comes of it that a class is derived from another."""
+        for base in bases:
+            found = self._value(base, scope)
+            if isinstance(found, type) and _is_of_project(found):
+                told = inspect.getattr_static(found, "__init_subclass__", None)
+                if isinstance(told, classmethod) and _is_of_project(told.__func__):
+                    yield f"tells {found.__name__} of a class that is derived from it"
+                if any("__subclasses__" in text for text in _texts_of_project()):
+                    yield f"derives from {found.__name__}, and the project asks for classes that are"
+            if isinstance(found, type) and _is_of_project(type(found)):
+                yield f"makes a class with {type(found).__name__}"
 
     def _imports(self, node: ast.Import | ast.ImportFrom, scope: _Scope) -> Iterator[str]:
         if isinstance(node, ast.Import):
@@ -239,7 +293,7 @@ class SideEffects:
         found = self._value(node.func, scope)
         name = dotted(node.func) or getattr(node.func, "attr", "") or "what it has computed"
         if isinstance(found, types.FunctionType | type) and _is_of_project(found):
-            yield from self._reached(found, live=is_live)
+            yield from self._reached(found, self._live_parameters(node, found, scope) if is_live else frozenset())
         elif found is _LOST:
             yield from self._calls_unknown(node, scope, name, is_live=is_live)
         elif isinstance(found, types.BuiltinFunctionType) and found.__name__ in _ANYTHING | _CHANGING:
@@ -260,8 +314,7 @@ class SideEffects:
         owner = scope.names.get(root.id, _LOST) if isinstance(root, ast.Name) and root.id not in scope.local else _LOST
         if isinstance(owner, types.ModuleType) and not is_live and not _SETTING.match(method):
             return
-        of_model = isinstance(root, ast.Name) and self._is_live_name(root, scope)
-        of_model = of_model or (not isinstance(root, ast.Name) and self._is_live(root, scope))
+        of_model = self._is_live(root, scope)
         if is_live:
             yield f"gives something of the model to {name}"
         elif of_model and not (isinstance(owner, nn.Module) and _leaves_as_it_is(owner, function, method)):
@@ -271,11 +324,24 @@ class SideEffects:
             if not (is_result or is_called or is_logger):
                 yield f"calls {name} of what may be of the model"
 
-    def _reached(self, found: Any, *, live: bool) -> Iterator[str]:
+    def _live_parameters(self, node: ast.Call, found: Any, scope: _Scope) -> frozenset[str]:
+        """Which parameters of a function of the project are given something of the model."""
+        tree = _tree_of(inspect.unwrap(found))
+        if not isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
+            return frozenset(("*",))
+        places = [each.arg for each in (*tree.args.posonlyargs, *tree.args.args)]
+        live = {each.arg or "*" for each in node.keywords if self._is_live(each.value, scope)}
+        for place, value in enumerate(node.args):
+            if self._is_live(value, scope):
+                is_place = place < len(places) and not any(isinstance(each, ast.Starred) for each in node.args)
+                live.add(places[place] if is_place else "*")
+        return frozenset(live)
+
+    def _reached(self, found: Any, live: frozenset[str]) -> Iterator[str]:
         """What a function or a class of the project does.
 
         Args:
-            live: it is given something of the model.
+            live: parameters that are given something of the model; "*" for any.
         """
         found = inspect.unwrap(found) if callable(found) else found
         if (id(found), live) in self._read:
@@ -291,23 +357,13 @@ class SideEffects:
             yield f"calls {getattr(found, '__qualname__', '?')}, whose source cannot be read"
             return
         for function in _functions(tree):
-            yield from self._effects_of(function, names, live=live)
+            yield from self._effects_of(function, names, live)
 
-    def _effects_of(self, function: ast.AST, names: Mapping[str, Any], *, live: bool) -> Iterator[str]:
+    def _effects_of(self, function: ast.AST, names: Mapping[str, Any], live: frozenset[str]) -> Iterator[str]:
         body = getattr(function, "body", [])
-        scope = _Scope(names)
-        for each in body if isinstance(body, list) else [body]:
-            for node in ast.walk(each):
-                scope.local.update(bound_names(node) if isinstance(node, ast.stmt | ast.comprehension) else ())
-                if isinstance(node, ast.Global):
-                    scope.globals.update(node.names)
+        scope = _scope_of(function, names)
         parameters = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
-        scope.local |= parameters
-        scope.local -= scope.globals
-        if isinstance(function, ast.ClassDef):
-            scope.local.clear()  # its methods see none of them
-        if live:
-            scope.live |= parameters - {"self"}
+        scope.live |= parameters & (live | {"cls"}) if "*" not in live else parameters - {"self"}
         for _ in range(2):
             self._follow(function, scope)
         for each in body if isinstance(body, list) else [body]:
@@ -315,24 +371,54 @@ class SideEffects:
                 yield from self._effects(each, scope)
 
 
-def _given(value: ast.expr) -> Iterator[ast.Name]:
-    """The names in an expression, but for those of functions and classes that are called."""
+def _as_it_is_run(statement: ast.AST) -> ast.AST:
+    """A definition without what is done where it is called: by its own statement that is not."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        defaults = [*statement.args.defaults, *(each for each in statement.args.kw_defaults if each is not None)]
+        return ast.Module([ast.Expr(each) for each in (*statement.decorator_list, *defaults)], [])
+    if isinstance(statement, ast.ClassDef):
+        body = [_as_it_is_run(each) for each in statement.body]
+        told = [ast.Expr(each.value) for each in statement.keywords]
+        bare = ast.ClassDef(statement.name, statement.bases, [], [], statement.decorator_list)
+        return ast.Module([bare, *told, *body], [])  # type: ignore[list-item]
+    return statement
+
+
+def _scope_of(function: ast.AST, names: Mapping[str, Any]) -> _Scope:
+    """That of a function, with those of functions in it."""
+    scope = _Scope(names)
+    if isinstance(function, ast.ClassDef):
+        return scope  # its methods see none of its names
+    body = getattr(function, "body", [])
+    for each in body if isinstance(body, list) else [body]:
+        for node in ast.walk(each):
+            scope.local.update(bound_names(node) if isinstance(node, ast.stmt | ast.comprehension) else ())
+            if isinstance(node, ast.Global):
+                scope.globals.update(node.names)
+    scope.local |= {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+    scope.local -= scope.globals
+    return scope
+
+
+def _given(value: ast.expr) -> Iterator[ast.expr]:
+    """Names and dotted names in an expression, and calls for what they give; not what is called."""
     pending: list[ast.AST] = [value]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Attribute):
-                root = _root(node.func)
-                pending += [] if isinstance(root, ast.Name) and root.id[:1].isupper() else [node.func.value]
-            elif isinstance(node.func, ast.Name):
-                if not node.func.id[:1].isupper() and node.func.id not in _QUESTIONS:
-                    yield node.func
-                if node.func.id in _QUESTIONS:
-                    continue
-            pending += [*node.args, *(each.value for each in node.keywords)]
-        elif isinstance(node, ast.Name):
             yield node
-        elif not isinstance(node, ast.Compare):
+            if dotted(node.func) in _QUESTIONS:
+                continue
+            if isinstance(node.func, ast.Attribute):  # of an object that has been made, `Net().fc`, or that is there
+                pending.append(node.func.value)
+            elif not isinstance(node.func, ast.Name):
+                pending.append(node.func)
+            pending += [*node.args, *(each.value for each in node.keywords)]
+        elif isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and dotted(node) is not None):
+            yield node
+        elif isinstance(node, ast.expr | ast.keyword | ast.comprehension) and not isinstance(
+            node, ast.Compare | ast.Lambda
+        ):
             pending += ast.iter_child_nodes(node)
 
 
@@ -407,10 +493,18 @@ def _unbound_of(module: types.ModuleType | None) -> Iterable[str]:
 def _is_of_project(found: Any) -> bool:
     if isinstance(found, types.FunctionType):
         file = found.__code__.co_filename
+    elif isinstance(found, types.ModuleType):
+        file = getattr(found, "__file__", None) or ""
     else:
         module = sys.modules.get(getattr(found, "__module__", None) or "")
         file = getattr(module, "__file__", None) or ""
     return bool(file) and not file.startswith("<") and not is_installed(file) and not is_own(file)
+
+
+def _texts_of_project() -> Iterator[str]:
+    for module in list(sys.modules.values()):
+        if isinstance(module, types.ModuleType) and _is_of_project(module):
+            yield "".join(linecache.getlines(getattr(module, "__file__", None) or ""))
 
 
 @lru_cache(maxsize=256)

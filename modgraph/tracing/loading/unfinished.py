@@ -1,4 +1,4 @@
-"""Which module of the project is being executed, or was: where an import fails or does not end, it is that one's doing."""
+"""Which module of the project is being executed, or was: where an import fails or does not end, it is of that one."""
 
 from __future__ import annotations
 
