@@ -155,7 +155,8 @@ class Heard:
             self.imported = _of(bool, message["imported"])
         elif "import_at" in message:
             file, line, error = _of(list, message["import_at"])
-            self.import_at = _of(str, file), _of(int, line), _of(str, error)
+            if _of(str, error) or self.import_at is None or not self.import_at[2]:  # who looks may say so too late
+                self.import_at = _of(str, file), _of(int, line), _of(str, error)
         elif "failed" in message:
             self.error = _error_from(_of(dict, message["failed"]))
         elif "absent" in message:

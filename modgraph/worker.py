@@ -274,12 +274,14 @@ def _tell_where(out: Channel) -> Callable[[], None]:
 
     def watch() -> None:
         said = None
-        while not over:
+        while True:
+            _sleep(_IMPORT_LOOK_SECONDS)
+            if over:
+                return
             at = imported_line(thread)
             if at is not None and at != said:
                 said = at
                 out.say(import_at=[*at, ""])
-            _sleep(_IMPORT_LOOK_SECONDS)
 
     def end() -> None:
         nonlocal over

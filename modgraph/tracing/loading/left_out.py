@@ -42,6 +42,8 @@ _MAX_ERROR = 200
 """Characters of what a statement raised."""
 _MAX_TOLD = 100
 """Places that a graph names."""
+_MOST_PLACES = 3
+"""Further places that a problem names."""
 _UNNEEDED = "nothing shows that the model needs it"
 _ALL_NAMES = "globals"
 _ALL_NAMES_HERE = ("vars", "dir", "locals")
@@ -122,8 +124,13 @@ class LeftOutCode:
             if (id(look.unit), look.name) not in said:
                 said.add((id(look.unit), look.name))
                 yield ErrorEvent(message=self._about(look), file=look.file, line=look.line)
-        for unit in list(self._units.values()):
-            yield from _effects(unit)
+        changing = [each for unit in list(self._units.values()) for each in _effects(unit)]
+        if changing:
+            (left, reason), *others = changing
+            places = ", ".join(f"{each.file}:{each.line}" for each, _ in others[:_MOST_PLACES])
+            more = f"; the same may hold of {len(others)} more, as of {places}" if others else ""
+            message = f"{_why(left)}: with it the model may be another, as it {reason}{more}"
+            yield ErrorEvent(message=message, file=left.file, line=left.line)
 
     def _about(self, look: _Look) -> str:
         if not look.name:
@@ -265,7 +272,7 @@ class LeftOutCode:
         unit.nodes.append((node, left))
         if follows and unit.told and unit.told[-1].error is None and error is None:
             unit.told[-1] = replace(unit.told[-1], last_line=left.last_line)
-        else:
+        elif left not in unit.told:  # of one line there may be several names
             unit.told.append(left)
         there = vars(unit.module)
         for name in bound_names(node):
@@ -293,12 +300,12 @@ class LeftOutCode:
         return f"{name} is not bound, as {left.file}:{left.line} {_happened(left)}"
 
 
-def _effects(unit: _Unit) -> Iterator[ErrorEvent]:
+def _effects(unit: _Unit) -> Iterator[tuple[LeftOut, str]]:
+    """What may have changed the model, and how."""
     effects = SideEffects(vars(unit.module), unit.needed, unit.names)
     for (_, left), reason in zip(unit.nodes, effects.of([node for node, _ in unit.nodes]), strict=True):
         if reason is not None:
-            message = f"{_why(left)}: with it the model may be another, as it {reason}"
-            yield ErrorEvent(message=message, file=left.file, line=left.line)
+            yield left, reason
 
 
 def _why(left: LeftOut) -> str:

@@ -31,15 +31,17 @@ from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
 from modgraph.source.needed_statements import bound_names
 from modgraph.tracing.basics.origins import is_installed, is_own
+from modgraph.tracing.loading.placeholders import Absent
 
 _MOST = 400
 """Functions and classes that are read for one model."""
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PLAIN = (
     *(type(None), bool, int, float, complex, str, bytes, range, slice, re.Pattern, PurePath),
-    *(torch.dtype, torch.device, torch.Size, types.ModuleType, types.BuiltinFunctionType),
+    *(torch.dtype, torch.device, torch.Size, types.ModuleType, types.BuiltinFunctionType, Absent),
 )
-"""Kinds of values that nobody changes by having them; modules are asked for what is changed of them."""
+"""Kinds of values that nobody changes by having them; modules are asked for what is changed of them. What stands for a
+package that is not there is a doubt of its own."""
 _SETTING = re.compile(r"(?:set_default|register|override|patch|monkey|replace_|install_|wrap_)")
 """Functions of packages that change what others do say so by how their names begin."""
 _OF_MODELS = frozenset(
@@ -407,13 +409,15 @@ def _given(value: ast.expr) -> Iterator[ast.expr]:
         node = pending.pop()
         if isinstance(node, ast.Call):
             yield node
-            if dotted(node.func) in _QUESTIONS:
+            if dotted(node.func) in (*_QUESTIONS, "os.environ.get", "os.getenv"):
                 continue
             if isinstance(node.func, ast.Attribute):  # of an object that has been made, `Net().fc`, or that is there
                 pending.append(node.func.value)
             elif not isinstance(node.func, ast.Name):
                 pending.append(node.func)
             pending += [*node.args, *(each.value for each in node.keywords)]
+        elif isinstance(node, ast.Subscript) and dotted(node.value) == "os.environ":
+            continue  # a text
         elif isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and dotted(node) is not None):
             yield node
         elif isinstance(node, ast.expr | ast.keyword | ast.comprehension) and not isinstance(
@@ -428,6 +432,7 @@ _QUESTIONS = frozenset(
         "issubclass",
         "len",
         "print",
+        "super",
         "str",
         "repr",
         "type",
@@ -473,14 +478,14 @@ def _takes_models(function: Any) -> bool:
 def _is_known(name: str) -> bool:
     try:
         return bool(name) and importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError, AttributeError):
+    except RAISED_BY_OTHERS:  # it imports what the module lies in
         return False
 
 
 def _is_installed_module(name: str) -> bool:
     try:
         spec = importlib.util.find_spec(name.partition(".")[0])
-    except (ImportError, ValueError, AttributeError):
+    except RAISED_BY_OTHERS:  # it imports what the module lies in
         return False
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
     return any(each in ("built-in", "frozen") or (each is not None and is_installed(each)) for each in places)
