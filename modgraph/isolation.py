@@ -30,12 +30,15 @@ from modgraph.doors.processes import Process, running
 from modgraph.doors.signals import Terminated
 from modgraph.doors.threads import start_thread
 from modgraph.errors import (
+    ArgumentsError,
     EndlessImportError,
     GraphError,
     InputError,
     Interrupted,
+    MissingArgumentsError,
     ModgraphError,
     ResourceError,
+    TargetError,
     TraceError,
 )
 from modgraph.graph.build import GraphBuilder
@@ -310,10 +313,18 @@ def _asked_again(
 
 
 def _came_further(second: tuple[Heard, _End], first: tuple[Heard, _End]) -> bool:
-    """It came as far in running the model, or in importing it, or to lack weights alone."""
-    if len(second[0].events) >= max(1, len(first[0].events)) or second[0].lacking is not None:
+    """It came as far in running the model, or to lack weights alone, or further in importing it."""
+    after, before = second[0], first[0]
+    if len(after.events) >= max(1, len(before.events)) or after.lacking is not None or second[1].interrupted:
         return True
-    return second[1].interrupted or (second[0].imported and not (first[0].imported or first[0].events))
+    if before.imported or before.events:
+        return False
+    if not after.imported:  # neither ends: what is told is the limit that was reached last
+        return first[1].ended is not None and second[1].ended is not None
+    no_model = isinstance(after.error, TargetError) and not isinstance(
+        after.error, MissingArgumentsError | ArgumentsError
+    )
+    return not no_model
 
 
 def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:

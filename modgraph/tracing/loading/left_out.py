@@ -11,7 +11,6 @@ of (`side_effects.py`).
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import builtins
@@ -26,11 +25,13 @@ from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any
 
+from modgraph.doors.reading import read
 from modgraph.errors import TraceError
 from modgraph.graph.events import ErrorEvent
 from modgraph.graph.model import NO_END, LeftOut
-from modgraph.source.integers import parse
+from modgraph.source.files import decode
 from modgraph.source.needed_statements import bound_names, needed_of
+from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption
 from modgraph.tracing.basics.origins import is_installed, is_own
@@ -44,6 +45,8 @@ _MAX_TOLD = 100
 """Places that a graph names."""
 _MOST_PLACES = 3
 """Further places that a problem names."""
+_CHOSEN = "__modgraph_chosen__"
+"""What the test of an `if` has given is called so, for a moment, in its module."""
 _UNNEEDED = "nothing shows that the model needs it"
 _ALL_NAMES = "globals"
 _ALL_NAMES_HERE = ("vars", "dir", "locals")
@@ -55,6 +58,8 @@ class _Unit:
 
     module: types.ModuleType
     file: str
+    compiled: Callable[[ast.Module], types.CodeType]
+    """A statement of it as code."""
     needed: frozenset[str] | None = None
     """Names that the model needs of it; None where all of it is run."""
     names: dict[str, LeftOut] = field(default_factory=dict)
@@ -63,8 +68,8 @@ class _Unit:
     """Each statement that was left out."""
     told: list[LeftOut] = field(default_factory=list)
     """The same; what follows each other unneeded as one."""
-    flags: int = 0
-    """Of the compiler, by its imports from `__future__`."""
+    futures: list[ast.stmt] = field(default_factory=list)
+    """Its imports from `__future__`, which change how every statement is compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +163,23 @@ class LeftOutCode:
         """
         return _Loader(self, name, path, text)
 
-    def execute(self, module: types.ModuleType, text: str, path: str, *, whole: bool) -> None:
-        """Raises: what a module raises that is imported where an exception may be handled; SyntaxError; what is let
-        through."""
-        tree: ast.Module = parse(text, path)
-        if not needed_by_statements():
-            exec(compile(text, path, "exec", dont_inherit=True), vars(module))
-            return
+    def execute(
+        self,
+        module: types.ModuleType,
+        text: str,
+        path: str,
+        compiled: Callable[[ast.Module], types.CodeType],
+        *,
+        whole: bool,
+    ) -> None:
+        """Raises: SyntaxError, and what is let through."""
+        tree: ast.Module = python_tree(text, path)
         needed = (
             None
             if whole or not self._is_cut(module.__name__, path)
             else needed_of(text, self._names_of(module.__name__, path), with_plain=True)
         )
-        unit = _Unit(module, path, None if needed is None else needed.names)
+        unit = _Unit(module, path, compiled, None if needed is None else needed.names)
         self._units[module.__name__] = unit
         self._watch(unit, text)
         if ast.get_docstring(tree, clean=False) is not None:
@@ -212,8 +221,7 @@ class LeftOutCode:
     def _run(self, node: ast.stmt, unit: _Unit) -> None:
         match node:
             case ast.ImportFrom(module="__future__"):
-                for each in node.names:
-                    unit.flags |= getattr(__future__, each.name).compiler_flag
+                unit.futures.append(node)
                 self._attempt(unit, node, lambda: _execute(node, unit))
             case ast.ImportFrom(names=[ast.alias(name="*")]):
                 self._attempt(unit, node, lambda: self._star(node, unit))
@@ -327,13 +335,16 @@ def _is_name_check(node: ast.stmt) -> bool:
 
 
 def _execute(node: ast.stmt, unit: _Unit) -> None:
-    code = compile(ast.Module([node], []), unit.file, "exec", unit.flags, dont_inherit=True)
-    exec(code, vars(unit.module))
+    exec(unit.compiled(ast.Module([*unit.futures, node], [])), vars(unit.module))
 
 
 def _arm(node: ast.If, unit: _Unit) -> list[ast.stmt]:
-    code = compile(ast.Expression(node.test), unit.file, "eval", unit.flags, dont_inherit=True)
-    return node.body if eval(code, vars(unit.module)) else node.orelse
+    target = ast.copy_location(ast.Name(_CHOSEN, ast.Store()), node)
+    try:
+        _execute(ast.copy_location(ast.Assign([target], node.test), node), unit)
+        return node.body if vars(unit.module)[_CHOSEN] else node.orelse
+    finally:
+        vars(unit.module).pop(_CHOSEN, None)
 
 
 def _with_names(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.Import | ast.ImportFrom:
@@ -343,9 +354,8 @@ def _with_names(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> as
 def _named_in(file: str, module: str) -> Iterator[str]:
     """The names that a file imports from a module of this name, or asks such a module for."""
     try:
-        with open(file, "rb") as opened:
-            tree = parse(importlib.util.decode_source(opened.read()))
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        tree = python_tree(decode(read(file)))
+    except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         match node:
@@ -364,13 +374,21 @@ class _Loader(SourceFileLoader):
         super().__init__(name, path)
         self._left_out, self._text = code, text
 
+    def get_code(self, fullname: str) -> types.CodeType | None:
+        return super().get_code(fullname) if self._text is None else self.source_to_code(self._text.encode(), self.path)
+
     def exec_module(self, module: types.ModuleType) -> None:
         text = self._text
-        if text is None:
-            text = importlib.util.decode_source(self.get_data(self.path))
-        else:  # who asks for the source of a class in it looks there
+        if text is not None:  # who asks for the source of a class in it looks there
             linecache.cache[self.path] = (len(text), None, text.splitlines(keepends=True), self.path)
-        self._left_out.execute(module, text, self.path, whole=self._text is not None)
+        if not needed_by_statements():
+            super().exec_module(module)
+            return
+        source = importlib.util.decode_source(self.get_data(self.path)) if text is None else text
+        self._left_out.execute(module, source, self.path, self._compiled, whole=text is not None)
+
+    def _compiled(self, tree: ast.Module) -> types.CodeType:
+        return self.source_to_code(tree, self.path)
 
 
 class _Finder:
