@@ -225,7 +225,7 @@ class SideEffects:
         for node in ast.walk(tree):
             match node:
                 case ast.Import() | ast.ImportFrom():
-                    yield from self._imports(node, scope)
+                    yield from self._imports(node, scope, failed=node is tree)
                 case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
                     yield from self._stores(node, scope)
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if name in scope.globals:
@@ -253,7 +253,12 @@ class SideEffects:
             if isinstance(found, type) and _is_of_project(type(found)):
                 yield f"makes a class with {type(found).__name__}"
 
-    def _imports(self, node: ast.Import | ast.ImportFrom, scope: _Scope) -> Iterator[str]:
+    def _imports(self, node: ast.Import | ast.ImportFrom, scope: _Scope, *, failed: bool) -> Iterator[str]:
+        """What comes of an import.
+
+        Args:
+            failed: it was tried, and is left out for that.
+        """
         if isinstance(node, ast.Import):
             names = [each.name for each in node.names]
         else:
@@ -264,7 +269,7 @@ class SideEffects:
                 names = [""]
         for name in names:
             module = sys.modules.get(name)
-            if module is None and not _is_known(name):
+            if module is None and (failed or not _places_of(name)):
                 yield f"imports {name}, which could not be imported"
             elif module is None and not _is_installed_module(name):
                 yield f"imports {name}, which nothing else has imported"
@@ -475,20 +480,18 @@ def _takes_models(function: Any) -> bool:
     return name in _QUESTIONS or _TAKING_MODELS.match(home) is not None
 
 
-def _is_known(name: str) -> bool:
+def _places_of(name: str) -> list[str]:
+    """Where the package lies that a module is of; none where it is not there. Nothing is imported."""
     try:
-        return bool(name) and importlib.util.find_spec(name) is not None
-    except RAISED_BY_OTHERS:  # it imports what the module lies in
-        return False
+        spec = importlib.util.find_spec(name.partition(".")[0]) if name else None
+    except RAISED_BY_OTHERS:
+        return []
+    found = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+    return [each for each in found if each is not None]
 
 
 def _is_installed_module(name: str) -> bool:
-    try:
-        spec = importlib.util.find_spec(name.partition(".")[0])
-    except RAISED_BY_OTHERS:  # it imports what the module lies in
-        return False
-    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-    return any(each in ("built-in", "frozen") or (each is not None and is_installed(each)) for each in places)
+    return any(each in ("built-in", "frozen") or is_installed(each) for each in _places_of(name))
 
 
 def _unbound_of(module: types.ModuleType | None) -> Iterable[str]:
