@@ -192,8 +192,23 @@ def _globals_below(table: symtable.SymbolTable) -> Iterator[str]:
                 yield symbol.get_name()
 
 
-def _changed(node: ast.stmt) -> Iterator[str]:
-    """Names of which a simple statement changes an attribute, an item, or by a method what they hold."""
+def _within(node: ast.stmt) -> Iterator[ast.stmt]:
+    """The simple statements in a block that comes to its end; the statement itself where it is none."""
+    if isinstance(node, ast.If | ast.For | ast.With | ast.Try):
+        handled = [each for handler in getattr(node, "handlers", ()) for each in handler.body]
+        for each in (*node.body, *handled, *getattr(node, "orelse", ()), *getattr(node, "finalbody", ())):
+            yield from _within(each)
+    else:
+        yield node
+
+
+def _changed(statement: ast.stmt) -> Iterator[str]:
+    """Names of which a statement changes an attribute, an item, or by a method what they hold."""
+    for node in _within(statement):
+        yield from _changed_by(node)
+
+
+def _changed_by(node: ast.stmt) -> Iterator[str]:
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign | ast.Delete):
         targets = list(node.targets)
@@ -213,7 +228,8 @@ def _changed(node: ast.stmt) -> Iterator[str]:
             yield inner.id
 
 
-def _is_setting(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
-        return False
-    return (dotted(node.value.func) or "").startswith(_SETTINGS)
+def _is_setting(statement: ast.stmt) -> bool:
+    calls = [
+        each.value for each in _within(statement) if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)
+    ]
+    return any((dotted(each.func) or "").startswith(_SETTINGS) for each in calls)

@@ -50,6 +50,15 @@ HEAD = """
     def patch():
         Net.extra = 3
 
+    def swap_method():
+        nn.Linear.forward = lambda self, x: x
+
+    def swap_function():
+        F.relu = F.gelu
+
+    def ask_for_width():
+        os.environ["WIDTH"] = "3"
+
     def deeper():
         patch()
 
@@ -139,14 +148,14 @@ HARMLESS = {
     "        self.rows = rows",
 }
 HARMFUL = {
-    "an attribute of the class": "for name in ('extra',):\n    setattr(Net, name, 3)",
+    "an attribute of the class": "print(setattr(Net, 'extra', 3))",
     "an attribute by another name": "if len(sys.argv) > 0:\n    other = Net\n    other.extra = 3",
     "an attribute of what a function gives": "found = kind()\nfound.extra = 3",
     "an attribute of its class": "model = Net()\nmodel.__class__.extra = 3",
-    "a method of torch": "with torch.no_grad():\n    nn.Linear.forward = lambda self, x: x",
-    "a function of torch": "if len(sys.argv) > 0:\n    F.relu = F.gelu",
+    "a method of torch": "swap_method()",
+    "a function of torch": "swap_function()",
     "the default type": "double()",
-    "the default type, at once": "if len(sys.argv) > 0:\n    torch.set_default_dtype(torch.float64)",
+    "the default type, at once": "print(torch.set_default_dtype(torch.float64))",
     "a list that it uses": "widen(SIZES)",
     "a patch": "patch()",
     "a patch further on": "deeper()",
@@ -156,7 +165,7 @@ HARMFUL = {
     "text that is run": "exec('Net.extra = 3')",
     "a module that is not there": "import no_such_module_of_the_project",
     "a module of the project": "def begin():\n    import patches\nprint(begin())",
-    "the environment": "if len(sys.argv) > 0:\n    os.environ['WIDTH'] = '3'",
+    "the environment": "ask_for_width()",
     "a module by its name": "there = sys.modules[__name__]\nthere.SIZES = [2, 2]",
     "all names": "print(globals())",
     "given away": "print(F.has_torch_function((Net,)))",
@@ -183,6 +192,8 @@ KEPT = {
     "a patch of torch": ("F.relu = kept = lambda x: x", "F.relu is kept"),
     "a patch of the class": ("Net.extra = 3", "Net.extra == 3"),
     "a list that it uses": ("SIZES[1] = 2", "Net().fc.out_features == 2"),
+    "a list that is changed in a loop": ("for n in [1]:\n    SIZES[n] = len('ab')", "Net().fc.out_features == 2"),
+    "a patch on a condition": ("if len(sys.argv) > 0:\n    F.relu = kept = len", "F.relu is len"),
     "options": (
         "parser = argparse.ArgumentParser()\ngroup = parser.add_argument_group()\n"
         "group.add_argument('--width', type=int, default=6)\nSIZES = [8, parser.parse_args([]).width]",

@@ -26,7 +26,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any
 
 from modgraph.doors.reading import read
-from modgraph.errors import TraceError
+from modgraph.errors import RAISED_BY_OTHERS, TraceError
 from modgraph.graph.events import ErrorEvent
 from modgraph.graph.model import NO_END, LeftOut
 from modgraph.source.files import decode
@@ -124,6 +124,12 @@ class LeftOutCode:
 
     def doubts(self) -> Iterator[ErrorEvent]:
         """What makes the graph less than complete."""
+        try:
+            yield from self._doubts()
+        except RAISED_BY_OTHERS as error:  # the names and the objects that are read are others' own
+            yield ErrorEvent(message=f"whether what was left out changes the model cannot be told: {describe(error)}")
+
+    def _doubts(self) -> Iterator[ErrorEvent]:
         said = set[tuple[int, str]]()
         for look in self._looks:
             if (id(look.unit), look.name) not in said:
