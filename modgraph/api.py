@@ -350,7 +350,7 @@ def analyze_target(
 
         def run(way: Way) -> Graph:
             with errors_in_cells(target), _imported_once(target, together):
-                return _traced(way.target, specs, options, watcher, exporting, cwd)
+                return _traced(way.target, specs, options, watcher, exporting, cwd, together)
 
         def is_final(error: ModgraphError) -> bool:
             return _is_of_the_command(error, specs, runs=runs)
@@ -475,11 +475,17 @@ def _traced(
     watcher: Any,
     exporting: Exporting | None,
     cwd: Path | None,
+    together: Together | None = None,
 ) -> Graph:
     from modgraph.isolation import trace_in_process
 
+    needed_alone = {} if together is None else together.needed_alone
+    known = needed_alone.get(target.file)
     if exporting is None:
-        return trace_in_process(target, specs, options, watcher=watcher, cwd=cwd).graph
+        result = trace_in_process(target, specs, options, watcher=watcher, cwd=cwd, endless=known)
+        if result.endless is not None:
+            needed_alone[target.file] = result.endless
+        return result.graph
     from modgraph.exporting import CAPTURE
 
     result = trace_in_process(
@@ -491,7 +497,10 @@ def _traced(
         settings=exporting.settings,
         captured_into=exporting.directory,
         cwd=cwd,
+        endless=known,
     )
+    if result.endless is not None:
+        needed_alone[target.file] = result.endless
     exporting.settle(result.captured, result.capture_error)
     return result.graph
 

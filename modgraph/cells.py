@@ -11,7 +11,7 @@ from dataclasses import replace
 from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import CheckWarning, ModgraphError
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, SourceLocation
+from modgraph.graph.model import Graph, LeftOut, SourceLocation
 from modgraph.source.notebooks import SUFFIX, Notebook, NotebookError, read_notebook
 from modgraph.source.targets import Target
 
@@ -30,6 +30,7 @@ def in_cells(graph: Graph, target: Target) -> Graph:
     builder.calls = [replace(one, source=told.source(one.source)) for one in graph.calls]
     builder.operations = [replace(one, source=told.source(one.source)) for one in graph.operations]
     builder.gaps = [replace(one, source=told.source(one.source)) for one in graph.gaps]
+    builder.model = replace(graph.model, left_out=tuple(map(told.left_out, graph.model.left_out)))
     builder.problems = []
     for problem in graph.problems:
         file, line = told.place(problem.file, problem.line)
@@ -82,6 +83,11 @@ class _Told:
             return file, line
         cell, line = self._notebook.place(line)
         return f"{file}:cell {cell}", line
+
+    def left_out(self, found: LeftOut) -> LeftOut:
+        file, line = self.place(found.file, found.line)
+        _, last = self.place(found.file, found.last_line)
+        return replace(found, file=file or found.file, line=line or found.line, last_line=last or found.last_line)
 
     def text(self, message: str) -> str:
         def in_cell(match: re.Match[str]) -> str:

@@ -58,6 +58,9 @@ class Heard:
         """The user's file is being imported, and its model built."""
         self.imported = False
         """The user's file came to its end while it was imported."""
+        self.import_at: tuple[str, int, str] | None = None
+        """The file of the project that was being executed while it was imported, the line, and what it raised, if that
+        ended it."""
         self.error: ModgraphError | None = None
         self.absent_package: str | None = None
         """A package that is not installed, for want of which the model could not be imported."""
@@ -150,6 +153,10 @@ class Heard:
                 self._watcher.doing(self.stage)
         elif "imported" in message:
             self.imported = _of(bool, message["imported"])
+        elif "import_at" in message:
+            file, line, error = _of(list, message["import_at"])
+            if _of(str, error) or self.import_at is None or not self.import_at[2]:  # who looks may say so too late
+                self.import_at = _of(str, file), _of(int, line), _of(str, error)
         elif "failed" in message:
             self.error = _error_from(_of(dict, message["failed"]))
         elif "absent" in message:

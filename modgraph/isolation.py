@@ -30,17 +30,20 @@ from modgraph.doors.processes import Process, running
 from modgraph.doors.signals import Terminated
 from modgraph.doors.threads import start_thread
 from modgraph.errors import (
+    ArgumentsError,
     EndlessImportError,
     GraphError,
     InputError,
     Interrupted,
+    MissingArgumentsError,
     ModgraphError,
     ResourceError,
+    TargetError,
     TraceError,
 )
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
-from modgraph.graph.model import Graph, Problem
+from modgraph.graph.model import NO_END, Graph, Problem
 from modgraph.heard import MAX_RECORD, Heard, Watcher
 from modgraph.options import IMPORT_SECONDS, TraceOptions
 from modgraph.source.inputs import InputSpec
@@ -52,6 +55,8 @@ _DRAIN_SECONDS = 10.0
 _START_SECONDS = 60.0
 """How long a worker may take to import torch before its time begins all the same."""
 _POLL_SECONDS = 0.1
+_IMPORT_SHARE = 1 / 3
+"""Of the time limit: how long the import alone may take before it is tried without what the model does not need."""
 _TELL_SECONDS = 20.0
 """How long a file may take to be imported before it is said that this is what is waited for."""
 CHECKPOINT_SECONDS = 300.0
@@ -73,6 +78,10 @@ main(sys.argv[2], sys.argv[3], sys.argv[4])
 """
 
 
+Endless = Mapping[str, Any]
+"""Where an import did not come to its end, as another worker is told of it: plain data."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceResult:
     """What came of a trace in a process of its own."""
@@ -87,6 +96,8 @@ class TraceResult:
     """The files that it wrote."""
     capture_error: str | None = None
     """Why there is no capture."""
+    endless: Endless | None = None
+    """Where the import did not come to its end, so that the model was traced with what it needs; None where it did."""
 
 
 def trace_in_process(
@@ -100,6 +111,7 @@ def trace_in_process(
     settings: Mapping[str, Any] | None = None,
     captured_into: Path | None = None,
     cwd: Path | None = None,
+    endless: Endless | None = None,
 ) -> TraceResult:
     """The graph of a real run of `target`, as far as it came.
 
@@ -113,6 +125,7 @@ def trace_in_process(
         settings: JSON values that it is given.
         captured_into: a directory to which its files are moved, where they are too large to be read.
         cwd: where the process runs; by default the working directory.
+        endless: what `TraceResult.endless` said of another model of the same file, which is not waited for once more.
 
     Raises:
         TargetError: there is no such object, or it is no model.
@@ -130,8 +143,9 @@ def trace_in_process(
             "capture": capture,
             "settings": dict(settings or {}),
             "cwd": None if cwd is None else str(cwd),
+            "left_out": endless,
         }
-        heard, end = _ask(request, directory, options, Heard(on_event, watcher))
+        heard, end, endless = _ask(request, directory, options, Heard(on_event, watcher))
         is_captured = capture is not None and heard.captured is not None
         files = _files_in(directory / "captured") if is_captured and captured_into is None else {}
         if is_captured and captured_into is not None:
@@ -148,7 +162,7 @@ def trace_in_process(
     error = done.get("error")
     if capture is not None and heard.captured is None and error is None:
         error = end.text() or "the model did not run"
-    return TraceResult(graph, end.output, done.get("value"), files, error)
+    return TraceResult(graph, end.output, done.get("value"), files, error, endless)
 
 
 def read_checkpoint_in_process(
@@ -204,34 +218,63 @@ class _Limits:
     """Seconds of these for this worker."""
     importing: float | None = None
     """Seconds for importing the file and building the model, where nothing was asked for."""
+    importing_alone: float | None = None
+    """Seconds for importing it, after which it is tried with what the model needs of it."""
 
 
-def _ask(request: dict[str, Any], directory: Path, options: TraceOptions, heard: Heard) -> tuple[Heard, _End]:
-    """What a worker says to `request`.
+def _ask(
+    request: dict[str, Any], directory: Path, options: TraceOptions, heard: Heard
+) -> tuple[Heard, _End, Endless | None]:
+    """What a worker says to `request`, and where the import did not come to its end, if that kept it from being said at
+    once.
 
     A forward that crashes or hangs does so already while inputs are tried out; then nothing is known of where. So
     that gets one half of the time, and a second worker runs the first guess untried, under the recorder. A model that
     cannot be built for want of weights is built without them by another worker, and so is one that cannot be imported
-    for want of a package, or ended for want of a device.
+    for want of a package, or ended for want of a device. One whose import fails otherwise, or does not end, is imported
+    without what it fails of.
     """
     limits = _Limits(options.timeout, options.timeout, IMPORT_SECONDS if options.timeout is None else None)
-    first = _asked_probing(request, directory, limits, heard)
+    alone = None if request["left_out"] is not None else (options.timeout or IMPORT_SECONDS) * _IMPORT_SHARE
+    best = last = _asked_probing(request, directory, replace(limits, importing_alone=alone), heard)
+    endless = request["left_out"]
     # In a process of its own: what was built half, and what that registered and counted, is not there.
-    while (changed := _without(request, *first)) is not None:
+    while (changed := _without(request, *last) or _without(request, *best)) is not None:
+        if changed["left_out"] is not None and request["left_out"] is None and last[1].ended is not None:
+            endless = changed["left_out"]
         request = changed
-        first = _rather(first, heard, limits, partial(_asked_probing, request, directory, heard=heard.anew()))
-    return first
+        limits = replace(limits, importing_alone=alone if request["left_out"] is None else None)
+        asked = _asked_again(heard, limits, partial(_asked_probing, request, directory, heard=heard.anew()))
+        if asked is None:
+            break
+        last = asked
+        best = last if _came_further(last, best) else best
+    return *best, endless
 
 
 def _without(request: dict[str, Any], heard: Heard, end: _End) -> dict[str, Any] | None:
     """What to ask for instead, where the model wants something that is not here and was not done without yet."""
     wanting: dict[str, Any] = {
-        "without_packages": heard.absent_package is not None and not heard.events,
-        "without_devices": heard.elsewhere,
+        "without_packages": (heard.absent_package is not None and not heard.events) or None,
+        "without_devices": heard.elsewhere or None,
         "without_weights": None if heard.events else heard.lacking,
+        "left_out": _to_leave_out(heard, end),
     }
-    new = next((name for name, value in wanting.items() if value and not request.get(name)), None)
+    new = next((name for name, value in wanting.items() if value is not None and request.get(name) is None), None)
     return None if new is None or end.interrupted else {**request, new: wanting[new]}
+
+
+def _to_leave_out(heard: Heard, end: _End) -> dict[str, Any] | None:
+    """Where the import ended before its end, and of which files only what is needed is to be run, beside that of the
+    model; None where it came to its end, or nothing of the project's was imported."""
+    if heard.events or heard.imported or not heard.importing:
+        return None
+    if heard.error is not None and type(heard.error) is not TraceError:
+        return None
+    if heard.import_at is None or end.ended is None:
+        return {"endless": [], "at": heard.import_at}
+    file, line, _ = heard.import_at
+    return {"endless": [file], "at": [file, line, f"{NO_END} {heard.seconds:.0f} s"]}
 
 
 def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
@@ -245,24 +288,43 @@ def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, he
 def _rather(
     first: tuple[Heard, _End], begun: Heard, limits: _Limits, ask: Callable[[_Limits], tuple[Heard, _End]]
 ) -> tuple[Heard, _End]:
-    """What another worker says in the time that is left, if it comes as far in running the model, or to lack weights
-    alone; else what the first has said.
+    """What another worker says in the time that is left, if it comes as far; else what the first has said.
 
     Args:
         begun: what was heard since `limits` began.
     """
+    second = _asked_again(begun, limits, ask)
+    return second if second is not None and _came_further(second, first) else first
+
+
+def _asked_again(
+    begun: Heard, limits: _Limits, ask: Callable[[_Limits], tuple[Heard, _End]]
+) -> tuple[Heard, _End] | None:
+    """What another worker says in the time that is left; None where there is none, or no worker can be had."""
     if limits.left is not None:
         left = limits.left - begun.seconds
         if left <= 0:
-            return first
+            return None
         limits = replace(limits, left=left)
     try:
-        second = ask(limits)
+        return ask(limits)
     except ResourceError:  # the user's code may have used up what there was
-        return first
-    came_further = len(second[0].events) >= max(1, len(first[0].events)) or second[0].lacking is not None
-    came_further = came_further or second[1].interrupted
-    return second if came_further else first
+        return None
+
+
+def _came_further(second: tuple[Heard, _End], first: tuple[Heard, _End]) -> bool:
+    """It came as far in running the model, or to lack weights alone, or further in importing it."""
+    after, before = second[0], first[0]
+    if len(after.events) >= max(1, len(before.events)) or after.lacking is not None or second[1].interrupted:
+        return True
+    if before.imported or before.events:
+        return False
+    if not after.imported:  # neither ends: what is told is the limit that was reached last
+        return first[1].ended is not None and second[1].ended is not None
+    no_model = isinstance(after.error, TargetError) and not isinstance(
+        after.error, MissingArgumentsError | ArgumentsError
+    )
+    return not no_model
 
 
 def _ask_once(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
@@ -376,6 +438,9 @@ def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
         if heard.importing and not told and spent >= _TELL_SECONDS:
             told = True
             heard.tell_wait(_waiting(heard.stage, spent, limits))
+        alone = limits.importing_alone
+        if alone is not None and heard.importing and not heard.imported and spent >= alone:
+            return f"the import did not end within {alone:g} s, a share of the time limit,"
         if limits.importing is not None and heard.importing and spent >= limits.importing:
             return f"the limit of {limits.importing:g} s for this, where no --timeout is given, was reached"
         if limits.left is not None and not halved and spent >= limits.left / 2:
@@ -390,6 +455,8 @@ def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
 def _waiting(stage: str, spent: float, limits: _Limits) -> str:
     bound = limits.importing if limits.left is None else limits.left
     until = "" if bound is None else f", or for {bound:g} s in all"
+    if limits.importing_alone is not None:
+        until += f"; after {limits.importing_alone:g} s it is imported with what the model needs alone"
     return (
         f"still {stage}, for {spent:.0f} s now: what its file does when it is imported is waited for{until}. A file"
         ' that trains there needs `if __name__ == "__main__":` around that; --static runs nothing; --timeout SECONDS'

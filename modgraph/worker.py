@@ -7,6 +7,8 @@ A line is an event of the trace (`graph/events.py`) or an object with one key:
 - `stage`: what is being done from now on, in words, for a death that comes before the first event; with it `probing`,
   where `forward` is tried out, and `begins` where it is the first thing that the user's code may decide.
 - `imported`: the user's file came to its end while it was imported; its model is being built.
+- `import_at`: the file of the project that is being executed while it is imported, where that lasts, the line, and what
+  it raised, where that ended it.
 - `failed`: an error of ours, by its fields.
 - `absent`: a package that is not installed, for want of which the model could not be imported.
 - `lacking`: weights that are not there, for want of which the model could not be built.
@@ -44,6 +46,7 @@ from modgraph.source.wire import decode_input, decode_options, decode_target
 
 if TYPE_CHECKING:
     from modgraph.tracing.loading.absent_weights import AbsentWeights
+    from modgraph.tracing.loading.left_out import LeftOutCode
     from modgraph.tracing.loading.models import LoadedModel
     from modgraph.tracing.loading.placeholders import Placeholders
 
@@ -53,6 +56,8 @@ _getpid, _getppid, _fstat, _write, _exit = os.getpid, os.getppid, os.fstat, os.w
 _sleep = time.sleep
 _MAX_TEXT = 2000
 """Characters kept of an exception's text."""
+_IMPORT_LOOK_SECONDS = 0.5
+"""How often it is looked which file is being imported."""
 _LIFE_SECONDS = 1.0
 """How often the worker looks whether the process that started it is still there."""
 
@@ -201,12 +206,15 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
 
     # For as long as the process lives: nothing else is done in it.
     placeholders = Placeholders(target.module.partition(".")[0], target.root)
-    if request.get("without_packages"):
+    code = _left_out_code(request, target)
+    if request.get("without_packages") or code is not None:
         placeholders.__enter__()
     devices = AbsentDevices()
     if request.get("without_devices"):
         devices.__enter__()
-    loaded, absent = _built(target, options, request.get("without_weights"), placeholders, out)
+    if code is not None:
+        code.__enter__()
+    loaded, absent = _built(target, options, request.get("without_weights"), placeholders, code, out)
     placeholders.built()
     out.say(stage="finding inputs for forward", probing=request["probe"])
     inputs = make_inputs(
@@ -215,7 +223,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     if inputs.warning is not None:
         out.say(warning=inputs.warning)
     out.say(stage="running the model")
-    info = replace(loaded.info, inputs=inputs.infos, absent_packages=placeholders.packages)
+    left_out = () if code is None else code.told()
+    info = replace(loaded.info, inputs=inputs.infos, absent_packages=placeholders.packages, left_out=left_out)
     with fake.running(loaded.fake_mode):
         graph = trace_graph(
             loaded.model, inputs.args, inputs.kwargs, options, info=info, emit=lambda event: _emit(event, out)
@@ -223,7 +232,8 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     if not out.is_ours:
         return  # forked by the model, and come back from it: only what it was forked from goes on
     asked = () if absent is None else absent.doubts(loaded.model)  # it may have been asked in the run
-    for doubt in (*placeholders.doubts(), *devices.doubts(), *asked):
+    of_code = () if code is None else code.doubts()
+    for doubt in (*placeholders.doubts(), *devices.doubts(), *asked, *of_code):
         _emit(doubt, out)
     is_fake = options.device == "fake"
     wanting = next((each for each in graph.problems if is_for_want_of_a_device(each.message, fake=is_fake)), None)
@@ -237,29 +247,90 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
             _capture(request["capture"], given, out)
 
 
+def _left_out_code(request: dict[str, Any], target: Target) -> LeftOutCode | None:
+    """What the project is imported with where it cannot be imported as it is; an error about which something else can
+    be done is let through."""
+    from modgraph.tracing.basics.failures import describe
+    from modgraph.tracing.loading.absent_devices import is_for_want_of_a_device
+    from modgraph.tracing.loading.left_out import LeftOutCode
+    from modgraph.tracing.loading.weight_doors import weights_behind
+
+    wanted = request.get("left_out")
+    if wanted is None:
+        return None
+
+    def through(error: BaseException) -> bool:
+        lacks_device = not request.get("without_devices") and is_for_want_of_a_device(describe(error))
+        return lacks_device or (request.get("without_weights") is None and weights_behind(error) is not None)
+
+    return LeftOutCode(target, wanted["endless"], wanted["at"], through)
+
+
+def _tell_where(out: Channel) -> Callable[[], None]:
+    """Say from time to time which file of the project is being imported; gives what ends that."""
+    from modgraph.tracing.loading.unfinished import imported_line
+
+    thread, over = _thread.get_ident(), False
+
+    def watch() -> None:
+        said = None
+        while True:
+            _sleep(_IMPORT_LOOK_SECONDS)
+            if over:
+                return
+            at = imported_line(thread)
+            if at is not None and at != said:
+                said = at
+                out.say(import_at=[*at, ""])
+
+    def end() -> None:
+        nonlocal over
+        over = True
+
+    # Not `threading`: what the user's code reads there is what it started itself.
+    _thread.start_new_thread(watch, ())
+    return end
+
+
 def _built(
-    target: Target, options: TraceOptions, lacking: Any, placeholders: Placeholders, out: Channel
+    target: Target,
+    options: TraceOptions,
+    lacking: Any,
+    placeholders: Placeholders,
+    code: LeftOutCode | None,
+    out: Channel,
 ) -> tuple[LoadedModel, AbsentWeights | None]:
     """The model with its example inputs, and the weights that are not there, if it was built without.
 
     Args:
         lacking: what was said of such weights by a worker that could not build it for want of them.
     """
+    from modgraph.tracing.basics.failures import describe
     from modgraph.tracing.loading.absent_devices import is_for_want_of_a_device
     from modgraph.tracing.loading.absent_weights import AbsentWeights
     from modgraph.tracing.loading.models import build_model, with_example
+    from modgraph.tracing.loading.unfinished import failed_line
     from modgraph.tracing.loading.weight_doors import open_doors, weights_behind
 
     stage = f"importing {target.place} and building {target.name}"
+    end = _tell_where(out)
+
+    def imported() -> None:
+        end()
+        out.say(imported=True)
+
     if lacking is not None:
         out.say(stage=f"{stage} without weights that are not there", begins=True)
         absent = AbsentWeights(decode(MissingWeights, lacking["weights"]), lacking["modules"])
-        loaded = build_model(target, options, absent, imported=lambda: out.say(imported=True))
+        loaded = build_model(target, options, absent, imported=imported, code=code)
         return with_example(loaded), absent
     out.say(stage=stage, begins=True)
     try:
-        loaded = build_model(target, options, imported=lambda: out.say(imported=True))
+        loaded = build_model(target, options, imported=imported, code=code)
     except ModgraphError as error:
+        at = failed_line(error.__cause__)
+        if at is not None and error.__cause__ is not None:
+            out.say(import_at=[*at, describe(error.__cause__)])
         if is_for_want_of_a_device(error.message):
             out.say(elsewhere=True)
         package = placeholders.wanted(error.__cause__)

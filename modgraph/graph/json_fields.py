@@ -22,6 +22,7 @@ from modgraph.graph.model import (
     Gap,
     Graph,
     HookInfo,
+    LeftOut,
     ModelInfo,
     ModelInput,
     ModuleNode,
@@ -59,7 +60,8 @@ KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "backward? ranks? world_size? arguments_from? assumed? no_calls? absent_packages? missing_weights?",
+    "backward? ranks? world_size? arguments_from? assumed? no_calls? absent_packages? missing_weights? "
+    "left_out?",
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
     ArgumentsFrom: "kind file line text assumed? others? started_by?",
     OtherArguments: "text file line",
@@ -78,6 +80,7 @@ KEYS: dict[Any, str] = {
     Statistics: "mean std min max numel nan? inf?",
     Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition?",
     Edge: "from:producer to:consumer tensor ranks? predicted? observed&predicted certain&predicted condition?",
+    LeftOut: "file line last_line error",
     (Edge, "tensor"): "shape dtype name? device? statistics? sharding?",
     Condition: "text file line",
     Gap: "kind call source",

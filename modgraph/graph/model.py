@@ -485,6 +485,22 @@ class MissingWeights:
     line: int | None = None
 
 
+NO_END = "did not end within"
+"""How `LeftOut.error` begins of a statement that raised nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Statements of the model's project that had no part in the run, as its import fails or does not end with them."""
+
+    file: str
+    line: int
+    last_line: int
+    error: str | None = None
+    """What the statement raised, or that it "did not end within 100 s"; None where they were not run, as the model
+    needs none of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """The model as a whole."""
@@ -521,6 +537,9 @@ class ModelInfo:
     where nobody asked for them."""
     missing_weights: tuple[MissingWeights, ...] = ()
     """Weights without which it was built for the run: modules, calls and shapes are its own, values are random."""
+    left_out: tuple[LeftOut, ...] = ()
+    """What of its project was left out, as it cannot be imported otherwise. In a complete graph it changes nothing of
+    the model; where it may, that is a problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -6,7 +6,9 @@ long; so they are counted together too, in the order of the models. A model that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from modgraph.errors import EndlessImportError
 from modgraph.prediction.domain.limits import (
@@ -42,6 +44,8 @@ class Together:
         not pay for that."""
         self.endless: dict[Path | None, EndlessImportError] = {}
         """By file: why its models cannot be built. It did not come to its end when it was imported."""
+        self.needed_alone: dict[Path | None, Mapping[str, Any]] = {}
+        """By file, of which a model was traced all the same: where its import did not come to its end."""
         self._known: dict[tuple[str, ...], Shared] = {}
         self._own: dict[tuple[str, str], SourceModule] = {}
 

@@ -38,11 +38,13 @@ MODELS = """
     """
 
 
-def run(folder: Path, modgraph, first: str = "", last: str = "") -> tuple[int, dict[str, list[str]]]:
-    """How often the file was imported, and the problems of both models."""
+def run(
+    folder: Path, modgraph, first: str = "pass", last: str = "", status: int = 1
+) -> tuple[int, dict[str, list[str]]]:
+    """How often all of the file was imported, and the problems of both models."""
     (folder / "models.py").write_text(textwrap.dedent(MODELS).format(first=first, last=last))
     done = modgraph("analyze", "models.py", "--timeout", "4", "--format", "json", "-o", "out", cwd=folder)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == status, done.stderr
     texts = {name: json.loads((folder / "out" / f"{name}.json").read_text()) for name in ("First", "Second")}
     assert all([node["path"] for node in text["modules"]] == ["", "fc"] for text in texts.values())
     return len((folder / "imports.txt").read_text().splitlines()), {
@@ -50,8 +52,19 @@ def run(folder: Path, modgraph, first: str = "", last: str = "") -> tuple[int, d
     }
 
 
-def test_it_is_imported_once_for_all_of_its_models(tmp_path: Path, modgraph) -> None:
-    imports, problems = run(tmp_path, modgraph, last="time.sleep(600)")
+def test_its_models_are_traced_with_what_they_need_and_it_is_waited_for_once(tmp_path: Path, modgraph) -> None:
+    imports, problems = run(tmp_path, modgraph, last="time.sleep(600)", status=0)
+    assert imports == 1
+    assert problems == {"First": [], "Second": []}
+    for name in problems:
+        model = json.loads((tmp_path / "out" / f"{name}.json").read_text())["model"]
+        (endless,) = [each for each in model["left_out"] if each["error"] is not None]
+        assert endless["error"].startswith("did not end within")
+        assert (tmp_path / "models.py").read_text().splitlines()[endless["line"] - 1] == "time.sleep(600)"
+
+
+def test_where_the_models_need_what_does_not_end_it_is_imported_once_for_all(tmp_path: Path, modgraph) -> None:
+    imports, problems = run(tmp_path, modgraph, first="self.size = SIZE", last="SIZE = time.sleep(600)")
     assert imports == 1
     assert "while importing models.py" in problems["First"][0]
     assert "models.py is not imported once more" in problems["Second"][0]

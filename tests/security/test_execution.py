@@ -102,6 +102,21 @@ ALLOWED = {
         "",
         "importlib.machinery.SourceFileLoader",
     ): "the same of a notebook or a configuration",
+    # The same where the import of the target fails or does not end: in a trace, statement by statement.
+    ("tracing/loading/left_out.py", "", "importlib.machinery.SourceFileLoader"): "modules of the target's project",
+    ("tracing/loading/left_out.py", "exec_module", ".exec_module"): "one that may fail, as it is",
+    ("tracing/loading/left_out.py", "_execute", "builtins.exec"): "a statement of one",
+    ("tracing/loading/left_out.py", "exec_module", "importlib.util.decode_source"): "bytes into a text",
+    ("tracing/loading/left_out.py", "_star", "importlib.util.resolve_name"): "a name alone",
+    (
+        "tracing/loading/left_out.py",
+        "__enter__",
+        "importlib.machinery.PathFinder",
+    ): "where in `sys.meta_path` it stands",
+    ("tracing/loading/left_out.py", "find_spec", "importlib.machinery.PathFinder.find_spec"): "as Python asks for it",
+    ("tracing/loading/left_out.py", "find_spec", "importlib.machinery.SourceFileLoader"): "asked for its class",
+    ("tracing/loading/side_effects.py", "_imports", "importlib.util.resolve_name"): "a name alone",
+    ("tracing/loading/side_effects.py", "_places_of", "importlib.util.find_spec"): "a name without a parent",
     (
         "tracing/loading/target_arguments.py",
         "_import_object",

@@ -130,6 +130,21 @@ def test_a_trace_runs_what_the_model_needs_alone(here: Path):
     assert source == ("net.ipynb:cell 6", 7)
 
 
+@pytest.mark.needs_torch
+def test_a_cell_that_fails_is_left_out_and_named(here: Path):
+    """The model's class has a method that reads what the cell would have bound; nothing of the run does."""
+    cells = [
+        ("code", "import json\nfrom torch import nn"),
+        ("code", "\nwords = json.load(open('no-words.json'))"),
+        ("code", "class Net(nn.Linear):\n    def __init__(self):\n        super().__init__(4, 2)"),
+        ("code", "def told(self):\n    return words\nNet.told = told"),
+    ]
+    (here / "net.ipynb").write_bytes(notebook(cells))
+    graph = modgraph.analyze("net.ipynb:Net")
+    assert [(each.file, each.line, each.last_line) for each in graph.model.left_out] == [("net.ipynb:cell 2", 2, 2)]
+    assert [call.module for call in graph.calls] == [""]
+
+
 def test_errors_name_the_cell(here: Path, capsys: Any):
     (here / "net.ipynb").write_bytes(
         notebook(

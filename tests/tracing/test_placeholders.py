@@ -155,11 +155,19 @@ def test_a_module_is_imported_once_in_the_process_that_runs_it(tmp_path):
     assert [node.path for node in graph.modules if node.observed] == ["", "first"]
 
 
-def test_what_uses_it_at_import_is_told_as_missing(tmp_path):
-    graph = modgraph.analyze(f"{project(tmp_path, USED['a call'])}:Net")
+def test_what_uses_it_at_import_is_told_as_missing_where_the_model_needs_that(tmp_path):
+    graph = modgraph.analyze(f"{project(tmp_path, USED['truth'])}:Net")
     assert not graph.traced
-    assert any("needs absent_plots, which is not installed here" in each.message for each in graph.problems)
+    assert any("and absent_plots is not installed" in each.message for each in graph.problems)
     assert graph.model.absent_packages == ()
+
+
+def test_what_uses_it_at_import_is_left_out_where_the_model_does_not(tmp_path):
+    graph = modgraph.analyze(f"{project(tmp_path, USED['a call'])}:Net")
+    assert graph.traced
+    assert not graph.complete
+    assert graph.model.absent_packages == ("absent_plots",)
+    assert [each.line for each in graph.model.left_out] == [4]
 
 
 def test_an_annotation_of_forward_is_none(tmp_path):

@@ -9,6 +9,7 @@ from modgraph.export.look.style import KINDS, STATES
 from modgraph.export.picture.rows import parameters_text
 from modgraph.export.text.arguments import arguments_line, assumed_line, no_calls_line
 from modgraph.export.text.checkpoint import checkpoint_headline
+from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.stored import stored_title
 from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import Focus
@@ -98,6 +99,8 @@ def conditions(graph: Graph, most: int = 120) -> list[str]:
         notes.append(cut_end(f"forward {unpredicted}", most))
     if missing := weights_line(graph.model.missing_weights):
         notes.append(cut_end(f"weights {missing}", most))
+    if left_out := left_out_line(graph.model.left_out):
+        notes.append(cut_end(f"left out {left_out}", most))
     return notes
 
 

@@ -6,6 +6,7 @@ from modgraph.doors.printing import in_cell, markdown, markdown_code
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.text.arguments import assumed_line, no_calls_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
+from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
 from modgraph.export.text.weights import weights_line
@@ -33,6 +34,8 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         said.append(f"forward {markdown(unpredicted)}")
     if graph.model.missing_weights:
         said.append(f"weights {markdown(weights_line(graph.model.missing_weights))}")
+    if graph.model.left_out:
+        said.append(f"left out {markdown(left_out_line(graph.model.left_out))}")
     lines = [
         " · ".join(said),
         "",

@@ -12,6 +12,7 @@ from modgraph.export.text.arguments import arguments_rows, assumed_line, no_call
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
 from modgraph.export.text.columns import check_columns as check_columns
+from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.ranks import ranks_text
 from modgraph.export.text.run import cost_text, verification_text
 from modgraph.export.text.stored import counts_parameters, stored_facts, stored_title
@@ -80,6 +81,7 @@ def summary(
         _totals(graph, tree.hidden_parameters, rows, width, pen),
         _arguments(graph, width, pen),
         _entry("weights", weights_line(graph.model.missing_weights), width, pen),
+        _entry("left out", left_out_line(graph.model.left_out), width, pen),
         _entry("forward", no_calls_line(graph), width, pen),
         _inputs(graph, width, pen),
         _entry("assumed", assumed_line(graph), width, pen) if graph.model.assumed is not None else [],

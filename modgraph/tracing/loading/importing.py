@@ -18,13 +18,18 @@ from modgraph.source.notebooks import SUFFIX as NOTEBOOK
 from modgraph.source.notebooks import only_statements, read_notebook
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption, trace_error, user_line
+from modgraph.tracing.basics.origins import is_installed
+from modgraph.tracing.loading.left_out import LeftOutCode
 from modgraph.tracing.loading.own_modules import told_of
 
 _loaded_here: set[str] = set()
 
 
-def import_target(target: Target) -> types.ModuleType:
+def import_target(target: Target, code: LeftOutCode | None = None) -> types.ModuleType:
     """The module that holds the target.
+
+    Args:
+        code: leaves out what of its project cannot be imported.
 
     Raises:
         TargetError: no module has that import path.
@@ -32,7 +37,7 @@ def import_target(target: Target) -> types.ModuleType:
     """
     try:
         if target.file is not None:
-            return _import_file(target.module, target.file, _text_of(target))
+            return _import_file(target.module, target.file, _text_of(target), code)
         return importlib.import_module(target.module)
     except ModgraphError:
         raise
@@ -86,7 +91,7 @@ def _text_of(target: Target) -> str | None:
     return only_statements(text, needed_statements(text, (target.name.partition(".")[0], "example_inputs")))
 
 
-def _import_file(name: str, file: Path, text: str | None) -> types.ModuleType:
+def _import_file(name: str, file: Path, text: str | None, code: LeftOutCode | None) -> types.ModuleType:
     """`file` as module `name`, whether or not its directory can be searched for it."""
     parent_name, _, child = name.rpartition(".")
     parent = importlib.import_module(parent_name) if parent_name else None
@@ -98,6 +103,8 @@ def _import_file(name: str, file: Path, text: str | None) -> types.ModuleType:
     loader = importlib.machinery.SourceFileLoader(name, str(file))
     if text is not None:
         loader = _TextLoader(name, str(file), text)
+    if code is not None and not is_installed(str(file)):
+        loader = code.loader(name, str(file), text)
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=[str(file.parent)] if is_package else None
     )

@@ -39,6 +39,7 @@ from modgraph.tracing.basics.sharding import user_class
 from modgraph.tracing.faking import fake
 from modgraph.tracing.loading.absent_weights import AbsentWeights
 from modgraph.tracing.loading.importing import import_target
+from modgraph.tracing.loading.left_out import LeftOutCode
 from modgraph.tracing.loading.target_arguments import resolve
 
 EXAMPLE_NAME = "example_inputs"
@@ -82,18 +83,22 @@ def build_model(
     absent: AbsentWeights | None = None,
     *,
     imported: Callable[[], None] = lambda: None,
+    code: LeftOutCode | None = None,
 ) -> LoadedModel:
     """The same without its example inputs.
 
     Args:
         absent: weights that are not there, and without which it is built.
         imported: is called when its file has been imported.
+        code: leaves out what of its project cannot be imported.
     """
     check_device(options)
     put_on_path(target)
     with contextlib.nullcontext() if absent is None else absent:
-        namespace = import_target(target)
+        namespace = import_target(target, code)
         imported()
+        if code is not None:
+            code.require(namespace, target)
         found = look_up(namespace, target)
         seed()
         build: Callable[[], nn.Module] = functools.partial(instantiate, found, target)

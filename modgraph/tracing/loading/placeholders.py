@@ -167,7 +167,7 @@ class Placeholders:
 
     def _stands_in(self, package: str) -> bool:
         is_known = package in self.packages or len(self.packages) < MAX_PACKAGES
-        return is_known and not (self._is_built and _asked_by_installed()) and _needed_by_statements()
+        return is_known and not (self._is_built and _asked_by_installed()) and needed_by_statements()
 
     def _module(self, name: str) -> _AbsentModule:
         return self._modules.setdefault(name, _AbsentModule(name))
@@ -181,9 +181,12 @@ def _asked_by_installed() -> bool:
     return frame is not None and (is_own(frame.f_code.co_filename) or is_installed(frame.f_code.co_filename))
 
 
-def _needed_by_statements() -> bool:
+def needed_by_statements() -> bool:
     """Whether every statement of the imports that are under way needs what it imports: none is within a `try`."""
-    frame: types.FrameType | None = sys._getframe(3)
+    frame: types.FrameType | None = sys._getframe(1)
+    asking = {__file__, frame.f_code.co_filename if frame is not None else __file__}
+    while frame is not None and (frame.f_code.co_filename in asking or frame.f_code.co_filename.startswith(_FROZEN)):
+        frame = frame.f_back
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_OWN) and file != __file__:

@@ -54,6 +54,7 @@ function modelDetails() {
       ["assumed", model.assumed],
       ["forward", model.forward],
       ["weights", model.weights],
+      ["left out", model.left_out],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],
       ["trainable", trained ? number(model.trainable) : undefined],
       ["buffers", model.buffers ? counted(model.buffers, "element") : undefined],
