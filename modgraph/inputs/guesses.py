@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any
@@ -38,16 +38,23 @@ _NAMES: tuple[tuple[str, str], ...] = (
         r"|(image|img|pixel|target|tgt|patch|frame|feat|feature|orig|original|input)_(sizes|shapes)",
     ),
     ("counts", r".*_(sizes|counts|ratios)|counts"),
-    ("edge_index", r"edge_?(index|idx|list)|edges"),
+    ("edge_index", r"edge_?(index|idx|list|mat)|edges"),
     ("edge_values", r"edge_?(attr|weights?|features?)"),
     ("graph_batch", r"batch_?(index|idx)"),
-    ("adjacency", r"adj.*|a_hat|laplacian"),
+    ("adjacency", r"((norm|normalized|sparse)_)?(adj|graph).*|.*_adj|a_hat|laplacian"),
+    ("spans", r".*start_end|(.*_)?spans?|cu_seq_?lens.*"),
+    ("share", r"teacher_forc.*|tf_ratio|(.*_)?temperature|tau"),
     ("lengths", r".*(lengths?|lens|_len)|lens"),
     ("offsets", r"offsets?"),
     ("positions", r"pos(itions?|ition_ids|_ids)"),
     ("step", r"t|ts|time|times|time_?steps?|steps?|sigmas?|noise_?levels?|diffusion_step"),
     ("label", r"y|labels?|class(es)?|class_?(ids?|labels?)|cond_?labels?|targets|digits?"),
-    ("state", r"h|c|hx|cx|h0|h_?prev|state|states|hidden|hidden_?states?|prev_?(state|hidden)|init_?(state|hidden)|hc"),
+    (
+        "state",
+        r"h|c|hx|cx|h0|h_?prev|state|states|hidden|hidden_?states?|hc|cell|cell_state"
+        r"|(prev|previous|last|init|initial|decoder|dec|rnn|lstm|gru)_?(state|hidden|hidden_state|cell)s?",
+    ),
+    ("encoded", r"(enc|encoder|encoded|encoding)_?(out|outputs?|outs|states?|hiddens?|hidden_states|features?)|memory"),
     ("ids", r"(.*_)?(ids?|tokens?|idx|indices|words?|chars?|captions?|sentences?|cat|categorical|categories|cats)"),
     (
         "text",
@@ -74,6 +81,11 @@ def name_class(name: str) -> str | None:
     return next((kind for kind, pattern in _NAMES if re.fullmatch(pattern, bare)), None)
 
 
+def says_graph(names: Iterable[str]) -> bool:
+    """Inputs of these names are of a graph: rows are nodes, and no batch."""
+    return any(name_class(name) in ("edge_index", "adjacency") for name in names)
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A layer with a wish, in registration order."""
@@ -94,8 +106,7 @@ class Guesser:
         self.layers = list(layers_of(model))
         self.embeds = any(isinstance(layer.module, nn.Embedding | nn.EmbeddingBag) for layer in self.layers)
         self.sequential = any(_is_sequential(module) for module in every_module(model))
-        names = {name_class(name) for name in signature.required}
-        self.graph = bool(names & {"edge_index", "adjacency"})
+        self.graph = says_graph(signature.required)
 
     def first(self, given: Collection[str] = ()) -> Candidate:
         """The candidate to begin with: every required parameter, or what seems to be meant where none is.
@@ -148,7 +159,7 @@ class Guesser:
 
     def tensor(self, name: str) -> tuple[Spec, str]:
         """A tensor (or a tuple of states) by its name, else by the first layer."""
-        kind = name_class(name)
+        kind = "graph_batch" if self.graph and name.lower() == "batch" else name_class(name)
         made = self._from_name(kind, name) if kind else None
         if made is not None:
             return made, f"{name}: by its name"
@@ -207,6 +218,10 @@ class Guesser:
                 return TensorSpec((STEPS,), ints, low=0, high=1)
             case "adjacency":
                 return TensorSpec((STEPS, STEPS), self.dtype)
+            case "spans":
+                return TensorSpec((2,) if name.lower().startswith("cu") else (batch, 2), ints, row=(0, STEPS))
+            case "share":
+                return LiteralSpec(0.5)
             case "lengths":
                 return TensorSpec((batch,), ints, low=STEPS, high=STEPS + 1)
             case "offsets":
@@ -220,6 +235,8 @@ class Guesser:
                 return TensorSpec((batch,), ints) if self.embeds or not alone else None
             case "state":
                 return self._state(name)
+            case "encoded":
+                return self._encoded(name)
             case "ids" | "text":
                 alone = re.match(r"(user|item|.*_id$|id$)", name.lower()) is not None
                 return TensorSpec((batch,) if alone else (batch, STEPS), ints) if self.embeds else None
@@ -245,6 +262,14 @@ class Guesser:
                 pair = isinstance(module, nn.LSTMCell) and name.lower() in ("state", "states", "hidden", "hc", "hx")
                 return GroupSpec("tuple", ((0, state), (1, state))) if pair else state
         return None
+
+    def _encoded(self, name: str) -> Spec | None:
+        """What an encoder gave: a row of floats for each step, as the first layer that is no table of indices wants."""
+        layer = next((layer for layer in self.layers if not layer.wish.integral), None)
+        if layer is None:
+            return None
+        spec = self.for_layer(layer)
+        return replace(spec, shape=self.shape(3, layer.wish.sizes)) if layer.wish.ndim is None else spec
 
     def _image(self) -> Spec | None:
         layer = next((layer for layer in self.layers if layer.wish.ndim == 4), None)

@@ -132,6 +132,8 @@ class Outcome:
     """The input of which the last look asked how many items it has, or which."""
     called: set[str] = field(default_factory=set)
     """Paths of the modules that were called."""
+    given: dict[int, Place] = field(default_factory=dict)
+    """Where each tensor or array stands that was given, by its address; as long as the error is held, which holds them."""
     bounds: dict[Place, int] = field(default_factory=dict)
     """Indices in this input must be below it."""
     asked: dict[Place, Spec] = field(default_factory=dict)
@@ -160,7 +162,7 @@ _MOVES = frozenset({"permute", "transpose", "t", "T", "mT", "movedim", "swapaxes
 _CASTS = {"to", "float", "double", "half", "bfloat16", "long", "int", "type", "type_as", "cuda", "cpu", "data"}
 _VIEWS = {
     "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "repeat", "contiguous", "__getitem__", "narrow", "select",
-    "chunk", "split", "unbind", "__iter__", "pad", "cat", "stack", "flip", "roll", "clone", "detach", "requires_grad_",
+    "chunk", "split", "unbind", "__iter__", "grid_sample", "pad", "cat", "stack", "flip", "roll", "clone", "detach", "requires_grad_",
 }  # fmt: skip
 _ELEMENTWISE = {
     "add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__",
@@ -170,7 +172,10 @@ _ELEMENTWISE = {
 JOINS = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 _CONCATENATIONS = frozenset({"cat", "concat", "concatenate"})
 _DIRECT = _MOVES | _CASTS | _VIEWS | _ELEMENTWISE
-_INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0}
+_NO_PROGRESS = (_MOVES | _CASTS | _VIEWS) - JOINS
+"""A view of an input gets nobody anywhere; that some fit together does."""
+_INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0, "grid_sample": 0}
+"""Functions with two tensors, of which one says where in the other: the place of that one."""
 
 
 class Observer(TorchFunctionMode):  # type: ignore[misc]
@@ -214,7 +219,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             with torch._C.DisableTorchFunction():
                 self._note_pieces(args, kwargs or {}, result)
         if name not in _SHAPE_READS:
-            self.outcome.progress += name not in _VIEWS | _MOVES | _CASTS
+            self.outcome.progress += name not in _NO_PROGRESS
             self._spread(name, tensors, args, result)
         return result
 
@@ -247,6 +252,10 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             for position, value in arguments:
                 if isinstance(value, torch.Tensor):
                     yield self._seen(value, position)
+                elif type(value) in (tuple, list) and len(value) == 2:  # the states of an LSTM
+                    for index, each in enumerate(value):
+                        if isinstance(each, torch.Tensor):
+                            yield self._seen(each, f"{position}[{index}]")
 
     def _seen(self, tensor: torch.Tensor, position: int | str) -> Seen:
         shape = tuple(size if isinstance(size, int) else -1 for size in tensor.shape)
@@ -275,7 +284,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         origins = [origin for tensor in tensors if (origin := self._origins.get(id(tensor))) is not None]
         if not origins:
             return
-        if name in _INDEXED and len(tensors) > 1:
+        if name in _INDEXED and name != "grid_sample" and len(tensors) > 1:
             self._note_index(tensors)
         self._note_columns(name, args, origins[0])
         if name in _ELEMENTWISE | JOINS:
@@ -460,12 +469,14 @@ class Prober:
 
         Costs one try, and another where the forward decides by values, or asks for a gradient or an absent device.
         """
+        if self.can_be_real and any(spec.is_array for spec in candidate.tensors().values()):
+            self.be_real()  # what is made of an array has values
         outcome = self._run_once(candidate, make_missing)
         ended = "" if outcome.error is None or self.elsewhere else said(outcome.error)
         if ended and is_for_want_of_a_device(ended, fake=not self.real):
             self.elsewhere = True
             outcome = self._run_once(candidate, make_missing)
-        if not self.real and decides_by_values(outcome.error):
+        if not self.real and (decides_by_values(outcome.error) or (self.can_be_real and _is_of_fakes(outcome.error))):
             if self.weightless:
                 outcome.error, outcome.by_values = None, True
                 return outcome
@@ -518,6 +529,8 @@ class Prober:
             name: make_value(entry, (name,), tensor, missing if make_missing else None)
             for name, entry in candidate.entries
         }
+        for place in candidate.tensors():
+            observer.outcome.given[id(_at(made, place))] = place
         return self.signature.split(made)
 
     def _working_copy(self) -> nn.Module:
@@ -526,6 +539,17 @@ class Prober:
                 self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
                 set_training(self._copy, self.training)
         return self._copy
+
+
+def _is_of_fakes(error: BaseException | None) -> bool:
+    """Of tensors without values alone: they cannot be sparse."""
+    return isinstance(error, NotImplementedError) and "SparseTensorImpl" in said(error)
+
+
+def _at(made: Any, place: Place) -> Any:
+    for part in place:
+        made = made[part] if isinstance(made, dict | list | tuple) else getattr(made, str(part))
+    return made
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -14,20 +14,22 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TraceError
+from modgraph.inputs.arrays import arrays
 from modgraph.inputs.bags import bags
 from modgraph.inputs.docs import documented
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
-from modgraph.inputs.guesses import Guesser, name_class
+from modgraph.inputs.guesses import Guesser, name_class, says_graph
 from modgraph.inputs.joins import fitting_parts, traded, usual_parts
 from modgraph.inputs.levels import longer_lists, one_for_each
 from modgraph.inputs.plain import told_by_function
 from modgraph.inputs.probe import Attempt, EndlessRunError, Outcome, Prober
 from modgraph.inputs.refusal import Refusals, comes_from_no_input, is_refusal
 from modgraph.inputs.repair import repairs, wishes
-from modgraph.inputs.sides import is_among_inputs, miss_of, search_sides, smaller, usual_sizes, usual_volumes
+from modgraph.inputs.sides import is_among_inputs, is_folded, miss_of, search_sides, smaller, usual_sizes, usual_volumes
 from modgraph.inputs.sizes import waveforms
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
+from modgraph.inputs.states import fitting_states, one_step
 from modgraph.tracing.basics.failures import describe, user_line
 
 MAX_TRIES = 60
@@ -180,12 +182,22 @@ class Search:
         if outcome.asked:
             keys = ", ".join(str(place[-1]) for place in outcome.asked)
             candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
+            if outcome.error is not None and not self.guesser.graph and says_graph(
+                str(place[-1]) for place in outcome.asked
+            ):
+                return self.attempt(self._as_graph(candidate))
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
         self._refusals.add(outcome.error, outcome.failures)
         if isinstance(outcome.error, EndlessRunError):
             raise _SpentError
         return made
+
+    def _as_graph(self, candidate: Candidate) -> Candidate:
+        """Where an edge index was asked for, what stands beside it is of a graph too."""
+        self.guesser.graph = True
+        beside = [place for place in candidate.tensors() if len(place) > 1 and isinstance(place[-1], str)]
+        return candidate.replaced({place: self.guesser.tensor(str(place[-1]))[0] for place in beside}, "of a graph")
 
     def run(self, candidate: Candidate) -> Outcome:
         """What comes of one run."""
@@ -206,7 +218,12 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        if is_folded(attempt.outcome):
+            yield _Sides()
         yield from bags(attempt, self.guesser)
+        yield from arrays(attempt)
+        yield from fitting_states(attempt, self.guesser)
+        yield from one_step(attempt, self.guesser)
         yield from fitting_parts(attempt, self.guesser)
         yield from traded(attempt, self.guesser)
         yield from _columns_beyond(attempt)
