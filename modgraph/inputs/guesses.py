@@ -43,6 +43,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("graph_batch", r"batch_?(index|idx)"),
     ("adjacency", r"((norm|normalized|sparse)_)?(adj|graph).*|.*_adj|a_hat|laplacian"),
     ("spans", r".*start_end|(.*_)?spans?|cu_seq_?lens.*"),
+    ("past", r"past(_.*)?|(kv_?)?caches?|(past|prev|incremental)_(states?|caches?|key_values?)|mems"),
+    ("boxes", r"(.*_)?(b?boxes|proposals)"),
     ("share", r"teacher_forc.*|tf_ratio|(.*_)?temperature|tau"),
     ("lengths", r".*(lengths?|lens|_len)|lens"),
     ("offsets", r"offsets?"),
@@ -161,13 +163,15 @@ class Guesser:
         """A tensor (or a tuple of states) by its name, else by the first layer."""
         kind = "graph_batch" if self.graph and name.lower() == "batch" else name_class(name)
         made = self._from_name(kind, name) if kind else None
-        if made is not None:
-            return made, f"{name}: by its name"
+        return self.generic(name) if made is None else (made, f"{name}: by its name")
+
+    def generic(self, name: str) -> tuple[Spec, str]:
+        """A tensor by the first layer."""
         layer = self._first_layer(name)
         if layer is None:
             return self._without_layers(), f"{name}: generic"
         spec = self.for_layer(layer)
-        if kind == "label" and layer.wish.ndim is None and not layer.wish.integral:
+        if name_class(name) == "label" and layer.wish.ndim is None and not layer.wish.integral:
             spec = replace(spec, shape=self.shape(2, layer.wish.sizes))  # of a class, one for each row
         return spec, f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
 
@@ -220,6 +224,10 @@ class Guesser:
                 return TensorSpec((STEPS, STEPS), self.dtype)
             case "spans":
                 return TensorSpec((2,) if name.lower().startswith("cu") else (batch, 2), ints, row=(0, STEPS))
+            case "past":
+                return LiteralSpec(None)
+            case "boxes":
+                return TensorSpec((batch, STEPS, 4), self.dtype)
             case "share":
                 return LiteralSpec(0.5)
             case "lengths":
@@ -236,7 +244,7 @@ class Guesser:
             case "state":
                 return self._state(name)
             case "encoded":
-                return self._encoded(name)
+                return self._encoded()
             case "ids" | "text":
                 alone = re.match(r"(user|item|.*_id$|id$)", name.lower()) is not None
                 return TensorSpec((batch,) if alone else (batch, STEPS), ints) if self.embeds else None
@@ -263,7 +271,7 @@ class Guesser:
                 return GroupSpec("tuple", ((0, state), (1, state))) if pair else state
         return None
 
-    def _encoded(self, name: str) -> Spec | None:
+    def _encoded(self) -> Spec | None:
         """What an encoder gave: a row of floats for each step, as the first layer that is no table of indices wants."""
         layer = next((layer for layer in self.layers if not layer.wish.integral), None)
         if layer is None:

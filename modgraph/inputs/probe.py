@@ -23,7 +23,7 @@ from torch.utils import _pytree as pytree
 
 from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.inputs.packed import refuse_packed, unpacked
-from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
+from modgraph.inputs.specs import Bag, Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.inputs.wishes import Wish, wish_of
 from modgraph.tracing.basics.failures import is_interruption, said
 from modgraph.tracing.basics.forward_signature import ForwardSignature
@@ -121,6 +121,8 @@ class Outcome:
     """The run came to where `forward` decides by values, and there are none."""
     progress: int = 0
     """Functions that ended without an error; a view of an input gets nobody anywhere."""
+    fitted: int = 0
+    """Joins that ended without one."""
     uses: dict[Place, Use] = field(default_factory=dict)
     joins: list[Join] = field(default_factory=list)
     """In the order in which layers received them."""
@@ -133,7 +135,7 @@ class Outcome:
     called: set[str] = field(default_factory=set)
     """Paths of the modules that were called."""
     given: dict[int, Place] = field(default_factory=dict)
-    """Where each tensor or array stands that was given, by its address; as long as the error is held, which holds them."""
+    """Where each tensor or array stands that was given, by its address; the error holds them as long as it is held."""
     bounds: dict[Place, int] = field(default_factory=dict)
     """Indices in this input must be below it."""
     asked: dict[Place, Spec] = field(default_factory=dict)
@@ -146,6 +148,11 @@ class Outcome:
     """Integer inputs that met another input, of floats, in arithmetic or in a joined tensor."""
     rebatched: tuple[int, int] | None = None
     """(wanted, got) elements of one row, where a view folded what was left into the batch."""
+
+    @property
+    def reached(self) -> int:
+        """How far it came, what fits together included."""
+        return self.progress + self.fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,8 @@ _MOVES = frozenset({"permute", "transpose", "t", "T", "mT", "movedim", "swapaxes
 _CASTS = {"to", "float", "double", "half", "bfloat16", "long", "int", "type", "type_as", "cuda", "cpu", "data"}
 _VIEWS = {
     "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "repeat", "contiguous", "__getitem__", "narrow", "select",
-    "chunk", "split", "unbind", "__iter__", "grid_sample", "pad", "cat", "stack", "flip", "roll", "clone", "detach", "requires_grad_",
+    "grid_sample", "chunk", "split", "unbind", "__iter__", "pad", "cat", "stack", "flip", "roll", "clone", "detach",
+    "requires_grad_",
 }  # fmt: skip
 _ELEMENTWISE = {
     "add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__",
@@ -172,8 +180,6 @@ _ELEMENTWISE = {
 JOINS = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 _CONCATENATIONS = frozenset({"cat", "concat", "concatenate"})
 _DIRECT = _MOVES | _CASTS | _VIEWS | _ELEMENTWISE
-_NO_PROGRESS = (_MOVES | _CASTS | _VIEWS) - JOINS
-"""A view of an input gets nobody anywhere; that some fit together does."""
 _INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0, "grid_sample": 0}
 """Functions with two tensors, of which one says where in the other: the place of that one."""
 
@@ -219,7 +225,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             with torch._C.DisableTorchFunction():
                 self._note_pieces(args, kwargs or {}, result)
         if name not in _SHAPE_READS:
-            self.outcome.progress += name not in _NO_PROGRESS
+            self.outcome.progress += name not in _VIEWS | _MOVES | _CASTS
+            self.outcome.fitted += name in JOINS
             self._spread(name, tensors, args, result)
         return result
 
@@ -469,7 +476,7 @@ class Prober:
 
         Costs one try, and another where the forward decides by values, or asks for a gradient or an absent device.
         """
-        if self.can_be_real and any(spec.is_array for spec in candidate.tensors().values()):
+        if self.can_be_real and candidate.has_arrays:
             self.be_real()  # what is made of an array has values
         outcome = self._run_once(candidate, make_missing)
         ended = "" if outcome.error is None or self.elsewhere else said(outcome.error)
@@ -548,7 +555,7 @@ def _is_of_fakes(error: BaseException | None) -> bool:
 
 def _at(made: Any, place: Place) -> Any:
     for part in place:
-        made = made[part] if isinstance(made, dict | list | tuple) else getattr(made, str(part))
+        made = getattr(made, part) if isinstance(made, Bag) and isinstance(part, str) else made[part]
     return made
 
 

@@ -122,12 +122,13 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     tensors = attempt.candidate.tensors()
     keyed = _indexed_by_text(attempt)
     attribute = re.search(r"'\w*(?:Tensor|Parameter)' object has no attribute '(\w+)'", text)
+    asked = attempt.outcome.given.get(id(error.obj)) if attribute and isinstance(error, AttributeError) else None
     for place, spec in tensors.items():
         name = place_name(place)
         if keyed or (attribute and attribute[1] in ("keys", "items", "values", "get", "pop")):
-            yield attempt.candidate.replaced({place: GroupSpec("dict")}, f"{name}: a mapping")
-        elif attribute:
-            yield attempt.candidate.replaced({place: GroupSpec("object")}, f"{name}: an object with attributes")
+            yield from _all_of_list(attempt, place, GroupSpec("dict"), "a mapping")
+        elif attribute and asked in (None, place):
+            yield from _all_of_list(attempt, place, GroupSpec("object"), "an object with attributes")
         count = _unpacked(text)
         iterated = attempt.outcome.looked == ("iterated", place)
         if count and iterated and count <= 8:
@@ -146,6 +147,15 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     count, looked = _unpacked(text), attempt.outcome.looked
     if count and looked and looked[0] == "shape" and looked[1] in tensors:
         yield from _with_ndim(attempt, guesser, looked[1], count, f"its shape is unpacked into {count}")
+
+
+def _all_of_list(attempt: Attempt, place: Place, group: GroupSpec, what: str) -> Repairs:
+    """In place of one tensor; where it stands in a list, in place of all in it, and then alone."""
+    beside = [other for other in attempt.candidate.tensors() if other[:-1] == place[:-1] and isinstance(place[-1], int)]
+    if len(beside) > 1:
+        names = ", ".join(map(place_name, beside))
+        yield attempt.candidate.replaced(dict.fromkeys(beside, group), f"{names}: each {what}")
+    yield attempt.candidate.replaced({place: group}, f"{place_name(place)}: {what}")
 
 
 def _list_of(item: Spec, length: int) -> GroupSpec:
@@ -212,6 +222,9 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     decided = [name for name in absent if name not in told and name in names_decided_on(error)]
     yield from (made for name in decided for made in _added(attempt, guesser, [name], "forward decides on it"))
     if "NoneType" in text or "None" in text:
+        for name, entry in attempt.candidate.entries:
+            if entry == LiteralSpec(None) and name in signature.required:
+                yield attempt.candidate.replaced({(name,): guesser.generic(name)[0]}, f"{name}: None does not do")
         for name in absent[:8]:
             if signature.parameters[name].default is None:
                 yield from _added(attempt, guesser, [name], "None does not do")
@@ -301,14 +314,17 @@ def _dimensions(attempt: Attempt, guesser: Guesser, error: BaseException | None)
 
 
 def _alike(attempt: Attempt, places: list[Place], step: int) -> Repairs:
-    """Inputs of which one tensor was made, all with so many dimensions less, the last ones or those between."""
+    """Inputs of which one tensor was made, all with so many dimensions less: those behind the first, or the first."""
     tensors = attempt.candidate.tensors()
     shapes = {tensors[place].shape for place in places}
     if step >= 0 or len({len(shape) for shape in shapes}) != 1 or any(len(shape) <= -step for shape in shapes):
         return
     names = ", ".join(map(place_name, places))
-    for cut in (lambda shape: shape[:1] + shape[1 - step :], lambda shape: shape[-step:]):
-        changes: dict[Place, Spec] = {place: replace(tensors[place], shape=cut(tensors[place].shape)) for place in places}
+    for kept in (1, 0):  # the first dimension stays, or goes
+        changes: dict[Place, Spec] = {}
+        for place in places:
+            shape = tensors[place].shape
+            changes[place] = replace(tensors[place], shape=shape[:kept] + shape[kept - step :])
         yield attempt.candidate.replaced(changes, f"{names}: {-step} dimension(s) less")
 
 
@@ -338,7 +354,7 @@ def _as_rows(attempt: Attempt, failure: Failure) -> Repairs:
     for seen in failure.seen:
         places = [place for place in (seen.origin.values if seen.origin else ()) if place in tensors]
         more = len(seen.shape) - fewest
-        if more and len(places) == 1 and len(tensors[places[0]].shape) == len(seen.shape) and fewest > 0:
+        if more and fewest > 0 and len(places) == 1 and len(tensors[places[0]].shape) > more:
             spec = tensors[places[0]]
             changes[places[0]] = replace(spec, shape=(spec.shape[0], *spec.shape[1 + more :]))
     if changes:

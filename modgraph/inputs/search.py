@@ -40,6 +40,8 @@ _RUNS_PER_ATTEMPT = 3
 """With fake tensors, with real ones, and with gradients."""
 _LIGHT_SECONDS = 0.5
 """A real run that takes longer is not followed by others."""
+_SECONDS_MORE = 10.0
+"""How long likelier inputs are looked for, where some have run already."""
 PATIENCE = 3
 """Repairs in a row that may bring no progress before others are tried."""
 MAX_ELEMENTS = 1 << 24
@@ -55,6 +57,8 @@ class Found:
     outcome: Outcome
     tries: int
     accepted: bool
+    seconds: float = 0.0
+    """How long the search went on, where that ended it."""
     own_error: bool = False
     """No run got anywhere, and always for the same reason that has nothing to do with the inputs' form."""
 
@@ -112,7 +116,8 @@ class Search:
             error = self.attempts[-1].outcome.error
             if isinstance(error, EndlessRunError):
                 raise _endless(error) from None
-            return self._given_up()
+            found = self._given_up()
+            return replace(found, seconds=MAX_SECONDS) if time.monotonic() > self._until else found
 
     def _lightly(self, first: Candidate) -> Attempt | None:
         """A real run of the first candidate, which most small models take; None where it did not come through.
@@ -137,7 +142,7 @@ class Search:
             return self._accepted(start)
         counter = 0
         queue: list[tuple[int, int, int, int, Iterator[Attempt]]] = [
-            (-start.outcome.progress, 0, 0, 0, self._next(start))
+            (-start.outcome.reached, 0, 0, 0, self._next(start))
         ]
         while queue and not self._refusals.final:
             best, _, _, stale, following = queue[0]
@@ -149,9 +154,9 @@ class Search:
             if self._came_through(attempt):
                 return self._accepted(attempt)
             counter -= 1
-            stale = 0 if -attempt.outcome.progress < best else stale + 1
+            stale = 0 if -attempt.outcome.reached < best else stale + 1
             # Depth first, but after some steps that led nowhere, rather from further back.
-            heapq.heappush(queue, (-attempt.outcome.progress, stale // PATIENCE, counter, stale, self._next(attempt)))
+            heapq.heappush(queue, (-attempt.outcome.reached, stale // PATIENCE, counter, stale, self._next(attempt)))
         return self._given_up()
 
     def _came_through(self, attempt: Attempt) -> bool:
@@ -182,13 +187,16 @@ class Search:
         if outcome.asked:
             keys = ", ".join(str(place[-1]) for place in outcome.asked)
             candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
-            if outcome.error is not None and not self.guesser.graph and says_graph(
-                str(place[-1]) for place in outcome.asked
+            if (
+                outcome.error is not None
+                and not self.guesser.graph
+                and says_graph(str(place[-1]) for place in outcome.asked)
             ):
                 return self.attempt(self._as_graph(candidate))
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
-        self._refusals.add(outcome.error, outcome.failures)
+        # Nobody follows an array: whether something came from one is not known.
+        self._refusals.add(outcome.error, None if candidate.has_arrays else outcome.failures)
         if isinstance(outcome.error, EndlessRunError):
             raise _SpentError
         return made
@@ -253,6 +261,7 @@ class Search:
 
     def _accepted(self, attempt: Attempt) -> Found:
         found = [attempt]
+        self._until = min(self._until, time.monotonic() + _SECONDS_MORE)
         with contextlib.suppress(_SpentError):
             found.extend(self._preferred(attempt))
         better = found[-1]
@@ -336,7 +345,8 @@ class Search:
             return Found(found.candidate, found.outcome, self.prober.tries, accepted=True)
         best = max(self.attempts, key=lambda attempt: attempt.outcome.progress)
         stopper = best.outcome.error
-        if stopper is not None and comes_from_no_input(stopper, best.outcome.failures):
+        failures = None if best.candidate.has_arrays else best.outcome.failures
+        if stopper is not None and comes_from_no_input(stopper, failures):
             return Found(best.candidate, best.outcome, self.prober.tries, accepted=False, own_error=True)
         if best.outcome.progress == self.attempts[0].outcome.progress:
             best = self.attempts[0]

@@ -166,6 +166,8 @@ class _Search:
             features = self.measure(side)
             if features == self.wanted:
                 return side
+            if features == self.got and not self.start < 2 * side < 4 * self.start:
+                return None  # as many for half the side, or for twice: it does not depend on it
             points[side] = features**power
             if features < self.wanted:
                 low = max(low, side)

@@ -77,6 +77,11 @@ class Candidate:
         """Every tensor in it, by place."""
         return {place: spec for name, entry in self.entries for place, spec in _tensors((name,), entry)}
 
+    @property
+    def has_arrays(self) -> bool:
+        """One of them is an array of numpy."""
+        return any(spec.is_array for spec in self.tensors().values())
+
     def replaced(self, changes: Mapping[Place, Spec], rule: str) -> Candidate:
         """The same with other values at some places; a parameter that it does not have yet is added."""
         entries = [(name, _replaced((name,), entry, changes)) for name, entry in self.entries]

@@ -33,9 +33,7 @@ def fitting_states(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
         return
 
 
-def _as_wanted(
-    attempt: Attempt, failure: Failure, seen: Seen, batch: int | None
-) -> tuple[Place, TensorSpec] | None:
+def _as_wanted(attempt: Attempt, failure: Failure, seen: Seen, batch: int | None) -> tuple[Place, TensorSpec] | None:
     tensors = attempt.candidate.tensors()
     places = [place for place in (seen.origin.values if seen.origin else ()) if place in tensors]
     shape = _shape(failure, batch)

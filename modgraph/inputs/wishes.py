@@ -9,7 +9,6 @@ from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
-
 STATES: dict[int | str, int] = {1: 0, "hx": 0, "1[0]": 0, "hx[0]": 0, "1[1]": 1, "hx[1]": 1}
 """Arguments of a recurrent layer, by their position or name: which of the two states of an LSTM each is."""
 
