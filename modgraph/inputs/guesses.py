@@ -41,9 +41,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("edge_index", r"edge_?(index|idx|list|mat)|edges"),
     ("edge_values", r"edge_?(attr|weights?|features?)"),
     ("graph_batch", r"batch_?(index|idx)"),
-    ("adjacency", r"((norm|normalized|sparse)_)?(adj|graph).*|.*_adj|a_hat|laplacian"),
-    ("spans", r".*start_end|(.*_)?spans?|cu_seq_?lens.*"),
-    ("past", r"past(_.*)?|(kv_?)?caches?|(past|prev|incremental)_(states?|caches?|key_values?)|mems"),
+    ("adjacency", r"((norm|normalized|sparse)_)?(adj.*|graph)|.*_adj|a_hat|laplacian"),
+    ("ends", r".*start_end|cu_seq_?lens.*"),
+    ("spans", r"(.*_)?spans?"),
+    ("past", r"past(_.*)?|(kv_?)?caches?|(prev|incremental)_(caches?|key_values?)|incremental_state|mems"),
     ("boxes", r"(.*_)?(b?boxes|proposals)"),
     ("share", r"teacher_forc.*|tf_ratio|(.*_)?temperature|tau"),
     ("lengths", r".*(lengths?|lens|_len)|lens"),
@@ -83,11 +84,6 @@ def name_class(name: str) -> str | None:
     return next((kind for kind, pattern in _NAMES if re.fullmatch(pattern, bare)), None)
 
 
-def says_graph(names: Iterable[str]) -> bool:
-    """Inputs of these names are of a graph: rows are nodes, and no batch."""
-    return any(name_class(name) in ("edge_index", "adjacency") for name in names)
-
-
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A layer with a wish, in registration order."""
@@ -108,7 +104,15 @@ class Guesser:
         self.layers = list(layers_of(model))
         self.embeds = any(isinstance(layer.module, nn.Embedding | nn.EmbeddingBag) for layer in self.layers)
         self.sequential = any(_is_sequential(module) for module in every_module(model))
-        self.graph = says_graph(signature.required)
+        self.graph = self.edges = False
+        self.hear_of(signature.required)
+
+    def hear_of(self, names: Iterable[str]) -> bool:
+        """Whether inputs of these names say what was not known: that all are of a graph, whose rows are nodes."""
+        kinds, before = {name_class(name) for name in names}, (self.graph, self.edges)
+        self.edges = self.edges or "edge_index" in kinds
+        self.graph = self.graph or self.edges or "adjacency" in kinds
+        return (self.graph, self.edges) != before
 
     def first(self, given: Collection[str] = ()) -> Candidate:
         """The candidate to begin with: every required parameter, or what seems to be meant where none is.
@@ -161,7 +165,7 @@ class Guesser:
 
     def tensor(self, name: str) -> tuple[Spec, str]:
         """A tensor (or a tuple of states) by its name, else by the first layer."""
-        kind = "graph_batch" if self.graph and name.lower() == "batch" else name_class(name)
+        kind = "graph_batch" if self.edges and name.lower() == "batch" else name_class(name)
         made = self._from_name(kind, name) if kind else None
         return self.generic(name) if made is None else (made, f"{name}: by its name")
 
@@ -205,6 +209,8 @@ class Guesser:
     def _from_name(self, kind: str, name: str) -> Spec | None:
         batch, ints = self.batch, "int64"
         match kind:
+            case "mask" if self.has_images() and not self.embeds and not self.sequential:  # of pixels
+                return TensorSpec((batch, 1, self.side(), self.side()), self.dtype, low=0, high=2)
             case "mask":
                 square = re.match(r"(src|tgt|attn|causal|memory)_mask", name.lower()) is not None
                 shape = (STEPS, STEPS) if square else (batch, STEPS)
@@ -222,8 +228,10 @@ class Guesser:
                 return TensorSpec((STEPS,), ints, low=0, high=1)
             case "adjacency":
                 return TensorSpec((STEPS, STEPS), self.dtype)
-            case "spans":
+            case "ends":  # of slices
                 return TensorSpec((2,) if name.lower().startswith("cu") else (batch, 2), ints, row=(0, STEPS))
+            case "spans":  # of words
+                return TensorSpec((batch, 2), ints, row=(0, STEPS - 1))
             case "past":
                 return LiteralSpec(None)
             case "boxes":

@@ -202,6 +202,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         self._read_whole: set[Place] = set()
         self.floating: set[Place] = set()
         """Inputs of floats."""
+        self.shapes: dict[Place, Shape] = {}
+        """Of the inputs."""
 
     def follow(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From here on, `tensor` is known to come from `origin`."""
@@ -369,11 +371,22 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             if inner_dim == dim % result.dim():
                 pieces += inner
                 continue
-            origin = self._origins.get(id(each))
-            is_input = origin is not None and origin.direct and len(origin.values) == 1
-            pieces.append((next(iter(origin.values)) if origin and is_input else None, int(each.shape[dim])))
+            pieces.append((self._input_of(each, dim), int(each.shape[dim])))
         self._kept.append(result)
         self._pieces[id(result)] = (dim % result.dim(), tuple(pieces))
+
+    def _input_of(self, tensor: torch.Tensor, dim: int) -> Place | None:
+        """The input that it is nearly as it was; over which another may have been laid that has one channel."""
+        origin = self._origins.get(id(tensor))
+        if origin is None or not origin.direct:
+            return None
+        if len(origin.values) == 1:
+            return next(iter(origin.values))
+        shapes = {place: self.shapes.get(place, ()) for place in origin.values}
+        if any(len(shape) != tensor.dim() for shape in shapes.values()):
+            return None
+        wide = [place for place, shape in shapes.items() if shape[dim] != 1]
+        return wide[0] if len(wide) == 1 and shapes[wide[0]] == tensor.shape else None
 
     def _note_join(self, layer: nn.Module, tensor: torch.Tensor) -> None:
         dim, pieces = self._pieces.get(id(tensor), (0, ()))
@@ -522,6 +535,7 @@ class Prober:
                 made.requires_grad_()
             if made.dtype.is_floating_point:
                 observer.floating.add(place)
+            observer.shapes[place] = spec.shape
             observer.follow(made, Origin(frozenset({place}), direct=True, same=True, values=frozenset({place})))
             return made
 

@@ -221,6 +221,11 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     yield from together
     decided = [name for name in absent if name not in told and name in names_decided_on(error)]
     yield from (made for name in decided for made in _added(attempt, guesser, [name], "forward decides on it"))
+    if "float" in text:
+        for name, entry in attempt.candidate.entries:
+            if isinstance(entry, LiteralSpec) and type(entry.value) is float and name in signature.required:
+                number = TensorSpec((guesser.batch,), guesser.dtype)
+                yield attempt.candidate.replaced({(name,): number}, f"{name}: a tensor")
     if "NoneType" in text or "None" in text:
         for name, entry in attempt.candidate.entries:
             if entry == LiteralSpec(None) and name in signature.required:

@@ -19,7 +19,7 @@ from modgraph.inputs.bags import bags
 from modgraph.inputs.docs import documented
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
-from modgraph.inputs.guesses import Guesser, name_class, says_graph
+from modgraph.inputs.guesses import Guesser, name_class
 from modgraph.inputs.joins import fitting_parts, traded, usual_parts
 from modgraph.inputs.levels import longer_lists, one_for_each
 from modgraph.inputs.plain import told_by_function
@@ -31,6 +31,7 @@ from modgraph.inputs.sizes import waveforms
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
 from modgraph.inputs.states import fitting_states, one_step
 from modgraph.tracing.basics.failures import describe, user_line
+from modgraph.tracing.basics.members import registered_modules
 
 MAX_TRIES = 60
 """Runs of the forward that a search may cost."""
@@ -187,11 +188,8 @@ class Search:
         if outcome.asked:
             keys = ", ".join(str(place[-1]) for place in outcome.asked)
             candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
-            if (
-                outcome.error is not None
-                and not self.guesser.graph
-                and says_graph(str(place[-1]) for place in outcome.asked)
-            ):
+            names = [str(place[-1]) for place in outcome.asked]
+            if outcome.error is not None and self.guesser.hear_of(names):
                 return self.attempt(self._as_graph(candidate))
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
@@ -203,7 +201,6 @@ class Search:
 
     def _as_graph(self, candidate: Candidate) -> Candidate:
         """Where an edge index was asked for, what stands beside it is of a graph too."""
-        self.guesser.graph = True
         beside = [place for place in candidate.tensors() if len(place) > 1 and isinstance(place[-1], str)]
         return candidate.replaced({place: self.guesser.tensor(str(place[-1]))[0] for place in beside}, "of a graph")
 
@@ -285,6 +282,11 @@ class Search:
 
     def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
         """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
+        for candidate in self._turned(attempt):
+            turned = self.attempt(candidate)
+            if turned.outcome.error is None and turned.outcome.called > attempt.outcome.called:
+                attempt = turned
+                yield attempt
         for candidate in longer_lists(attempt, self.guesser):
             if candidate.entries not in self.visited and elements(candidate) <= MAX_ELEMENTS:
                 longer = self.attempt(candidate)
@@ -321,6 +323,28 @@ class Search:
                 if outcome.error is None and not self._batch_grew(outcome):
                     yield Attempt(candidate, outcome)
                     return
+
+    def _turned(self, attempt: Attempt) -> Iterator[Candidate]:
+        """Steps first, where a layer was not called: a loop over one step may have had no turn."""
+        changes: dict[Place, Spec] = {
+            place: replace(spec, shape=spec.shape[::-1])
+            for place, spec in attempt.candidate.tensors().items()
+            if spec.integral and len(spec.shape) == 2 and spec.shape[0] == self.prober.batch < spec.shape[1]
+        }
+        candidate = attempt.candidate.replaced(changes, "steps first, as more is called then")
+        if changes and candidate.entries not in self.visited and self._has_idle(attempt.outcome):
+            yield candidate
+
+    def _has_idle(self, outcome: Outcome) -> bool:
+        """A layer was not called. Those inside torch's own (attention) often are not."""
+        modules = dict(registered_modules(self.guesser.model))
+        closed = tuple(
+            f"{path}."
+            for path, module in modules.items()
+            if type(module).__module__.startswith(("torch.nn.modules.activation", "torch.nn.modules.transformer"))
+        )
+        leaves = {path for path, module in modules.items() if path and not module._modules}
+        return any(not path.startswith(closed) for path in leaves - outcome.called)
 
     def _floating(self, attempt: Attempt) -> Iterator[Candidate]:
         """A number that is reckoned with other numbers is one of them, whatever its name says."""
@@ -392,6 +416,12 @@ def with_bounds(candidate: Candidate, outcome: Outcome) -> Candidate:
     return Candidate(candidate.replaced(changes, "").entries, candidate.rules)
 
 
+def _form(place: Place) -> str | None:
+    """What the name says of the form of an input."""
+    kind = name_class(str(place[-1]))
+    return None if kind == "past" else kind
+
+
 def _siblings_alike(before: Candidate, after: Candidate) -> Iterator[Candidate]:
     """Inputs that were like the one that has another number of dimensions now, changed with it (`q`, `k` and `v`)."""
     old, new = before.tensors(), after.tensors()
@@ -399,9 +429,9 @@ def _siblings_alike(before: Candidate, after: Candidate) -> Iterator[Candidate]:
     if len(changed) != 1:
         return
     (place,) = changed
-    kind = name_class(str(place[-1]))
+    kind = _form(place)
     siblings = [other for other in old if old[other] == old[place] == new.get(other) and other != place]
-    siblings = [other for other in siblings if name_class(str(other[-1])) == kind]
+    siblings = [other for other in siblings if _form(other) == kind]
     if siblings:
         rule = f"{', '.join(str(other[-1]) for other in siblings)}: like {place[-1]}"
         yield after.replaced(dict.fromkeys(siblings, new[place]), rule)

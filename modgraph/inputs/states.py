@@ -60,11 +60,20 @@ def _shape(failure: Failure, batch: int | None) -> tuple[int, ...] | None:
     return (layers, 0) if len(given) == 2 else None
 
 
+def _is_given_a_state(attempt: Attempt) -> bool:
+    """A recurrent layer refused, and had a state that comes from an input."""
+    return any(
+        seen.position in STATES and seen.origin is not None
+        for failure in attempt.outcome.failures
+        if isinstance(failure.layer, nn.RNNBase | nn.RNNCellBase)
+        for seen in failure.seen
+    )
+
+
 def one_step(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
     """A lone index in place of a sequence, where a state is given with it."""
     kinds = {name_class(name) for name, _ in attempt.candidate.entries}
-    recurrent = any(isinstance(failure.layer, nn.RNNBase | nn.RNNCellBase) for failure in attempt.outcome.failures)
-    if attempt.outcome.error is None or not (kinds & {"state", "encoded"} or recurrent):
+    if attempt.outcome.error is None or not (kinds & {"state", "encoded"} or _is_given_a_state(attempt)):
         return
     steps = {
         place: spec

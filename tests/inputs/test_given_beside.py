@@ -74,6 +74,30 @@ def test_an_array_of_the_users_is_told_too() -> None:
     assert graph.complete is True or not graph.problems
 
 
+class _Looped(nn.Module):
+    """Indices as (steps, batch): of one step, nothing is decoded."""
+
+    def __init__(self, loops: bool) -> None:
+        super().__init__()
+        self.embed, self.cell, self.out = nn.Embedding(9, 4), nn.GRUCell(4, 4), nn.Linear(4, 9)
+        self.loops = loops
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        h = torch.zeros(words.shape[1], 4)
+        found = [self.embed(words[0])]
+        for step in range(1, words.shape[0] if self.loops else 1):
+            h = self.cell(self.embed(words[step]), h)
+            found.append(self.out(h)[:, :4])
+        return torch.stack(found)
+
+
+def test_a_loop_gets_steps_where_layers_stand_still_without() -> None:
+    assert inferred(_Looped(True)).infos[0].tensors[0].shape == (8, 1)
+    idle = inferred(_Looped(False))  # more steps call no more
+    assert idle.infos[0].tensors[0].shape == (1, 8)
+    assert idle.tries == 2
+
+
 class _Pooled(nn.Module):
     """As many features for any number of points; what is missing is a label."""
 

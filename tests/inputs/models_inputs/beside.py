@@ -306,6 +306,83 @@ class Boxes(nn.Module):
         return self.head(torch.cat(found))
 
 
+class OtherBoxes(nn.Module):
+    """As rows beside rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.box, self.feat = nn.Linear(4, 8), nn.Linear(7, 8)
+
+    def forward(self, feats, bboxes):
+        x1, y1, x2, y2 = bboxes.unbind(-1)
+        return self.box(torch.stack([x1 + x2, y1 + y2, x2 - x1, y2 - y1], -1)) + self.feat(feats)
+
+
+class CacheOfTensors(nn.Module):
+    """None does not do: it is as long as anything."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(16, 16), nn.Linear(16, 16)
+
+    def forward(self, x, cache):
+        k = self.k(torch.cat([cache, x], 1))
+        return (self.q(x) @ k.transpose(1, 2)).softmax(-1) @ k
+
+
+class TauOfRows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(16, 16)
+
+    def forward(self, x, tau):
+        return self.layer(x) * tau[:, None]
+
+
+class SpansOfWords(nn.Module):
+    def __init__(self, words=30, width=8):
+        super().__init__()
+        self.emb, self.length = nn.Embedding(words, width), nn.Embedding(10, width)
+
+    def forward(self, input_ids, spans):
+        h = self.emb(input_ids)
+        first, last = spans[..., 0], spans[..., 1]
+        parts = [h.gather(1, place.unsqueeze(-1).expand(-1, -1, h.size(-1))) for place in (first, last)]
+        return torch.cat([*parts, self.length(last - first)], -1)
+
+
+class ListOfDicts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(12, 4)
+
+    def forward(self, batch):
+        return self.layer(torch.stack([item["feature"] for item in batch])) - torch.stack(
+            [item["target"] for item in batch]
+        )
+
+
+class MaskOfPixels(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Conv2d(4, 3, 5, padding=2)
+
+    def forward(self, image, mask):
+        x = image * (1 - mask)
+        return self.net(torch.cat([x, mask], 1)) * mask + x
+
+
+class RowsWithAdjacency(nn.Module):
+    """A `batch` that is none of graphs in one."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Linear(10, 8)
+
+    def forward(self, batch, adj):
+        return torch.bmm(adj, self.w(batch)).mean(1)
+
+
 MODELS = [
     AttentionStep,
     AttentionOfRows,
@@ -328,6 +405,13 @@ MODELS = [
     FromTo,
     NothingPast,
     Boxes,
+    OtherBoxes,
+    CacheOfTensors,
+    TauOfRows,
+    SpansOfWords,
+    ListOfDicts,
+    MaskOfPixels,
+    RowsWithAdjacency,
 ]
 INTENDED = {
     "AttentionStep": {"encoder_outputs": (10, 16), "hidden": (1, 1, 16)},
@@ -337,4 +421,7 @@ INTENDED = {
     "TokensOfColumns": {"x_num": (1, 6)},
     "FlowBetween": {"img0": (1, 3, 224, 224), "img1": (1, 3, 224, 224), "flow": (1, 2, 224, 224)},
     "OneTarget": {"dense": (1, 3)},
+    "MaskOfPixels": {"image": (1, 3, 224, 224), "mask": (1, 1, 224, 224)},
+    "TeacherForced": {"src": (8, 1), "trg": (8, 1)},
+    "FromTo": {"seq_start_end": (1, 2)},
 }
