@@ -209,7 +209,7 @@ def make_array(spec: TensorSpec) -> Any:
     if spec.dtype == "bool":
         return numpy.full(spec.shape, bool(spec.low))
     if spec.row and spec.shape[-1:] == (len(spec.row),):
-        return numpy.broadcast_to(numpy.array(spec.row, spec.dtype), spec.shape).copy()
+        return numpy.full(spec.shape, spec.row, spec.dtype)
     if spec.integral or spec.high is not None:
         span = max(1, (spec.high if spec.high is not None else spec.low + 1) - spec.low)
         return (spec.low + numpy.arange(math.prod(spec.shape)) % span).reshape(spec.shape).astype(spec.dtype)
