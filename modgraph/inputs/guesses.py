@@ -44,7 +44,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("adjacency", r"((norm|normalized|sparse)_)?(adj.*|graph)|.*_adj|a_hat|laplacian"),
     ("ends", r".*start_end|cu_seq_?lens.*"),
     ("spans", r"(.*_)?spans?"),
-    ("past", r"past(_.*)?|(kv_?)?caches?|(prev|incremental)_(caches?|key_values?)|incremental_state|mems"),
+    ("past", r"past|(past|prev|incremental)_(caches?|key_values?|kvs?)|(kv_?)?caches?|incremental_state|mems"),
     ("boxes", r"(.*_)?(b?boxes|proposals)"),
     ("share", r"teacher_forc.*|tf_ratio|(.*_)?temperature|tau"),
     ("lengths", r".*(lengths?|lens|_len)|lens"),

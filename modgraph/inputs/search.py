@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 from modgraph.errors import TraceError
 from modgraph.inputs.arrays import arrays
 from modgraph.inputs.bags import bags
-from modgraph.inputs.docs import documented
+from modgraph.inputs.docs import documented, has_loop
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
 from modgraph.inputs.guesses import Guesser, name_class
@@ -332,18 +332,19 @@ class Search:
             if spec.integral and len(spec.shape) == 2 and spec.shape[0] == self.prober.batch < spec.shape[1]
         }
         candidate = attempt.candidate.replaced(changes, "steps first, as more is called then")
-        if changes and candidate.entries not in self.visited and self._has_idle(attempt.outcome):
+        is_new = bool(changes) and candidate.entries not in self.visited
+        if is_new and has_loop(self.guesser.model) and self._has_idle(attempt.outcome):
             yield candidate
 
     def _has_idle(self, outcome: Outcome) -> bool:
-        """A layer was not called. Those inside torch's own (attention) often are not."""
+        """A layer with parameters was not called. Those inside torch's own (attention) often are not."""
         modules = dict(registered_modules(self.guesser.model))
         closed = tuple(
             f"{path}."
             for path, module in modules.items()
             if type(module).__module__.startswith(("torch.nn.modules.activation", "torch.nn.modules.transformer"))
         )
-        leaves = {path for path, module in modules.items() if path and not module._modules}
+        leaves = {path for path, module in modules.items() if path and module._parameters and not module._modules}
         return any(not path.startswith(closed) for path in leaves - outcome.called)
 
     def _floating(self, attempt: Attempt) -> Iterator[Candidate]:

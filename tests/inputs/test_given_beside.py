@@ -98,6 +98,21 @@ def test_a_loop_gets_steps_where_layers_stand_still_without() -> None:
     assert idle.tries == 2
 
 
+class _Tied(nn.Module):
+    """A table that is read and never called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.shared = nn.Embedding(9, 4), nn.Embedding(9, 4)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return self.embed(words) @ self.shared.weight.T
+
+
+def test_without_a_loop_no_run_more_is_made() -> None:
+    assert inferred(_Tied()).tries == 1
+
+
 class _Pooled(nn.Module):
     """As many features for any number of points; what is missing is a label."""
 
