@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any
@@ -38,16 +38,26 @@ _NAMES: tuple[tuple[str, str], ...] = (
         r"|(image|img|pixel|target|tgt|patch|frame|feat|feature|orig|original|input)_(sizes|shapes)",
     ),
     ("counts", r".*_(sizes|counts|ratios)|counts"),
-    ("edge_index", r"edge_?(index|idx|list)|edges"),
+    ("edge_index", r"edge_?(index|idx|list|mat)|edges"),
     ("edge_values", r"edge_?(attr|weights?|features?)"),
     ("graph_batch", r"batch_?(index|idx)"),
-    ("adjacency", r"adj.*|a_hat|laplacian"),
+    ("adjacency", r"((norm|normalized|sparse)_)?(adj.*|graph)|.*_adj|a_hat|laplacian"),
+    ("ends", r".*start_end|cu_seq_?lens.*"),
+    ("spans", r"(.*_)?spans?"),
+    ("past", r"past|(past|prev|incremental)_(caches?|key_values?|kvs?)|(kv_?)?caches?|incremental_state|mems"),
+    ("boxes", r"(.*_)?(b?boxes|proposals)"),
+    ("share", r"teacher_forc.*|tf_ratio|(.*_)?temperature|tau"),
     ("lengths", r".*(lengths?|lens|_len)|lens"),
     ("offsets", r"offsets?"),
     ("positions", r"pos(itions?|ition_ids|_ids)"),
     ("step", r"t|ts|time|times|time_?steps?|steps?|sigmas?|noise_?levels?|diffusion_step"),
     ("label", r"y|labels?|class(es)?|class_?(ids?|labels?)|cond_?labels?|targets|digits?"),
-    ("state", r"h|c|hx|cx|h0|h_?prev|state|states|hidden|hidden_?states?|prev_?(state|hidden)|init_?(state|hidden)|hc"),
+    (
+        "state",
+        r"h|c|hx|cx|h0|h_?prev|state|states|hidden|hidden_?states?|hc|cell|cell_state"
+        r"|(prev|previous|last|init|initial|decoder|dec|rnn|lstm|gru)_?(state|hidden|hidden_state|cell)s?",
+    ),
+    ("encoded", r"(enc|encoder|encoded|encoding)_?(out|outputs?|outs|states?|hiddens?|hidden_states|features?)|memory"),
     ("ids", r"(.*_)?(ids?|tokens?|idx|indices|words?|chars?|captions?|sentences?|cat|categorical|categories|cats)"),
     (
         "text",
@@ -94,8 +104,15 @@ class Guesser:
         self.layers = list(layers_of(model))
         self.embeds = any(isinstance(layer.module, nn.Embedding | nn.EmbeddingBag) for layer in self.layers)
         self.sequential = any(_is_sequential(module) for module in every_module(model))
-        names = {name_class(name) for name in signature.required}
-        self.graph = bool(names & {"edge_index", "adjacency"})
+        self.graph = self.edges = False
+        self.hear_of(signature.required)
+
+    def hear_of(self, names: Iterable[str]) -> bool:
+        """Whether inputs of these names say what was not known: that all are of a graph, whose rows are nodes."""
+        kinds, before = {name_class(name) for name in names}, (self.graph, self.edges)
+        self.edges = self.edges or "edge_index" in kinds
+        self.graph = self.graph or self.edges or "adjacency" in kinds
+        return (self.graph, self.edges) != before
 
     def first(self, given: Collection[str] = ()) -> Candidate:
         """The candidate to begin with: every required parameter, or what seems to be meant where none is.
@@ -148,15 +165,17 @@ class Guesser:
 
     def tensor(self, name: str) -> tuple[Spec, str]:
         """A tensor (or a tuple of states) by its name, else by the first layer."""
-        kind = name_class(name)
+        kind = "graph_batch" if self.edges and name.lower() == "batch" else name_class(name)
         made = self._from_name(kind, name) if kind else None
-        if made is not None:
-            return made, f"{name}: by its name"
+        return self.generic(name) if made is None else (made, f"{name}: by its name")
+
+    def generic(self, name: str) -> tuple[Spec, str]:
+        """A tensor by the first layer."""
         layer = self._first_layer(name)
         if layer is None:
             return self._without_layers(), f"{name}: generic"
         spec = self.for_layer(layer)
-        if kind == "label" and layer.wish.ndim is None and not layer.wish.integral:
+        if name_class(name) == "label" and layer.wish.ndim is None and not layer.wish.integral:
             spec = replace(spec, shape=self.shape(2, layer.wish.sizes))  # of a class, one for each row
         return spec, f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
 
@@ -190,6 +209,8 @@ class Guesser:
     def _from_name(self, kind: str, name: str) -> Spec | None:
         batch, ints = self.batch, "int64"
         match kind:
+            case "mask" if self.has_images() and not self.embeds and not self.sequential:  # of pixels
+                return TensorSpec((batch, 1, self.side(), self.side()), self.dtype, low=0, high=2)
             case "mask":
                 square = re.match(r"(src|tgt|attn|causal|memory)_mask", name.lower()) is not None
                 shape = (STEPS, STEPS) if square else (batch, STEPS)
@@ -207,6 +228,16 @@ class Guesser:
                 return TensorSpec((STEPS,), ints, low=0, high=1)
             case "adjacency":
                 return TensorSpec((STEPS, STEPS), self.dtype)
+            case "ends":  # of slices
+                return TensorSpec((2,) if name.lower().startswith("cu") else (batch, 2), ints, row=(0, STEPS))
+            case "spans":  # of words
+                return TensorSpec((batch, 2), ints, row=(0, STEPS - 1))
+            case "past":
+                return LiteralSpec(None)
+            case "boxes":
+                return TensorSpec((batch, STEPS, 4), self.dtype)
+            case "share":
+                return LiteralSpec(0.5)
             case "lengths":
                 return TensorSpec((batch,), ints, low=STEPS, high=STEPS + 1)
             case "offsets":
@@ -220,6 +251,8 @@ class Guesser:
                 return TensorSpec((batch,), ints) if self.embeds or not alone else None
             case "state":
                 return self._state(name)
+            case "encoded":
+                return self._encoded()
             case "ids" | "text":
                 alone = re.match(r"(user|item|.*_id$|id$)", name.lower()) is not None
                 return TensorSpec((batch,) if alone else (batch, STEPS), ints) if self.embeds else None
@@ -245,6 +278,14 @@ class Guesser:
                 pair = isinstance(module, nn.LSTMCell) and name.lower() in ("state", "states", "hidden", "hc", "hx")
                 return GroupSpec("tuple", ((0, state), (1, state))) if pair else state
         return None
+
+    def _encoded(self) -> Spec | None:
+        """What an encoder gave: a row of floats for each step, as the first layer that is no table of indices wants."""
+        layer = next((layer for layer in self.layers if not layer.wish.integral), None)
+        if layer is None:
+            return None
+        spec = self.for_layer(layer)
+        return replace(spec, shape=self.shape(3, layer.wish.sizes)) if layer.wish.ndim is None else spec
 
     def _image(self) -> Spec | None:
         layer = next((layer for layer in self.layers if layer.wish.ndim == 4), None)

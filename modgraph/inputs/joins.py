@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from modgraph.inputs.guesses import CHANNELS, Guesser
+from modgraph.inputs.guesses import CHANNELS, Guesser, name_class
 from modgraph.inputs.mismatch import mismatches
 from modgraph.inputs.pinned import pinned_dims
 from modgraph.inputs.probe import Attempt, Join
@@ -119,16 +119,22 @@ def _added(attempt: Attempt, join: Join, guesser: Guesser, rest: int) -> Iterato
 
 
 def _by_channels(attempt: Attempt, join: Join, guesser: Guesser) -> Sizes | None:
-    """Of one image and one other input: the image has the channels that the model states, else three."""
+    """Of one image and one other input, or of inputs that are called images and one that is not: each image has the
+    channels that the model states, else three."""
     tensors, places = attempt.candidate.tensors(), _inputs(join)
     images = [place for place in places if place in tensors and _is_image(tensors[place])]
-    if len(places) != 2 or len(images) != 1 or len(join.pieces) < 2:
+    if len(images) > 1:
+        images = [place for place in images if name_class(str(place[-1])) == "image"]
+    others = [place for place in places if place not in images]
+    if len(others) != 1 or not images or len(join.pieces) < 2:
         return None
-    (other,) = (place for place in places if place != images[0])
     held = sum(size for place, size in join.pieces if place is None)
-    for channels in (guesser.stated(CHANNELS), 3):  # the first layer may state what both have together
-        if channels is not None and (rest := join.wanted - held - channels) > 0:
-            return {images[0]: channels, other: rest}
+    n_images = sum(place in images for place, _ in join.pieces)
+    n_others = sum(place in others for place, _ in join.pieces)
+    for channels in (guesser.stated(CHANNELS), 3):  # the first layer may state what all have together
+        rest, odd = divmod(join.wanted - held - n_images * (channels or join.wanted), n_others)
+        if rest > 0 and not odd:
+            return {**dict.fromkeys(images, channels or 3), others[0]: rest}
     return None
 
 

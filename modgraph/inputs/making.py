@@ -295,9 +295,10 @@ def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str 
     if not inferred:
         return None
     advice = _advice(found.candidate, given, signature)
+    spent = f" in {found.seconds:g} s, which is all that is spent on it," if found.seconds else ","
     return (
-        f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries, of which this run is the"
-        f" nearest: {found.candidate.text()}; {advice}"
+        f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries{spent} of which this run"
+        f" is the nearest: {found.candidate.text()}; {advice}"
     )
 
 

@@ -154,6 +154,15 @@ def numbers_said(error: BaseException) -> list[int]:
     return list(found)
 
 
+def names_where_it_failed(error: BaseException) -> list[Any]:
+    """What the variables hold that are named on the user's line that raised."""
+    frame, line = _users_frame(error)
+    if frame is None:
+        return []
+    text = linecache.getline(frame.f_code.co_filename, line)
+    return [frame.f_locals[name] for name in re.findall(r"[^\W\d]\w*", text) if name in frame.f_locals]
+
+
 def _users_frame(error: BaseException) -> tuple[FrameType | None, int]:
     """The innermost frame of the user's own code, and its line."""
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):

@@ -23,7 +23,7 @@ from torch.utils import _pytree as pytree
 
 from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.inputs.packed import refuse_packed, unpacked
-from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, make_tensor, make_value
+from modgraph.inputs.specs import Bag, Candidate, Place, Spec, TensorSpec, make_tensor, make_value
 from modgraph.inputs.wishes import Wish, wish_of
 from modgraph.tracing.basics.failures import is_interruption, said
 from modgraph.tracing.basics.forward_signature import ForwardSignature
@@ -121,6 +121,8 @@ class Outcome:
     """The run came to where `forward` decides by values, and there are none."""
     progress: int = 0
     """Functions that ended without an error; a view of an input gets nobody anywhere."""
+    fitted: int = 0
+    """Joins that ended without one."""
     uses: dict[Place, Use] = field(default_factory=dict)
     joins: list[Join] = field(default_factory=list)
     """In the order in which layers received them."""
@@ -132,6 +134,8 @@ class Outcome:
     """The input of which the last look asked how many items it has, or which."""
     called: set[str] = field(default_factory=set)
     """Paths of the modules that were called."""
+    given: dict[int, Place] = field(default_factory=dict)
+    """Where each tensor or array stands that was given, by its address; the error holds them as long as it is held."""
     bounds: dict[Place, int] = field(default_factory=dict)
     """Indices in this input must be below it."""
     asked: dict[Place, Spec] = field(default_factory=dict)
@@ -144,6 +148,11 @@ class Outcome:
     """Integer inputs that met another input, of floats, in arithmetic or in a joined tensor."""
     rebatched: tuple[int, int] | None = None
     """(wanted, got) elements of one row, where a view folded what was left into the batch."""
+
+    @property
+    def reached(self) -> int:
+        """How far it came, what fits together included."""
+        return self.progress + self.fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +169,8 @@ _MOVES = frozenset({"permute", "transpose", "t", "T", "mT", "movedim", "swapaxes
 _CASTS = {"to", "float", "double", "half", "bfloat16", "long", "int", "type", "type_as", "cuda", "cpu", "data"}
 _VIEWS = {
     "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "repeat", "contiguous", "__getitem__", "narrow", "select",
-    "chunk", "split", "unbind", "__iter__", "pad", "cat", "stack", "flip", "roll", "clone", "detach", "requires_grad_",
+    "grid_sample", "chunk", "split", "unbind", "__iter__", "pad", "cat", "stack", "flip", "roll", "clone", "detach",
+    "requires_grad_",
 }  # fmt: skip
 _ELEMENTWISE = {
     "add", "sub", "mul", "div", "true_divide", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__",
@@ -170,7 +180,8 @@ _ELEMENTWISE = {
 JOINS = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 _CONCATENATIONS = frozenset({"cat", "concat", "concatenate"})
 _DIRECT = _MOVES | _CASTS | _VIEWS | _ELEMENTWISE
-_INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0}
+_INDEXED = {"embedding": 1, "index_select": 0, "gather": 0, "__getitem__": 0, "take_along_dim": 0, "grid_sample": 0}
+"""Functions with two tensors, of which one says where in the other: the place of that one."""
 
 
 class Observer(TorchFunctionMode):  # type: ignore[misc]
@@ -191,6 +202,8 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         self._read_whole: set[Place] = set()
         self.floating: set[Place] = set()
         """Inputs of floats."""
+        self.shapes: dict[Place, Shape] = {}
+        """Of the inputs."""
 
     def follow(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From here on, `tensor` is known to come from `origin`."""
@@ -215,6 +228,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
                 self._note_pieces(args, kwargs or {}, result)
         if name not in _SHAPE_READS:
             self.outcome.progress += name not in _VIEWS | _MOVES | _CASTS
+            self.outcome.fitted += name in JOINS
             self._spread(name, tensors, args, result)
         return result
 
@@ -247,6 +261,10 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             for position, value in arguments:
                 if isinstance(value, torch.Tensor):
                     yield self._seen(value, position)
+                elif type(value) in (tuple, list) and len(value) == 2:  # the states of an LSTM
+                    for index, each in enumerate(value):
+                        if isinstance(each, torch.Tensor):
+                            yield self._seen(each, f"{position}[{index}]")
 
     def _seen(self, tensor: torch.Tensor, position: int | str) -> Seen:
         shape = tuple(size if isinstance(size, int) else -1 for size in tensor.shape)
@@ -275,7 +293,7 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
         origins = [origin for tensor in tensors if (origin := self._origins.get(id(tensor))) is not None]
         if not origins:
             return
-        if name in _INDEXED and len(tensors) > 1:
+        if name in _INDEXED and name != "grid_sample" and len(tensors) > 1:
             self._note_index(tensors)
         self._note_columns(name, args, origins[0])
         if name in _ELEMENTWISE | JOINS:
@@ -353,11 +371,22 @@ class Observer(TorchFunctionMode):  # type: ignore[misc]
             if inner_dim == dim % result.dim():
                 pieces += inner
                 continue
-            origin = self._origins.get(id(each))
-            is_input = origin is not None and origin.direct and len(origin.values) == 1
-            pieces.append((next(iter(origin.values)) if origin and is_input else None, int(each.shape[dim])))
+            pieces.append((self._input_of(each, dim), int(each.shape[dim])))
         self._kept.append(result)
         self._pieces[id(result)] = (dim % result.dim(), tuple(pieces))
+
+    def _input_of(self, tensor: torch.Tensor, dim: int) -> Place | None:
+        """The input that it is nearly as it was; over which another may have been laid that has one channel."""
+        origin = self._origins.get(id(tensor))
+        if origin is None or not origin.direct:
+            return None
+        if len(origin.values) == 1:
+            return next(iter(origin.values))
+        shapes = {place: self.shapes.get(place, ()) for place in origin.values}
+        if any(len(shape) != tensor.dim() for shape in shapes.values()):
+            return None
+        wide = [place for place, shape in shapes.items() if shape[dim] != 1]
+        return wide[0] if len(wide) == 1 and shapes[wide[0]] == tensor.shape else None
 
     def _note_join(self, layer: nn.Module, tensor: torch.Tensor) -> None:
         dim, pieces = self._pieces.get(id(tensor), (0, ()))
@@ -460,12 +489,14 @@ class Prober:
 
         Costs one try, and another where the forward decides by values, or asks for a gradient or an absent device.
         """
+        if self.can_be_real and candidate.has_arrays:
+            self.be_real()  # what is made of an array has values
         outcome = self._run_once(candidate, make_missing)
         ended = "" if outcome.error is None or self.elsewhere else said(outcome.error)
         if ended and is_for_want_of_a_device(ended, fake=not self.real):
             self.elsewhere = True
             outcome = self._run_once(candidate, make_missing)
-        if not self.real and decides_by_values(outcome.error):
+        if not self.real and (decides_by_values(outcome.error) or (self.can_be_real and _is_of_fakes(outcome.error))):
             if self.weightless:
                 outcome.error, outcome.by_values = None, True
                 return outcome
@@ -504,6 +535,7 @@ class Prober:
                 made.requires_grad_()
             if made.dtype.is_floating_point:
                 observer.floating.add(place)
+            observer.shapes[place] = spec.shape
             observer.follow(made, Origin(frozenset({place}), direct=True, same=True, values=frozenset({place})))
             return made
 
@@ -518,6 +550,8 @@ class Prober:
             name: make_value(entry, (name,), tensor, missing if make_missing else None)
             for name, entry in candidate.entries
         }
+        for place in candidate.tensors():
+            observer.outcome.given[id(_at(made, place))] = place
         return self.signature.split(made)
 
     def _working_copy(self) -> nn.Module:
@@ -526,6 +560,17 @@ class Prober:
                 self._copy = copied(self.model) if self.real else fake.fake_copy(self.model, self.mode)
                 set_training(self._copy, self.training)
         return self._copy
+
+
+def _is_of_fakes(error: BaseException | None) -> bool:
+    """Of tensors without values alone: they cannot be sparse."""
+    return isinstance(error, NotImplementedError) and "SparseTensorImpl" in said(error)
+
+
+def _at(made: Any, place: Place) -> Any:
+    for part in place:
+        made = getattr(made, part) if isinstance(made, Bag) and isinstance(part, str) else made[part]
+    return made
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -37,11 +37,11 @@ class Refusals:
         self._enough = _CONDITIONAL
         self._of_no_input: Counter[Refusal] = Counter()
 
-    def add(self, error: BaseException | None, failures: Sequence[Failure] = ()) -> None:
+    def add(self, error: BaseException | None, failures: Sequence[Failure] | None = ()) -> None:
         """Take in how one run ended.
 
         Args:
-            failures: what the exception left, innermost first.
+            failures: what the exception left, innermost first; None where inputs were not followed.
         """
         if error is not None and comes_from_no_input(error, failures):
             self._of_no_input[_place_of(error)] += 1
@@ -65,7 +65,7 @@ class Refusals:
         return max(self._of_no_input.values(), default=0) >= _OF_NO_INPUT
 
 
-def comes_from_no_input(error: BaseException, failures: Sequence[Failure]) -> bool:
+def comes_from_no_input(error: BaseException, failures: Sequence[Failure] | None) -> bool:
     """A file that is not there, a name or attribute of a module that does not exist, a function of torch that got
     nothing of an input: `torch.zeros(4, device=-1)`, `.cuda()` of a new tensor."""
     if isinstance(error, OSError | ImportError):

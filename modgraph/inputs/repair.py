@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from modgraph.inputs.guesses import STEPS, Guesser, name_class
 from modgraph.inputs.levels import halved
-from modgraph.inputs.probe import Attempt, Use
+from modgraph.inputs.probe import Attempt, Failure, Use
 from modgraph.inputs.refusal import names_decided_on
 from modgraph.inputs.sizes import larger, numbers, resized, shapes_said, sizes
 from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec, place_name
@@ -83,8 +83,9 @@ def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec
         if wish.ndim is None and typed is not spec and guesser.sequential and len(spec.shape) == 2:
             # Two were right for indices; what they would have been made into has three.
             return [replace(typed, shape=guesser.shape(ndim, wish.sizes)) for ndim in (3, 2)]
-        if wish.ndim is None and spec.shape == (guesser.batch,) and -1 in wish.sizes:
-            return [replace(typed, shape=guesser.shape(2, wish.sizes))]  # a number per row was too few
+        if wish.ndim is None and len(spec.shape) == 1 and -1 in wish.sizes:
+            # A number per row was too few.
+            return [replace(typed, shape=(*spec.shape, wish.sizes[-1])), replace(typed, shape=(wish.sizes[-1],))]
         sizes = list(spec.shape)
         for dim, (size, _) in wish.unmet_sizes(spec.shape).items():
             if len(sizes) >= 4 and dim and size in sizes[1:]:  # an image with its channels elsewhere
@@ -121,12 +122,13 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     tensors = attempt.candidate.tensors()
     keyed = _indexed_by_text(attempt)
     attribute = re.search(r"'\w*(?:Tensor|Parameter)' object has no attribute '(\w+)'", text)
+    asked = attempt.outcome.given.get(id(error.obj)) if attribute and isinstance(error, AttributeError) else None
     for place, spec in tensors.items():
         name = place_name(place)
         if keyed or (attribute and attribute[1] in ("keys", "items", "values", "get", "pop")):
-            yield attempt.candidate.replaced({place: GroupSpec("dict")}, f"{name}: a mapping")
-        elif attribute:
-            yield attempt.candidate.replaced({place: GroupSpec("object")}, f"{name}: an object with attributes")
+            yield from _all_of_list(attempt, place, GroupSpec("dict"), "a mapping")
+        elif attribute and asked in (None, place):
+            yield from _all_of_list(attempt, place, GroupSpec("object"), "an object with attributes")
         count = _unpacked(text)
         iterated = attempt.outcome.looked == ("iterated", place)
         if count and iterated and count <= 8:
@@ -145,6 +147,15 @@ def _structure(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     count, looked = _unpacked(text), attempt.outcome.looked
     if count and looked and looked[0] == "shape" and looked[1] in tensors:
         yield from _with_ndim(attempt, guesser, looked[1], count, f"its shape is unpacked into {count}")
+
+
+def _all_of_list(attempt: Attempt, place: Place, group: GroupSpec, what: str) -> Repairs:
+    """In place of one tensor; where it stands in a list, in place of all in it, and then alone."""
+    beside = [other for other in attempt.candidate.tensors() if other[:-1] == place[:-1] and isinstance(place[-1], int)]
+    if len(beside) > 1:
+        names = ", ".join(map(place_name, beside))
+        yield attempt.candidate.replaced(dict.fromkeys(beside, group), f"{names}: each {what}")
+    yield attempt.candidate.replaced({place: group}, f"{place_name(place)}: {what}")
 
 
 def _list_of(item: Spec, length: int) -> GroupSpec:
@@ -210,7 +221,15 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
     yield from together
     decided = [name for name in absent if name not in told and name in names_decided_on(error)]
     yield from (made for name in decided for made in _added(attempt, guesser, [name], "forward decides on it"))
+    if "float" in text:
+        for name, entry in attempt.candidate.entries:
+            if isinstance(entry, LiteralSpec) and type(entry.value) is float and name in signature.required:
+                number = TensorSpec((guesser.batch,), guesser.dtype)
+                yield attempt.candidate.replaced({(name,): number}, f"{name}: a tensor")
     if "NoneType" in text or "None" in text:
+        for name, entry in attempt.candidate.entries:
+            if entry == LiteralSpec(None) and name in signature.required:
+                yield attempt.candidate.replaced({(name,): guesser.generic(name)[0]}, f"{name}: None does not do")
         for name in absent[:8]:
             if signature.parameters[name].default is None:
                 yield from _added(attempt, guesser, [name], "None does not do")
@@ -283,13 +302,35 @@ def _dimensions(attempt: Attempt, guesser: Guesser, error: BaseException | None)
     if not direction:
         return
     suspects = [looked[1]] if looked and looked[0] == "shape" and "tuple index" in text else []
+    wanted = re.search(r"must be (?:an? )?(\d)-?D", text)
     for failure in attempt.outcome.failures[:1]:
-        suspects += [p for seen in failure.seen if seen.origin for p in sorted(seen.origin.places, key=str)]
+        # What layers have worked on has as many dimensions as they give.
+        for seen in sorted(failure.seen, key=lambda seen: seen.origin is None or not seen.origin.direct):
+            places = sorted(seen.origin.places, key=str) if seen.origin else []
+            step = int(wanted[1]) - len(seen.shape) if wanted else direction[0]
+            if len(direction) == 1 or (wanted and step):
+                yield from _alike(attempt, [place for place in places if place in tensors], step)
+            suspects += places
     for place in dict.fromkeys([*suspects, *tensors]):
         if place in tensors:
             ndim = len(tensors[place].shape)
             for step in direction:
                 yield from _with_ndim(attempt, guesser, place, ndim + step, f"{abs(step)} dimension(s) more or less")
+
+
+def _alike(attempt: Attempt, places: list[Place], step: int) -> Repairs:
+    """Inputs of which one tensor was made, all with so many dimensions less: those behind the first, or the first."""
+    tensors = attempt.candidate.tensors()
+    shapes = {tensors[place].shape for place in places}
+    if step >= 0 or len({len(shape) for shape in shapes}) != 1 or any(len(shape) <= -step for shape in shapes):
+        return
+    names = ", ".join(map(place_name, places))
+    for kept in (1, 0):  # the first dimension stays, or goes
+        changes: dict[Place, Spec] = {}
+        for place in places:
+            shape = tensors[place].shape
+            changes[place] = replace(tensors[place], shape=shape[:kept] + shape[kept - step :])
+        yield attempt.candidate.replaced(changes, f"{names}: {-step} dimension(s) less")
 
 
 def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
@@ -307,6 +348,22 @@ def _joined(attempt: Attempt, guesser: Guesser) -> Repairs:
                 shape = tensors[place].shape + (1,) * (ndim - len(seen.shape))
                 changed = TensorSpec(shape, guesser.dtype)
                 yield attempt.candidate.replaced({place: changed}, f"{place_name(place)}: joined with the others")
+        yield from _as_rows(attempt, failure)
+
+
+def _as_rows(attempt: Attempt, failure: Failure) -> Repairs:
+    """A row in place of a sequence, of an input of which something was joined that others have as rows."""
+    tensors = attempt.candidate.tensors()
+    fewest = min((len(seen.shape) for seen in failure.seen), default=0)
+    changes: dict[Place, Spec] = {}
+    for seen in failure.seen:
+        places = [place for place in (seen.origin.values if seen.origin else ()) if place in tensors]
+        more = len(seen.shape) - fewest
+        if more and fewest > 0 and len(places) == 1 and len(tensors[places[0]].shape) > more:
+            spec = tensors[places[0]]
+            changes[places[0]] = replace(spec, shape=(spec.shape[0], *spec.shape[1 + more :]))
+    if changes:
+        yield attempt.candidate.replaced(changes, f"{', '.join(map(place_name, changes))}: joined with rows")
 
 
 def _too_few_or_many(text: str) -> tuple[int, ...]:
@@ -315,6 +372,11 @@ def _too_few_or_many(text: str) -> tuple[int, ...]:
         return (int(short[1]) - int(short[2]),)
     if "too many values to unpack" in text:
         return (-1, -2)
+    provided = re.search(r"number of sizes provided \((\d+)\).{0,80}dimensions in the tensor \((\d+)\)", text)
+    if provided and int(provided[1]) < int(provided[2]):
+        return (int(provided[1]) - int(provided[2]),)
+    if "repeat dims can not be smaller" in text:
+        return (-1,)
     expected = re.search(r"[Ee]xpected (\d)-?D.{0,60}?(?:got|shape).{0,20}?(\d)-?D", text)
     if expected:
         return (int(expected[1]) - int(expected[2]),)

@@ -14,8 +14,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import TraceError
+from modgraph.inputs.arrays import arrays
 from modgraph.inputs.bags import bags
-from modgraph.inputs.docs import documented
+from modgraph.inputs.docs import documented, has_loop
 from modgraph.inputs.grids import grid_repairs
 from modgraph.inputs.groups import group_repairs, larger_numbers, steps_first
 from modgraph.inputs.guesses import Guesser, name_class
@@ -25,10 +26,12 @@ from modgraph.inputs.plain import told_by_function
 from modgraph.inputs.probe import Attempt, EndlessRunError, Outcome, Prober
 from modgraph.inputs.refusal import Refusals, comes_from_no_input, is_refusal
 from modgraph.inputs.repair import repairs, wishes
-from modgraph.inputs.sides import is_among_inputs, miss_of, search_sides, smaller, usual_sizes, usual_volumes
+from modgraph.inputs.sides import is_among_inputs, is_folded, miss_of, search_sides, smaller, usual_sizes, usual_volumes
 from modgraph.inputs.sizes import waveforms
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
+from modgraph.inputs.states import fitting_states, one_step
 from modgraph.tracing.basics.failures import describe, user_line
+from modgraph.tracing.basics.members import registered_modules
 
 MAX_TRIES = 60
 """Runs of the forward that a search may cost."""
@@ -38,6 +41,8 @@ _RUNS_PER_ATTEMPT = 3
 """With fake tensors, with real ones, and with gradients."""
 _LIGHT_SECONDS = 0.5
 """A real run that takes longer is not followed by others."""
+_SECONDS_MORE = 10.0
+"""How long likelier inputs are looked for, where some have run already."""
 PATIENCE = 3
 """Repairs in a row that may bring no progress before others are tried."""
 MAX_ELEMENTS = 1 << 24
@@ -53,6 +58,8 @@ class Found:
     outcome: Outcome
     tries: int
     accepted: bool
+    seconds: float = 0.0
+    """How long the search went on, where that ended it."""
     own_error: bool = False
     """No run got anywhere, and always for the same reason that has nothing to do with the inputs' form."""
 
@@ -110,7 +117,8 @@ class Search:
             error = self.attempts[-1].outcome.error
             if isinstance(error, EndlessRunError):
                 raise _endless(error) from None
-            return self._given_up()
+            found = self._given_up()
+            return replace(found, seconds=MAX_SECONDS) if time.monotonic() > self._until else found
 
     def _lightly(self, first: Candidate) -> Attempt | None:
         """A real run of the first candidate, which most small models take; None where it did not come through.
@@ -135,7 +143,7 @@ class Search:
             return self._accepted(start)
         counter = 0
         queue: list[tuple[int, int, int, int, Iterator[Attempt]]] = [
-            (-start.outcome.progress, 0, 0, 0, self._next(start))
+            (-start.outcome.reached, 0, 0, 0, self._next(start))
         ]
         while queue and not self._refusals.final:
             best, _, _, stale, following = queue[0]
@@ -147,9 +155,9 @@ class Search:
             if self._came_through(attempt):
                 return self._accepted(attempt)
             counter -= 1
-            stale = 0 if -attempt.outcome.progress < best else stale + 1
+            stale = 0 if -attempt.outcome.reached < best else stale + 1
             # Depth first, but after some steps that led nowhere, rather from further back.
-            heapq.heappush(queue, (-attempt.outcome.progress, stale // PATIENCE, counter, stale, self._next(attempt)))
+            heapq.heappush(queue, (-attempt.outcome.reached, stale // PATIENCE, counter, stale, self._next(attempt)))
         return self._given_up()
 
     def _came_through(self, attempt: Attempt) -> bool:
@@ -180,12 +188,21 @@ class Search:
         if outcome.asked:
             keys = ", ".join(str(place[-1]) for place in outcome.asked)
             candidate = candidate.replaced(outcome.asked, f"{keys}: asked for by forward")
+            names = [str(place[-1]) for place in outcome.asked]
+            if outcome.error is not None and self.guesser.hear_of(names):
+                return self.attempt(self._as_graph(candidate))
         made = Attempt(candidate, outcome)
         self.attempts.append(made)
-        self._refusals.add(outcome.error, outcome.failures)
+        # Nobody follows an array: whether something came from one is not known.
+        self._refusals.add(outcome.error, None if candidate.has_arrays else outcome.failures)
         if isinstance(outcome.error, EndlessRunError):
             raise _SpentError
         return made
+
+    def _as_graph(self, candidate: Candidate) -> Candidate:
+        """Where an edge index was asked for, what stands beside it is of a graph too."""
+        beside = [place for place in candidate.tensors() if len(place) > 1 and isinstance(place[-1], str)]
+        return candidate.replaced({place: self.guesser.tensor(str(place[-1]))[0] for place in beside}, "of a graph")
 
     def run(self, candidate: Candidate) -> Outcome:
         """What comes of one run."""
@@ -206,7 +223,12 @@ class Search:
 
     def _with_usual(self, attempt: Attempt) -> Iterator[Candidate | _Sides]:
         yield from smaller(attempt)
+        if is_folded(attempt.outcome):
+            yield _Sides()
         yield from bags(attempt, self.guesser)
+        yield from arrays(attempt)
+        yield from fitting_states(attempt, self.guesser)
+        yield from one_step(attempt, self.guesser)
         yield from fitting_parts(attempt, self.guesser)
         yield from traded(attempt, self.guesser)
         yield from _columns_beyond(attempt)
@@ -236,6 +258,7 @@ class Search:
 
     def _accepted(self, attempt: Attempt) -> Found:
         found = [attempt]
+        self._until = min(self._until, time.monotonic() + _SECONDS_MORE)
         with contextlib.suppress(_SpentError):
             found.extend(self._preferred(attempt))
         better = found[-1]
@@ -259,6 +282,11 @@ class Search:
 
     def _preferred(self, attempt: Attempt) -> Iterator[Attempt]:
         """The same model on likelier inputs, the likeliest last, where this one is not what its layers are made for."""
+        for candidate in self._turned(attempt):
+            turned = self.attempt(candidate)
+            if turned.outcome.error is None and turned.outcome.called > attempt.outcome.called:
+                attempt = turned
+                yield attempt
         for candidate in longer_lists(attempt, self.guesser):
             if candidate.entries not in self.visited and elements(candidate) <= MAX_ELEMENTS:
                 longer = self.attempt(candidate)
@@ -296,6 +324,29 @@ class Search:
                     yield Attempt(candidate, outcome)
                     return
 
+    def _turned(self, attempt: Attempt) -> Iterator[Candidate]:
+        """Steps first, where a layer was not called: a loop over one step may have had no turn."""
+        changes: dict[Place, Spec] = {
+            place: replace(spec, shape=spec.shape[::-1])
+            for place, spec in attempt.candidate.tensors().items()
+            if spec.integral and len(spec.shape) == 2 and spec.shape[0] == self.prober.batch < spec.shape[1]
+        }
+        candidate = attempt.candidate.replaced(changes, "steps first, as more is called then")
+        is_new = bool(changes) and candidate.entries not in self.visited
+        if is_new and has_loop(self.guesser.model) and self._has_idle(attempt.outcome):
+            yield candidate
+
+    def _has_idle(self, outcome: Outcome) -> bool:
+        """A layer with parameters was not called. Those inside torch's own (attention) often are not."""
+        modules = dict(registered_modules(self.guesser.model))
+        closed = tuple(
+            f"{path}."
+            for path, module in modules.items()
+            if type(module).__module__.startswith(("torch.nn.modules.activation", "torch.nn.modules.transformer"))
+        )
+        leaves = {path for path, module in modules.items() if path and module._parameters and not module._modules}
+        return any(not path.startswith(closed) for path in leaves - outcome.called)
+
     def _floating(self, attempt: Attempt) -> Iterator[Candidate]:
         """A number that is reckoned with other numbers is one of them, whatever its name says."""
         tensors = attempt.candidate.tensors()
@@ -319,7 +370,8 @@ class Search:
             return Found(found.candidate, found.outcome, self.prober.tries, accepted=True)
         best = max(self.attempts, key=lambda attempt: attempt.outcome.progress)
         stopper = best.outcome.error
-        if stopper is not None and comes_from_no_input(stopper, best.outcome.failures):
+        failures = None if best.candidate.has_arrays else best.outcome.failures
+        if stopper is not None and comes_from_no_input(stopper, failures):
             return Found(best.candidate, best.outcome, self.prober.tries, accepted=False, own_error=True)
         if best.outcome.progress == self.attempts[0].outcome.progress:
             best = self.attempts[0]
@@ -365,6 +417,12 @@ def with_bounds(candidate: Candidate, outcome: Outcome) -> Candidate:
     return Candidate(candidate.replaced(changes, "").entries, candidate.rules)
 
 
+def _form(place: Place) -> str | None:
+    """What the name says of the form of an input."""
+    kind = name_class(str(place[-1]))
+    return None if kind == "past" else kind
+
+
 def _siblings_alike(before: Candidate, after: Candidate) -> Iterator[Candidate]:
     """Inputs that were like the one that has another number of dimensions now, changed with it (`q`, `k` and `v`)."""
     old, new = before.tensors(), after.tensors()
@@ -372,9 +430,9 @@ def _siblings_alike(before: Candidate, after: Candidate) -> Iterator[Candidate]:
     if len(changed) != 1:
         return
     (place,) = changed
-    kind = name_class(str(place[-1]))
+    kind = _form(place)
     siblings = [other for other in old if old[other] == old[place] == new.get(other) and other != place]
-    siblings = [other for other in siblings if name_class(str(other[-1])) == kind]
+    siblings = [other for other in siblings if _form(other) == kind]
     if siblings:
         rule = f"{', '.join(str(other[-1]) for other in siblings)}: like {place[-1]}"
         yield after.replaced(dict.fromkeys(siblings, new[place]), rule)

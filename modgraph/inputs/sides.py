@@ -14,7 +14,7 @@ from modgraph.inputs.mismatch import mismatches
 from modgraph.inputs.pinned import pinned_dims
 from modgraph.inputs.probe import Attempt, Outcome
 from modgraph.inputs.specs import Candidate, GroupSpec, Place, Spec, TensorSpec
-from modgraph.tracing.basics.failures import lacked_memory
+from modgraph.tracing.basics.failures import lacked_memory, said
 
 KNOWN_SIDES = (224, 32, 28, 64, 256, 128, 96, 299, 227, 512, 84, 48, 112, 160, 192, 384, 100, 150, 16, 40, 80, 200)
 KNOWN_LENGTHS = (64, 128, 256, 1024, 16000, 512, 100, 1000, 200, 300, 187, 3000, 32, 2048, 4096, 8000)
@@ -32,10 +32,15 @@ Miss = tuple[int, int]
 
 def miss_of(outcome: Outcome) -> Miss | None:
     """What the place of failure wanted of a tensor that layers had already worked on, and what it got."""
-    if outcome.error is None:
+    if outcome.error is None or is_folded(outcome):
         return outcome.rebatched
     indirect = [miss for miss in mismatches(outcome) if not miss.direct or len(outcome.failures) > 0]
     return (indirect[0].wanted, indirect[0].got) if indirect else None
+
+
+def is_folded(outcome: Outcome) -> bool:
+    """A view folded pixels into the batch, and a layer refused the batch that came of it."""
+    return outcome.rebatched is not None and "batch size" in said(outcome.error)
 
 
 def _place_of(outcome: Outcome) -> list[str]:
@@ -161,6 +166,8 @@ class _Search:
             features = self.measure(side)
             if features == self.wanted:
                 return side
+            if features == self.got and not self.start < 2 * side < 4 * self.start:
+                return None  # as many for half the side, or for twice: it does not depend on it
             points[side] = features**power
             if features < self.wanted:
                 low = max(low, side)

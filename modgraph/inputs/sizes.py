@@ -23,6 +23,8 @@ def resized(shape: tuple[int, ...], wanted: int, got: int) -> list[tuple[int, ..
             options.append((*shape[:dim], size, *shape[dim + 1 :]))
 
     inner = [*range(len(shape) - 1, 0, -1), 0] if shape else []
+    if len(shape) == 3 and shape[:2] == (wanted, got):
+        options.append((got, wanted, shape[2]))  # steps first
     for dim in inner:
         if shape[dim] == got:
             options += [_swapped(shape, dim, other) for other in inner if other and dim and shape[other] == wanted]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -30,6 +31,8 @@ class TensorSpec:
     it, where one is stated."""
     row: tuple[int, ...] = ()
     """What the last dimension of an integer tensor holds, where its numbers are sizes of something else."""
+    is_array: bool = False
+    """It is an array of numpy, and no tensor."""
 
     @property
     def integral(self) -> bool:
@@ -37,8 +40,10 @@ class TensorSpec:
         return self.dtype.startswith(("int", "uint"))
 
     def text(self) -> str:
-        """As on the command line: "1x8:int64"; a number alone would be that number."""
+        """As on the command line: "1x8:int64"; a number alone would be that number, and an array has no such text."""
         shape = "x".join(map(str, self.shape)) or "scalar"
+        if self.is_array:
+            return f"array({shape}:{self.dtype})"
         return shape if self.dtype == "float32" and len(self.shape) > 1 else f"{shape}:{self.dtype}"
 
 
@@ -71,6 +76,11 @@ class Candidate:
     def tensors(self) -> dict[Place, TensorSpec]:
         """Every tensor in it, by place."""
         return {place: spec for name, entry in self.entries for place, spec in _tensors((name,), entry)}
+
+    @property
+    def has_arrays(self) -> bool:
+        """One of them is an array of numpy."""
+        return any(spec.is_array for spec in self.tensors().values())
 
     def replaced(self, changes: Mapping[Place, Spec], rule: str) -> Candidate:
         """The same with other values at some places; a parameter that it does not have yet is added."""
@@ -176,7 +186,7 @@ def make_value(
         missing: makes what a dict or object is asked for and does not have; None makes plain ones.
     """
     if isinstance(spec, TensorSpec):
-        return tensor(place, spec)
+        return make_array(spec) if spec.is_array else tensor(place, spec)
     if isinstance(spec, LiteralSpec):
         return spec.value
     items = {key: make_value(item, (*place, key), tensor, missing) for key, item in spec.items}
@@ -190,6 +200,21 @@ def make_value(
     make = missing
     kind = ProbedDict if spec.kind == "dict" else ProbedBag
     return kind(named, lambda key: make(place, key))
+
+
+def make_array(spec: TensorSpec) -> Any:
+    """What `make_tensor` makes, as an array of numpy, which is not asked of torch: no mode of it may stand between."""
+    import numpy
+
+    if spec.dtype == "bool":
+        return numpy.full(spec.shape, bool(spec.low))
+    if spec.row and spec.shape[-1:] == (len(spec.row),):
+        return numpy.full(spec.shape, spec.row, spec.dtype)
+    if spec.integral or spec.high is not None:
+        span = max(1, (spec.high if spec.high is not None else spec.low + 1) - spec.low)
+        return (spec.low + numpy.arange(math.prod(spec.shape)) % span).reshape(spec.shape).astype(spec.dtype)
+    dtype = spec.dtype if spec.dtype in ("float16", "float64") else "float32"
+    return numpy.random.default_rng(0).standard_normal(spec.shape).astype(dtype)
 
 
 def make_tensor(spec: TensorSpec, device: torch.device, *, seed: int, fake: bool = False) -> torch.Tensor:

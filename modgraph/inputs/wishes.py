@@ -9,6 +9,9 @@ from torch import nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
+STATES: dict[int | str, int] = {1: 0, "hx": 0, "1[0]": 0, "hx[0]": 0, "1[1]": 1, "hx[1]": 1}
+"""Arguments of a recurrent layer, by their position or name: which of the two states of an LSTM each is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -61,9 +64,17 @@ def wish_of(layer: nn.Module, position: int | str) -> Wish | None:
 
 
 def _recurrent(layer: Any, position: int | str) -> Wish | None:
-    if position not in (0, "input"):
+    """Of its input, and of the state that it begins with: alone, or of an LSTM the first or second of two."""
+    many = isinstance(layer, nn.RNNBase)
+    if position in (0, "input"):
+        return Wish(integral=False, ndim=3 if many else 2, sizes={-1: layer.input_size})
+    if position not in STATES:
         return None
-    return Wish(integral=False, ndim=3 if isinstance(layer, nn.RNNBase) else 2, sizes={-1: layer.input_size})
+    if not many:
+        return Wish(integral=False, ndim=2, sizes={-1: layer.hidden_size})
+    of_cell = layer.mode == "LSTM" and STATES[position] == 1
+    width = layer.hidden_size if of_cell else layer.proj_size or layer.hidden_size
+    return Wish(integral=False, ndim=3, sizes={0: layer.num_layers * (1 + layer.bidirectional), -1: width})
 
 
 def _transformer_width(layer: nn.Module) -> int | None:

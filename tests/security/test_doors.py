@@ -50,7 +50,7 @@ NAMES: dict[str, str] = {
     "io": "RawIOBase StringIO TextIOBase BytesIO",
     "logging": "CRITICAL Logger PlaceHolder disable getLogger root root.manager.",
     "networkx": "DiGraph MultiDiGraph generate_graphml relabel_nodes",
-    "numpy": "array_equal asarray complex128 float64 isfinite",
+    "numpy": "arange array_equal asarray complex128 float64 full isfinite random.default_rng",
     "onnx": "AttributeProto FunctionProto GraphProto ModelProto NodeProto ValueInfoProto checker.check_model "
     "load_model_from_string shape_inference.infer_shapes",
     "onnx_ir": "Attr Function Graph Model Node Value from_proto node passes. to_proto",

@@ -51,6 +51,8 @@ class Conditions:
         self.needed: dict[tuple[Form, Relation], Needed] = {}
         self.decided: list[tuple[Form, Relation]] = []
         """What held of the witnesses wherever they decided, in order, the latest of them alone."""
+        self.counted: dict[Form, int] = {}
+        """How many turns of a loop there are, or parts of a tensor: each with its witness."""
 
     def symbol(self, name: str, witness: int, low: int = 1) -> int:
         """The size of that name; the same for the same name."""
@@ -489,6 +491,13 @@ def settled(value: Any) -> Any:
     return int(value) if type(value) is Size else float(value) if type(value) is Ratio else value
 
 
+def counted(value: Any) -> Any:
+    """The same, of which each is done by itself: turns of a loop, parts of a tensor."""
+    if type(value) is Size:
+        value.conditions.counted[value.form] = value.witness
+    return value
+
+
 def whole(value: Any = 0, *rest: Any, **named: Any) -> Any:
     """int(value), which of a size is the size, and of a ratio what is cut off from it."""
     if rest or named or not is_open(value):
@@ -567,6 +576,9 @@ def parts_of(size: int, step: int) -> list[int]:
     """The sizes of the parts into which `size` things are split, `step` in each but the last; of none, one part."""
     if not is_open(size) and not is_open(step):
         return [min(step, size - start) for start in range(0, max(size, 1), step)]
+    counted(-(-size // step))
+    if type(step) is int and step == 1 and witness_of(size):
+        return [1] * settled(size)
     parts: list[int] = []
     start: Any = 0
     while not parts or start < size:

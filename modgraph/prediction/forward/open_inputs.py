@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
-from modgraph.prediction.domain.events import Leave, every_event
+from modgraph.prediction.domain.events import Enter, Leave, every_event
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
@@ -27,7 +27,7 @@ from modgraph.prediction.forward.running import (
     parameters_of_forward,
     witness_for,
 )
-from modgraph.prediction.forward.solving import batch_of, other_witnesses
+from modgraph.prediction.forward.solving import batch_of, of_few_turns, other_witnesses
 from modgraph.source.inputs import InputSpec
 
 MOST_RUNS = 24
@@ -79,7 +79,8 @@ def follow_open(
     if inputs:
         found = _accepted(tries, inputs, {})
         typed = None if found is None else _with_indices(prediction, inputs, found)
-        return found if typed is None else _accepted(tries, typed, {})
+        found = found if typed is None else _accepted(tries, typed, {})
+        return None if found is None else _of_few_turns(tries, found)
     wanted = _wanted(prediction)
     if wanted is None:
         return None
@@ -133,6 +134,35 @@ def _accepted(tries: _Tries, given: Sequence[Given], witnesses: Mapping[str, int
             break
         best = better
     return best
+
+
+_FEW_TURNS = (2, 4)
+"""Turns of a loop over a size: more say nothing that two do not; one may be none, where a loop leaves out the first."""
+
+
+def _of_few_turns(tries: _Tries, found: Followed) -> Followed:
+    """The same with a small size for each that a loop goes over: it has to be a number there, and any is as good."""
+    if found.is_refused or found.has_run_out or found.conditions is None:
+        return found
+    for turns in _FEW_TURNS:
+        witnesses = of_few_turns(found.conditions, turns)
+        if witnesses is None or tries.left <= 0:
+            break
+        fewer = tries.run(found.specs, witnesses)
+        if fewer is not None and not _is_degenerate(fewer) and _is_as_good(fewer, found):
+            return fewer
+    return found
+
+
+def _is_as_good(fewer: Followed, found: Followed) -> bool:
+    """It came as far, and called every module that the other called."""
+    if fewer.is_refused or fewer.has_run_out or (fewer.failure is not None and found.failure is None):
+        return False
+    return _called(fewer) >= _called(found) and (fewer.is_whole or not found.is_whole)
+
+
+def _called(found: Followed) -> set[Address]:
+    return {event.module for event in every_event(found.events) if isinstance(event, Enter)}
 
 
 def _is_degenerate(found: Followed) -> bool:
@@ -369,6 +399,7 @@ def _with_rank(
 
 def _named(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed) -> Followed | None:
     """The same once more, with sizes that cannot be others as numbers, and names for all that can."""
+    found = _of_few_turns(tries, found)
     conditions = found.conditions
     assert conditions is not None
     fixed = _fixed(conditions)

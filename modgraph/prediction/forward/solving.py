@@ -29,6 +29,24 @@ def other_witnesses(conditions: Conditions) -> Iterator[dict[str, int]]:
             yield {symbol.name: changed.get(symbol, size) for symbol, size in held.items()}
 
 
+def of_few_turns(conditions: Conditions, turns: int) -> dict[str, int] | None:
+    """Witnesses with which no loop over a size has more turns than these, or the least that are more; None where each
+    has as few. Of several that do, the largest: parts are of one size then."""
+    held = {symbol: symbol.witness for symbol in conditions.symbols.values()}
+    first = batch_of(conditions)
+    changed: dict[Symbol, int] = {}
+    for form, number in conditions.counted.items():
+        for symbol in _sorted(form, first) if number > turns else ():
+            sizes = range(max(1, symbol.low), min(held[symbol], _LARGEST))
+            counts = {size: _at(form, {**held, symbol: size}) or 0 for size in sizes}
+            least = min((count for count in counts.values() if count >= turns), default=0)
+            if least:
+                size = max(size for size, count in counts.items() if count == least)
+                changed[symbol] = max(size, changed.get(symbol, size))
+                break
+    return {symbol.name: changed.get(symbol, size) for symbol, size in held.items()} if changed else None
+
+
 def batch_of(conditions: Conditions) -> Symbol | None:
     """The size that is how many there are of all else: the last that is changed for another's sake."""
     symbols = list(conditions.symbols.values())

@@ -8,6 +8,7 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_CONSTANT, MAX_LOOP_ITERATIONS
 from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.sizes import counted
 from modgraph.prediction.domain.values import (
     Address,
     Choice,
@@ -145,7 +146,7 @@ def _by_method(machine: Machine, value: Value) -> list[Value] | Unknown:
         size = length(machine, value)
         if isinstance(size, Unknown) or size > MAX_LOOP_ITERATIONS:
             return machine.unknown("its length is not known", *([size] if isinstance(size, Unknown) else []))
-        return [machine.call(getter, (value, Constant(place))) for place in range(size)]
+        return [machine.call(getter, (value, Constant(place))) for place in range(counted(size))]
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not iterable")
 
 

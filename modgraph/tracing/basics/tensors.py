@@ -226,10 +226,17 @@ def described(name: str, facts: Facts, statistics: Statistics | None = None) -> 
 
 
 def model_input(name: str, value: Any, origin: Origin = "given", rules: tuple[str, ...] = ()) -> ModelInput:
-    """One argument of `forward`: the tensors inside, or its text where it is a literal."""
+    """One argument of `forward`: the tensors inside, or its text where it is a literal, or an array of numpy."""
     tensors = tuple(described(place, facts_of(tensor)) for place, tensor in tensors_in(value, name))
-    literal = None if tensors or not _is_literal(value) else repr(value)[:MAX_LITERAL]
+    literal = _array(value) or (None if tensors or not _is_literal(value) else repr(value)[:MAX_LITERAL])
     return ModelInput(name=name, tensors=tensors, literal=literal, origin=origin, rules=rules)
+
+
+def _array(value: Any) -> str | None:
+    """ "numpy array 1x8:int64", told without asking for numpy; None for anything else."""
+    if (type(value).__module__, type(value).__name__) != ("numpy", "ndarray"):
+        return None
+    return f"numpy array {'x'.join(map(str, value.shape)) or 'scalar'}:{value.dtype}"
 
 
 def _is_literal(value: Any) -> bool:

@@ -262,10 +262,19 @@ def number_range(arguments: Arguments, machine: Machine) -> Value:
                 machine.may_refuse("ValueError")
             return points_to.plain(machine.unknown("the length of a range is not known", value))
         bounds.append(value.value)
+    _note_turns(bounds)
     try:
         return Constant(range(*bounds))
     except (TypeError, ValueError) as error:
         raise exceptions.as_python(machine, error) from None
+
+
+def _note_turns(bounds: list[Any]) -> None:
+    """How many there are, where that is left open."""
+    start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2] if len(bounds) > 1 else (0, 0)
+    step = bounds[2] if len(bounds) > 2 else 1
+    if any(map(sizes.is_open, (start, stop))) and type(step) is int and step:
+        sizes.counted(-((start - stop) // step))
 
 
 @models("builtins.slice")

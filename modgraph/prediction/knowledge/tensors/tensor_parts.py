@@ -15,7 +15,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ONE_OF_SEVERAL, IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import parts_of, same_sizes, sliced, witness_of
+from modgraph.prediction.domain.sizes import counted, parts_of, same_sizes, sliced, witness_of
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -130,7 +130,7 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.get(1, names[0] if names else "?", NONE)
     size = None if source.shape is None or place is None else source.shape[place]
     if name == "unbind":
-        sizes: Sequence[int | None] | None = None if size is None else range(size)
+        sizes: Sequence[int | None] | None = None if size is None else range(counted(size))
     else:
         sizes = _sizes(machine, name, size, given)
     if sizes is None:
