@@ -18,6 +18,7 @@ from torch import nn
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
+        print(note)
         self.first = nn.Linear(4, 8)
         self.second = nn.Linear(8, 2)
 
@@ -28,7 +29,7 @@ class Net(nn.Module):
 
 @pytest.mark.parametrize(
     "before",
-    ["import package_that_is_missing as p\np.setup()", "open('no_such_file.txt')", "raise ValueError('no device')"],
+    ["import package_that_is_missing as p\nnote = p.setup()", "note = open('no_such_file.txt')", "note = int('none')"],
 )
 def test_the_prediction_has_its_calls(tmp_path, before):
     file = tmp_path / "net.py"
