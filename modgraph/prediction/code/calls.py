@@ -685,7 +685,7 @@ def initialise(machine: Machine, address: Address, cls: Value, arguments: Argume
 def _may_end(machine: Machine, address: Address, cls: Value) -> None:
     """When an object ends is not followed: its `__del__` may run from here on."""
     if isinstance(cls, ClassValue) and machine.class_attribute(cls, "__del__") is not None:
-        machine.may_be_called([address], machine.unknown("when an object ends is not known"), ("__del__",))
+        machine.may_be_called([address], machine.unknown("when an object ends is not known"), ("__del__",), later=True)
 
 
 def _initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:

@@ -29,6 +29,7 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     Constant,
     EnumMember,
+    FunctionValue,
     GenericAlias,
     KnownClass,
     KnownFunction,
@@ -131,7 +132,7 @@ def index_of(machine: Machine, key: Value) -> int | None:
     return None
 
 
-def _is_no_index(machine: Machine, key: Value) -> bool:
+def is_no_index(machine: Machine, key: Value) -> bool:
     """An instance of a class that is written without `__index__`, and derived from no other but those of `enum`."""
     item = machine.state.find(key, InstanceObject)
     cls = key.cls if isinstance(key, EnumMember) else item.cls if item is not None else None
@@ -147,15 +148,23 @@ def _is_no_index(machine: Machine, key: Value) -> bool:
 def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
     """The Python slice."""
     parts: list[int | None] = []
-    for part in (key.lower, key.upper, key.step):
+    bounds = (key.lower, key.upper, key.step)
+    for place, part in enumerate(bounds):
         if part == NONE:
             parts.append(None)
             continue
         index = index_of(machine, part)
+        if index is None and is_no_index(machine, part):
+            message = "slice indices must be integers or None or have an __index__ method"
+            raise machine.raises("TypeError", message)
         if index is None:
             if part is key.step:
                 machine.may_refuse("ValueError")
-            return machine.unknown("a bound of the slice is not known", part)
+            why = machine.unknown("a bound of the slice is not known", part)
+            if any(is_no_index(machine, each) for each in bounds[place + 1 :]):
+                machine.may_refuse("TypeError")
+            machine.may_be_called(bounds[place + 1 :], why, ("__index__",))
+            return why
         if index == 0 and part is key.step:
             raise machine.raises("ValueError", "slice step cannot be zero")
         parts.append(index)
@@ -184,7 +193,7 @@ def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, 
         return TupleValue(tuple(part))
     index = index_of(machine, key)
     if index is None:
-        if isinstance(key, Constant) or _is_no_index(machine, key):
+        if isinstance(key, Constant) or is_no_index(machine, key):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
         machine.may_refuse("IndexError")
         why = machine.unknown("the index is not known", key)
@@ -235,14 +244,13 @@ def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value
             machine.may_fail("KeyError")
     if isinstance(key, Unknown):
         values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
-        if mapping.open is None and values and FACTORY not in mapping.attributes:
+        make = _maker(machine, mapping)
+        if mapping.open is None and values and make is None:
             return any_of(machine, values, key)
         rest = () if mapping.open is None else (mapping.open,)
         there = points_to.read(machine, partial_texts.named(key, NONE), [*values, *rest])
-        factory = mapping.attributes.get(FACTORY, NONE)
-        if factory == NONE:
+        if make is None:
             return there
-        make = KnownFunction("collections.defaultdict.__missing__")
         paths = [lambda: there, lambda: machine.call(make, (address, key))]
         return machine.fork(paths if values or rest else paths[1:], key.reason)
     found = keys.find_entry(machine, mapping, key)
@@ -271,6 +279,14 @@ def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value
         open_ = mapping.open
         return made() if open_ is None else machine.fork([lambda: open_, made], open_.reason)
     raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
+
+
+def _maker(machine: Machine, mapping: DictObject) -> Value | None:
+    """What makes the item of a key that a mapping lacks; None where nothing does."""
+    if mapping.attributes.get(FACTORY, NONE) != NONE:
+        return KnownFunction("collections.defaultdict.__missing__")
+    found = machine.class_attribute(mapping.cls, "__missing__") if isinstance(mapping.cls, ClassValue) else None
+    return found if isinstance(found, FunctionValue) else None
 
 
 def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:

@@ -44,7 +44,7 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
     if not any(isinstance(method, (FunctionValue, Choice)) or _is_optional(method) for _, _, method in sides):
         return None
     if isinstance(left, Unknown):
-        perhaps_asked(machine, [right], left, names[1])
+        perhaps_asked(machine, [right], left, names[1], "__eq__")
         return number_unknown(machine, f"{symbol} cannot be decided", left, right)
     if is_derived(machine, right, left):
         sides.reverse()

@@ -92,14 +92,21 @@ def _name(machine: Machine, value: Value) -> str | Unknown:
 
 @models("builtins.hasattr")
 def hasattr_(arguments: Arguments, machine: Machine) -> Value:
-    value, name = arguments.get(0, "obj", NONE), _name(machine, arguments.get(1, "name", NONE))
+    value, given = arguments.get(0, "obj", NONE), arguments.get(1, "name", NONE)
+    if isinstance(given, Choice):
+        return machine.distribute(given, lambda each: hasattr_(Arguments("hasattr", (value, each)), machine))
+    name = _name(machine, given)
     if isinstance(name, Unknown):
+        machine.may_be_called([value], name, _OF_A_NAME)
         return name
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine))
     return several.decided(machine, [value], lambda: _has(machine, value, name), (name, "__getattr__"))
+
+
+_OF_A_NAME = ("__getattr__", "__getattribute__")
 
 
 def _has(machine: Machine, value: Value, name: str) -> Value:
@@ -158,6 +165,9 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
 
 def _attribute_of_unknown_name(machine: Machine, value: Value, name: Unknown, default: tuple[Value, ...]) -> Unknown:
     """Any of those that the value holds, or `default`."""
+    machine.may_be_called([value], name, _OF_A_NAME)
+    if not default:
+        machine.may_fail("AttributeError")
     held = [*default]
     for each in value.alternatives if isinstance(value, Choice) else (value,):
         item = machine.state.read(each) if isinstance(each, Address) else None
