@@ -91,6 +91,10 @@ class Base:
     """By their holders: functions that names around them lead to."""
     identities: dict[Value, list[tuple[Value, int]]] = field(default_factory=dict)
     """The numbers that `id()` gave of values that are no objects of the heap, by what they are equal to."""
+    placed: dict[int, bool] = field(default_factory=dict)
+    """The objects of the heap of which `id()` was asked; whether each lies where none of these has lain before."""
+    walked: int = 0
+    """Objects that were walked over to see which are still there."""
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
     replayed: set[tuple[str, int]] = field(default_factory=set)
     """Module and line of the statements that were run for what they register."""

@@ -21,7 +21,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import exceptions
+from modgraph.prediction.python import exceptions, still_held
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.python.plain import lifted
 from modgraph.source.quiet import literal_value
@@ -128,17 +128,34 @@ def reference(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.positional[0]
     if isinstance(of, Constant):
         raise machine.raises("TypeError", f"cannot create weak reference to '{type(of.value).__name__}' object")
-    return PartialValue(KnownFunction("weakref._dereference"), (of,))
+    _note_ending(machine, arguments)
+    return PartialValue(KnownFunction(still_held.WEAK), (of,))
 
 
-@models("weakref._dereference")
+def _note_ending(machine: Machine, arguments: Arguments) -> None:
+    """What is called when the object has ended may be called at any time."""
+    told = [*arguments.positional[1:], *arguments.keywords.values()]
+    if any(each != NONE for each in told):
+        machine.expose(told, machine.unknown("when an object ends is not known"))
+
+
+@models(still_held.WEAK)
 def dereference(arguments: Arguments, machine: Machine) -> Value:
-    return arguments.positional[0]
+    of = arguments.positional[0]
+    if not isinstance(of, Address) or still_held.are_held(machine, [of.index]):
+        return of
+    return machine.choice([of, NONE], "whether the object of a weak reference is still there is not known")
 
 
 @models("weakref.proxy")
 def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
-    return arguments.positional[0]
+    """The object itself, as long as names lead to it."""
+    of = arguments.positional[0]
+    _note_ending(machine, arguments)
+    if not isinstance(of, Address) or still_held.are_held(machine, [of.index]):
+        return of
+    why = machine.unknown("whether the object of a weak reference is still there is not known")
+    return points_to.either_of(why, [of])
 
 
 @models("weakref.getweakrefs", "weakref.getweakrefcount")
