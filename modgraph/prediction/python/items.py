@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.mapping_views import CHAIN, PROXY
 from modgraph.prediction.domain.objects import (
     MIXED,
     VIEW_OF,
@@ -319,6 +320,8 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     if isinstance(key, Choice):
         machine.on_each(key, lambda each: own_assign(machine, value, each, new))
         return
+    if _is_done_elsewhere(machine, value, "assignment", key, new):
+        return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
         key = keys.key_in(machine, item, key)
@@ -355,6 +358,22 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
         item.items[index] = new
     except IndexError:
         raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def _is_done_elsewhere(machine: Machine, value: Address, what: str, *given: Value) -> bool:
+    """It shows what other mappings hold; a ChainMap has the first of them changed.
+
+    Raises:
+        Raised: TypeError, of a MappingProxyType.
+    """
+    item = machine.state.read(value)
+    if not isinstance(item, DictObject) or item.cls not in (CHAIN, PROXY):
+        return False
+    if item.cls == PROXY:
+        raise machine.raises("TypeError", f"'mappingproxy' object does not support item {what}")
+    method = "__setitem__" if what == "assignment" else "__delitem__"
+    machine.call(KnownFunction(f"{CHAIN.name}.{method}"), (value, *given))
+    return True
 
 
 def _assign_part(machine: Machine, item: ListObject, bounds: slice, new: list[Value]) -> None:
@@ -457,6 +476,8 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
     assert isinstance(value, Address)
     if isinstance(key, Choice):
         machine.on_each(key, lambda each: own_delete(machine, value, each))
+        return
+    if _is_done_elsewhere(machine, value, "deletion", key):
         return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
