@@ -385,6 +385,8 @@ def enter_context(arguments: Arguments, machine: Machine) -> Value:
     if made is not None and is_generated(made) and not arguments.function.endswith("push"):
         return _enter_generated(machine, stack, manager, made)
     leave = machine.find_attribute(manager, "__exit__")
+    if leave is None and arguments.function.endswith("push"):  # a callback that is given what is raised
+        leave = manager
     if leave is not None:
         _push(machine, stack, PartialValue(leave, _NOTHING))
     if arguments.function.endswith("push"):

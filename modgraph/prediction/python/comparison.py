@@ -374,7 +374,9 @@ def _equal_instances(
         if ours.open is not None or theirs.open is not None:
             return None
         if ours.attributes.keys() != theirs.attributes.keys():
-            return False
+            both = (*ours.attributes.items(), *theirs.attributes.items())
+            unsure = {name for name, value in both if is_optional(value)}
+            return None if (ours.attributes.keys() ^ theirs.attributes.keys()) <= unsure else False
         held = [theirs.attributes[name] for name in ours.attributes]
         return _equal_items(machine, list(ours.attributes.values()), held)
     return False
