@@ -261,7 +261,16 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         given.positional = FirstArguments(given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
-    return _run_model(machine, name, model, given, arguments)
+    one_of_some = several.first_choice(arguments) if name.startswith("torch.") else None
+    if one_of_some is None:
+        return _run_model(machine, name, model, given, arguments)
+    before, machine.state = machine.state, machine.state.fork()
+    try:
+        return _run_model(machine, name, model, given, arguments)
+    except Raised:  # one of the alternatives is refused, which says nothing of the others
+        machine.state = before
+    choice, ways_of = one_of_some
+    return machine.fork([lambda one=one: _model(machine, name, one) for one in ways_of], choice.reason)  # type: ignore[misc]
 
 
 def _direct(machine: Machine, arguments: Arguments, run: Callable[[], Value]) -> Value:
@@ -286,7 +295,7 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
         machine.makes(room)
         if room and type(found) is Constant and type(found.value) is int:
             machine.base.work += room * UNITS_OF_A_WORD
-        if fallible_calls.may_fail(name, found, arguments):
+        if fallible_calls.may_fail(name, found, arguments) or fallible_calls.may_refuse(machine, name, arguments):
             machine.may_fail()
         return found
     except (Raised, LimitError):
