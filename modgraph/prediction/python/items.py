@@ -421,8 +421,11 @@ def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
 
 def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]) -> None:
     """What a method has changed in a view, `before` being its entries before, is changed in the instance it shows."""
-    for key in before:
-        if key not in mapping.entries:
+    for key, held in before.items():
+        if key not in mapping.entries and mapping.open is not None:  # it may be there, and may not
+            absent = replace(mapping.open, optional=True, text=None)
+            _write_through(machine, mapping, key, points_to.either_of(absent, (held,)))
+        elif key not in mapping.entries:
             _delete_through(machine, mapping, key)
     for key, new in mapping.entries.items():
         if before.get(key) is not new:
@@ -482,6 +485,7 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
     item = machine.state.write(value)
     if isinstance(item, DictObject):
         key = keys.key_in(machine, item, key)
+        before = dict(item.entries) if isinstance(key, Unknown) and VIEW_OF in item.attributes else None
         if key in item.entries:
             if is_optional(item.entries[key]):
                 machine.may_fail("KeyError")
@@ -498,6 +502,8 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
             raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
         else:
             machine.may_refuse("KeyError")
+        if before is not None:
+            write_back(machine, item, before)
         return
     assert isinstance(item, ListObject)
     unordered.forget(item)
