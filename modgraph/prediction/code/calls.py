@@ -316,8 +316,7 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
 def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: Arguments) -> Value:
     if given.open is None:
         argument_counts.require(machine, name, given)
-        for demand in registry.demanded(name):
-            demand(given, machine)
+        _demand(machine, name, given)
     else:
         machine.may_refuse("TypeError")
     found = model(given, machine)
@@ -325,6 +324,22 @@ def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: A
     if sequel is not None:
         sequel(given, machine, found)
     return found
+
+
+def _demand(machine: Machine, name: str, given: Arguments) -> None:
+    """What the function refuses beside shapes. Of tensors on "meta", which hold nothing, not all of it is asked for.
+
+    Raises:
+        Raised: it does.
+    """
+    try:
+        for demand in registry.demanded(name):
+            demand(given, machine)
+    except Raised:
+        tensors = (machine.state.find(each, TensorObject) for each in (*given.positional, *given.keywords.values()))
+        if not any(each is not None and each.device == "meta" for each in tensors):
+            raise
+        machine.may_fail()
 
 
 _TAKING_NUMBERS = (
