@@ -49,9 +49,20 @@ def may_refuse(machine: Machine, name: str, arguments: Arguments) -> bool:
     """A function of torch is given what is not wholly known, inside of a `try`: it refuses some sizes and names."""
     if not name.startswith("torch.") or name in _TAKING_ANYTHING or not any(map(_handles, machine.guards)):
         return False
-    return any(_is_unsure(machine, each) for each in (*arguments.positional, *arguments.keywords.values()))
+    if name.startswith(_FILLING) and machine.frames and machine.frames[-1].module.startswith("torch."):
+        return False  # what torch's own layers are filled with fits them
+    given = (*arguments.positional, *arguments.keywords.values())
+    return any(_is_unsure(machine, each) for each in given) or _is_mixed(machine, given)
 
 
+def _is_mixed(machine: Machine, given: tuple[Value, ...]) -> bool:
+    """Some of the tensors hold nothing (on "meta"), and some do: some functions refuse that."""
+    tensors = (machine.state.find(each, TensorObject) for each in given)
+    devices = {each.device for each in tensors if each is not None}
+    return "meta" in devices and len(devices) > 1
+
+
+_FILLING = "torch.nn.init."
 _TAKING_ANYTHING = frozenset(
     (
         *(f"{MODULE}.{name}" for name in ("__setattr__", "__delattr__", "train", "eval", "apply", "requires_grad_")),
@@ -67,7 +78,7 @@ def _handles(guard: list[tuple[Raised, State]]) -> bool:
 def _is_unsure(machine: Machine, value: Value) -> bool:
     """It, or a part of it, is not known; or the shape of a tensor is not."""
     if isinstance(value, (Unknown, Choice)):
-        return True
+        return not (isinstance(value, Unknown) and value.reason.startswith("torch."))  # which is a name of torch's own
     if isinstance(value, (TupleValue, SliceValue)):
         return any(_is_unsure(machine, each) for each in value.parts())
     item = machine.state.read(value) if isinstance(value, Address) else None

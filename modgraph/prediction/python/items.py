@@ -18,7 +18,7 @@ from modgraph.prediction.domain.objects import (
     ListObject,
     ViewObject,
 )
-from modgraph.prediction.domain.registry import LOADED_MODULES
+from modgraph.prediction.domain.registry import LOADED_MODULES, is_argv
 from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
@@ -293,7 +293,7 @@ def _maker(machine: Machine, mapping: DictObject) -> Value | None:
 def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     """value[key] = new."""
     if isinstance(value, Unknown):
-        machine.expose([value], value)
+        change_unknown(machine, value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, key, new))
@@ -312,6 +312,13 @@ def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
         raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object does not support item assignment")
     else:
         machine.expose([value], machine.unknown("item assignment is not modelled", method or NONE))
+
+
+def change_unknown(machine: Machine, value: Unknown) -> None:
+    """Something is written into what is not known, or taken out of it."""
+    machine.expose([value], value)
+    if is_argv(value):
+        machine.set_attribute(ModuleReference("sys"), "argv", machine.unknown("sys.argv is changed"))
 
 
 def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
@@ -453,7 +460,7 @@ def view(machine: Machine, owner: Address, store: str = "attributes") -> Address
 def delete(machine: Machine, value: Value, key: Value) -> None:
     """del value[key]."""
     if isinstance(value, Unknown):
-        machine.expose([value], value)
+        change_unknown(machine, value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: delete(machine, each, key))

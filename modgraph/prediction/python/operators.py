@@ -11,6 +11,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject, ListObject, SetObject, TensorObject
+from modgraph.prediction.domain.registry import is_argv
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
     NONE,
@@ -224,6 +225,8 @@ def in_place(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
                 return _repeated(machine, left, right)
     elif isinstance(left, Unknown):
         machine.expose([left], left)
+        if is_argv(left):
+            return Unknown("sys.argv is changed", machine.where)
     elif isinstance(left, Choice) and any(isinstance(each, Address) for each in left.alternatives):
         return machine.distribute(left, lambda each: in_place(machine, symbol, each, right))
     return binary(machine, symbol, left, right)
