@@ -43,10 +43,10 @@ def iterate(machine: Machine, value: Value) -> list[Value] | Unknown:
     if isinstance(value, Choice):
         return _of_one(machine, value)
     if isinstance(value, Unknown):
-        why = machine.unknown("which iterable it is is not known", value)
+        which = machine.unknown("which iterable it is is not known", value)
         if value.may_be:
-            machine.may_be_called([value], why, _OF_ITERATION)
-        return why
+            machine.may_be_called([value], which, _OF_ITERATION)
+        return which
     if isinstance(value, Constant):
         return _constant(machine, value)
     if isinstance(value, ClassValue):
