@@ -47,6 +47,8 @@ def may_fail(name: str, found: Value, arguments: Arguments) -> bool:
 
 def may_refuse(machine: Machine, name: str, arguments: Arguments) -> bool:
     """A function of torch is given what is not wholly known, inside of a `try`: it refuses some sizes and names."""
+    if machine.is_recording:  # what a run of `forward` is refused is looked for by itself
+        return False
     if not name.startswith("torch.") or name in _TAKING_ANYTHING or not any(map(_handles, machine.guards)):
         return False
     if name.startswith(_FILLING) and machine.frames and machine.frames[-1].module.startswith("torch."):
