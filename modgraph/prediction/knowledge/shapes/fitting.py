@@ -114,6 +114,18 @@ def require_one_dtype(machine: Machine, given: TensorObject, weight: TensorObjec
         raise machine.raises("RuntimeError", f"{function}: both must have the same dtype, but got {told}")
 
 
+def require_one_place(machine: Machine, given: TensorObject, bias: TensorObject, function: str) -> None:
+    """Of what a product is added to, where one of the two holds nothing (on "meta").
+
+    Raises:
+        Raised: RuntimeError, where the other certainly does.
+    """
+    devices = (given.device, bias.device)
+    if None not in devices and "meta" in devices and devices[0] != devices[1]:
+        told = f"{given.device} and {bias.device}"
+        raise machine.raises("RuntimeError", f"{function}: both must be on the same device, but found {told}")
+
+
 def require_indices(machine: Machine, given: TensorObject, rows: Size) -> None:
     """Of the rows of an embedding.
 
