@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.objects import DictObject, ListObject, TensorObject
 from modgraph.prediction.domain.registry import is_outside
@@ -54,14 +55,20 @@ def may_refuse(machine: Machine, name: str, arguments: Arguments) -> bool:
     if name.startswith(_FILLING) and machine.frames and machine.frames[-1].module.startswith("torch."):
         return False  # what torch's own layers are filled with fits them
     given = (*arguments.positional, *arguments.keywords.values())
-    return any(_is_unsure(machine, each) for each in given) or _is_mixed(machine, given)
+    return any(_is_unsure(machine, each) for each in given) or _is_empty(machine, name, given)
 
 
-def _is_mixed(machine: Machine, given: tuple[Value, ...]) -> bool:
-    """Some of the tensors hold nothing (on "meta"), and some do: some functions refuse that."""
-    tensors = (machine.state.find(each, TensorObject) for each in given)
+def _is_empty(machine: Machine, name: str, given: tuple[Value, ...]) -> bool:
+    """One of the tensors holds nothing (on "meta"), where what it holds is asked for, or others hold something."""
+    lists = (machine.state.find(each, ListObject) for each in given)
+    inside = [item for each in lists if each is not None for item in each.items[:_LOOKED_AT]]
+    parts = [part for each in given if isinstance(each, TupleValue) for part in each.items]
+    tensors = (machine.state.find(each, TensorObject) for each in (*given, *inside, *parts))
     devices = {each.device for each in tensors if each is not None}
-    return "meta" in devices and len(devices) > 1
+    return "meta" in devices and (len(devices) > 1 or last_name(name) in _READING)
+
+
+_READING = frozenset(("item", "tolist", "__bool__", "__float__", "__int__", "cpu", "to", "numpy", "nonzero", "equal"))
 
 
 _FILLING = "torch.nn.init."
