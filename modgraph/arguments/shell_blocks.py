@@ -17,6 +17,8 @@ _TESTS = ("[", "[[", "test", "false", "grep", "egrep", "command", "which", "type
 _FUNCTION = re.compile(r"(?:function\s+[\w:.-]+\s*(?:\(\s*\))?|[\w:.-]+\s*\(\s*\))\s*(\{|\()?")
 _LEAVES = re.compile(r"(?:exit|return)(?![^\s)])|exec\s+(?!\d*[<>])")
 """The shell is gone then: it has ended, or is another program."""
+_FAILING = re.compile(r"set\s+(?:-\w+\s+)*-(?:[a-zA-Z]*e|\w*o\s+errexit)")
+"""The shell ends from here on where a command fails."""
 _LEAVES_TURN = ("break", "continue")
 _CHAINS = ("&&", "||", "|")
 
@@ -46,6 +48,10 @@ class Blocks:
         self._ends: list[tuple[str, bool]] = []
         """Lines that end the texts which are handed on, and whether tabs may stand before them."""
         self._has_left = False
+        self._ends_where_it_fails = False
+        """After `set -e`."""
+        self._may_have_ended = False
+        """The command before is a test that nothing looks at, and may have failed."""
         self._doubtful = False
         """What stands before in its chain may keep it from running."""
         self._chain = ""
@@ -88,12 +94,13 @@ class Blocks:
             before = letter
         return len(line)
 
-    def runs(self, command: str, connected_by: str) -> bool:
+    def runs(self, command: str, connected_by: str, *, has_turns: bool = True) -> bool:
         """Whether a command runs for sure.
 
         Args:
             command: with the words of the shell before it.
             connected_by: what stands between it and the one before: ";", "&&", "" at the beginning of a line.
+            has_turns: if it begins a loop over words, there are some.
         """
         command = command.strip()
         connected_by = connected_by or self._chain
@@ -104,9 +111,16 @@ class Blocks:
             self._doubtful = False
         elif connected_by == "||":
             self._doubtful = True
+        if self._may_have_ended and connected_by not in _CHAINS:
+            self._has_left = True
         rest = self._past_blocks(command)
+        if not has_turns and self._open:
+            self._open[-1].runs = False
         word = rest.partition(" ")[0].rstrip(")")
         certain = not self._doubtful and not self._has_left and all(block.runs for block in self._open)
+        if certain:
+            self._ends_where_it_fails = self._ends_where_it_fails or _FAILING.match(rest) is not None
+        self._may_have_ended = certain and self._ends_where_it_fails and word in _TESTS and not command.startswith("! ")
         self._doubtful = self._doubtful or word in _TESTS or rest.startswith("((") or command.startswith("! ")
         if certain and word in _LEAVES_TURN:
             self._leave("for")

@@ -25,6 +25,8 @@ _NEXT = re.compile(r"\s(?:&&?|\|\|?)(?=\s|$)|\s?;(?=\s|$)")
 """Ends a command, and another one follows."""
 _REST = re.compile(r"(?:^|\s)(?:[\d&]?>{1,2}|<(?=\s))")
 """What a command reads and writes: no words of it."""
+_REDIRECTED = re.compile(r"""(?:^|\s)(?:[\d&]?>{1,2}(?:&[\d-]|\s*(?:"[^"]*"|'[^']*'|\S+))|<\s+\S+)""")
+"""What the files are that it reads and writes."""
 _COMMENT = re.compile(r"(?:^|\s)#")
 _OPEN = re.compile(r"[$*?<>()`;&|]|\.\.\.|^\[-|^\[[^\]]*$|^[^\[]*\]$|^\{.*\}$|\{[^\"']*,[^\"']*\}|^\W+$|^~")
 """Of a word: that something stands for it, which the shell or the reader is to put there."""
@@ -73,6 +75,70 @@ class Command:
     """Folders to which the text changes for other commands, where none is said for this one."""
 
 
+class _Variables:
+    """Those of a shell that stand for several words, or for none, where they are not in quotes."""
+
+    def __init__(self) -> None:
+        self._several: set[str] = set()
+        self._assigned: set[str] = set()
+        self._splits = False
+        """Words end elsewhere than at a space."""
+
+    def read(self, command: str) -> None:
+        """A command may give some a value."""
+        loop = _LOOP.match(command)
+        if loop is not None:
+            self._assigned.add(loop[1])
+            self._note(loop[1], any(_holds_several(word) for word in _words(loop[2])))
+            return
+        for name, value in _ASSIGNED.findall(_ASSIGNING.sub("", command)):
+            self._splits = self._splits or name == "IFS"
+            self._assigned.add(name)
+            self._note(name, _holds_several(value))
+
+    def _note(self, name: str, is_several: bool) -> None:
+        (self._several.add if is_several else self._several.discard)(name)
+
+    def is_assigned(self, name: str) -> bool:
+        return name in self._assigned
+
+    def are_counted(self, command: str) -> bool:
+        """It is known how many words the command has, as far as variables say it."""
+        words = _IN_QUOTES.sub("q", command).split()
+        for before, word in zip(["", *words], words, strict=False):
+            names = _VARIABLES.findall(word)
+            if names and (self._splits or not self._several.isdisjoint(names)):
+                return False
+            is_options = not before.startswith("-") or "=" in before
+            if _VARIABLE_ALONE.fullmatch(word) and is_options and not before.endswith(".py"):
+                return False  # `--depth 3 $MORE`
+        return _ESCAPED_TEXT.search(_IN_QUOTES.sub("q", command)) is None
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [""]
+
+
+def _holds_several(value: str) -> bool:
+    """A value as it stands in the text; of a loop, one of its words."""
+    inside = value[1:-1] if value[:1] in "\"'" and value[-1:] == value[:1] else value
+    return not inside.strip() or " " in inside or "\t" in inside or _OF_COMMANDS.search(inside) is not None
+
+
+_LOOP = re.compile(r"for\s+(\w+)\s+in\b\s*(.*)")
+_ASSIGNING = re.compile(r"^\s*(?:export|local|declare|readonly|typeset)\s+(?:-\w+\s+)*")
+_ASSIGNED = re.compile(r"""(?:^|\s)([A-Za-z_]\w*)=("(?:\\.|[^"\\])*"|'[^']*'|\S*)""")
+_IN_QUOTES = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*\"""")
+_VARIABLES = re.compile(r"\$\{?(\w+)")
+_VARIABLE_ALONE = re.compile(r"\$(?:\w+|\{\w+\})")
+_ESCAPED_TEXT = re.compile(r"\$q")
+"""`$'a\\tb'`, `$"a"`: texts that bash reads in its own way, once what stands in quotes is `q`."""
+_OF_COMMANDS = re.compile(r"\$[*@(]|\$\{[*@]|`")
+
+
 class Document:
     """A text with commands."""
 
@@ -91,6 +157,7 @@ class Document:
         self._elsewhere: dict[str, None] = {}
         is_script = not self._is_document and not self._is_makefile
         self._blocks = Blocks(quotes_go_on=is_script)
+        self._variables = _Variables()
 
     def commands(self) -> Iterator[Command]:
         """In the order in which they stand."""
@@ -136,7 +203,11 @@ class Document:
         begin, connected_by = 0, ""
         for end in [*(each.span() for each in _NEXT.finditer(text)), (len(text), len(text))]:
             command, before = text[begin : end[0]], text[:begin]
-            runs = may_be_prose or self._blocks.runs(_PROMPT.sub("", command, 1), connected_by)
+            bare = _PROMPT.sub("", command, 1)
+            loop = _LOOP.match(bare.strip())
+            has_turns = loop is None or _has_turns(loop[2], self._variables)
+            runs = may_be_prose or self._blocks.runs(bare, connected_by, has_turns=has_turns)
+            self._variables.read(bare.strip())
             begin, connected_by = end[1], text[end[0] : end[1]].strip()
             marks = _BEFORE.match(command)
             command = command[marks.end() if marks else 0 :].lstrip()
@@ -147,6 +218,8 @@ class Document:
                 self._change(change[1].strip())
             elif ".py" in command and self._here is not None and runs:
                 found = started(command)
+                if found is not None and not self._variables.are_counted(command):
+                    found = found[0], ()
                 if found is not None:
                     yield Command(*found, number, self._here, () if self._here else tuple(self._elsewhere))
 
@@ -164,9 +237,17 @@ class Document:
             self._elsewhere[self._here] = None
 
 
+def _has_turns(words: str, variables: _Variables) -> bool:
+    """A loop over these words has some: one that is written out, or a variable that the text has given a value."""
+    return any(
+        _VARIABLE_ALONE.fullmatch(word) is None or variables.is_assigned(word.strip("${}")) for word in words.split()
+    )
+
+
 def started(command: str) -> tuple[str, tuple[str, ...]] | None:
     """The script that a command starts, and the words behind it; None of any other command."""
     end = _REST.search(command)
+    more = end is not None and _REDIRECTED.sub("", command[end.start() :]).strip(" )}&") != ""
     try:
         words = shlex.split((command[: end.start()] if end else command).strip())
     except ValueError:
@@ -175,7 +256,7 @@ def started(command: str) -> tuple[str, tuple[str, ...]] | None:
     if place is None or not words[place].endswith(".py") or _OPEN.search(words[place]):
         return None
     behind = [_PUT_THERE.sub(OPEN, word) for word in words[place + 1 :]]
-    return words[place], () if any(_OPEN.search(word) for word in behind if word != OPEN) else tuple(behind)
+    return words[place], () if more or any(_OPEN.search(word) for word in behind if word != OPEN) else tuple(behind)
 
 
 def _script_in(words: list[str]) -> int | None:

@@ -108,6 +108,32 @@ def test_of_a_word_that_is_put_there_the_rest_is_said(tmp_path, text, words):
     assert found(tmp_path, f"{text}\n") == [words]
 
 
+SEVERAL = [
+    'D="--depth 3"\npython train.py $D\n',
+    'D="3 --width 4"\npython train.py --depth $D\n',
+    "D=\npython train.py --depth $D --width 3\n",
+    "export D='3 4'\npython train.py --depth ${D}\n",
+    'for s in "1 --depth 8"; do python train.py --seed $s; done\n',
+    "IFS=,\nD=3,4\npython train.py --depth $D\n",
+    'set --\nMORE="$*"\npython train.py --depth 3 $MORE\n',
+    "python train.py --depth 3 $NOTHING\n",
+    "python train.py --depth 3 >log --width 4\n",
+    "python train.py --name $'a\\tb'\n",
+]
+
+
+@pytest.mark.parametrize("text", SEVERAL)
+def test_what_bash_makes_several_words_of_or_none_is_not_said(tmp_path, text):
+    assert given_by_bash(text, tmp_path)
+    assert found(tmp_path, text, "run.sh") == []
+
+
+def test_a_variable_of_one_word_is_one(tmp_path):
+    text = 'D=3\nX="4 5"\npython train.py --depth $D --width "$X" > log 2>&1\n'
+    assert found(tmp_path, text, "run.sh") == [("--depth", "\0", "--width", "\0")]
+    assert len(given_by_bash(text, tmp_path)) == 4
+
+
 @pytest.mark.parametrize("word", ["${@}", "${*}", "${@:2}", "${ARGS[@]}", "${ARGS[*]}", "${ARGS[@]:1}"])
 def test_what_may_be_several_words_is_not_taken_for_one(tmp_path, word):
     """They may hold `--depth 8`."""
@@ -146,6 +172,10 @@ RUN = [
     "x='\nif false; then\n'\npython train.py --depth 3\n",
     "for i in 1; do\n  python train.py --depth 3\n  break\ndone\n",
     "true &&\n  python train.py --depth 3\n",
+    "set -e\nif false; then echo; fi\npython train.py --depth 3\n",
+    "set -e\nfalse || true\npython train.py --depth 3\n",
+    "false\npython train.py --depth 3\n",
+    "X='1 2'\nfor i in $X; do\n  python train.py --depth 3\ndone\n",
 ]
 NOT_RUN = [
     "if false; then\n  python train.py --depth 3\nfi\n",
@@ -179,6 +209,11 @@ NOT_RUN = [
     "grep -q a /dev/null && python train.py --depth 3\n",
     "for i in 1; do\n  continue\n  python train.py --depth 3\ndone\n",
     "cat <<\\EOF > run.txt\npython train.py --depth 3\nEOF\n",
+    "set -e\nfalse\npython train.py --depth 3\n",
+    "set -eu; false; python train.py --depth 3\n",
+    "set -o errexit\n[ -f nothing ]\npython train.py --depth 3\n",
+    "for i in; do python train.py --depth 3; done\n",
+    "for i in $NOTHING; do python train.py --depth 3; done\n",
 ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from modgraph.prediction.code import memo
-from modgraph.prediction.domain import dict_views, fields, objects, values
+from modgraph.prediction.domain import dict_views, fields, mapping_views, objects, values
 from modgraph.prediction.domain.fields import Role
 from modgraph.prediction.domain.objects import HeapObject
 from modgraph.prediction.domain.state import Base, State
@@ -56,6 +56,7 @@ DIFFERENT: dict[Role, list[tuple[Any, Any]]] = {
     Role.MEMORY: [((), (Address(0),)), ((Address(0),), (Address(-1),))],
     Role.NOTED_VALUES: [((("n", ONE),), (("n", TWO),)), ((), (("n", ONE),))],
 }
+SHOWING = (objects.ViewObject, dict_views.DictView, mapping_views.MappingView)
 NEVER_CHANGED = {Role.FIXED, Role.LINK}
 FORGETTING = set(objects.HeapObject.__subclasses__()) - {objects.ClassObject, objects.EnvironmentObject}
 """What a class, or a function around, holds is forgotten name by name, by who knows which are asked for."""
@@ -73,7 +74,7 @@ def kinds() -> Iterator[type[HeapObject]]:
     while pending:
         for kind in kept(pending.pop().__subclasses__()):
             pending.append(kind)
-            if dataclasses.is_dataclass(kind) and kind not in (objects.ViewObject, dict_views.DictView):
+            if dataclasses.is_dataclass(kind) and kind not in SHOWING:
                 yield kind
 
 

@@ -261,7 +261,16 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         given.positional = FirstArguments(given.positional)
     if last_name(name) not in SHORT:
         weigh(machine.state, arguments.positional)
-    return _run_model(machine, name, model, given, arguments)
+    one_of_some = several.first_choice(arguments) if name.startswith("torch.") else None
+    if one_of_some is None:
+        return _run_model(machine, name, model, given, arguments)
+    before, machine.state = machine.state, machine.state.fork()
+    try:
+        return _run_model(machine, name, model, given, arguments)
+    except Raised:  # one of the alternatives is refused, which says nothing of the others
+        machine.state = before
+    choice, ways_of = one_of_some
+    return machine.fork([lambda one=one: _model(machine, name, one) for one in ways_of], choice.reason)  # type: ignore[misc]
 
 
 def _direct(machine: Machine, arguments: Arguments, run: Callable[[], Value]) -> Value:
@@ -286,7 +295,7 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
         machine.makes(room)
         if room and type(found) is Constant and type(found.value) is int:
             machine.base.work += room * UNITS_OF_A_WORD
-        if fallible_calls.may_fail(name, found, arguments):
+        if fallible_calls.may_fail(name, found, arguments) or fallible_calls.may_refuse(machine, name, arguments):
             machine.may_fail()
         return found
     except (Raised, LimitError):
@@ -307,8 +316,7 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
 def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: Arguments) -> Value:
     if given.open is None:
         argument_counts.require(machine, name, given)
-        for demand in registry.demanded(name):
-            demand(given, machine)
+        _demand(machine, name, given)
     else:
         machine.may_refuse("TypeError")
     found = model(given, machine)
@@ -316,6 +324,22 @@ def _demand_and_run(machine: Machine, name: str, model: registry.Model, given: A
     if sequel is not None:
         sequel(given, machine, found)
     return found
+
+
+def _demand(machine: Machine, name: str, given: Arguments) -> None:
+    """What the function refuses beside shapes. Of tensors on "meta", which hold nothing, not all of it is asked for.
+
+    Raises:
+        Raised: it does.
+    """
+    try:
+        for demand in registry.demanded(name):
+            demand(given, machine)
+    except Raised:
+        tensors = (machine.state.find(each, TensorObject) for each in (*given.positional, *given.keywords.values()))
+        if not any(each is not None and each.device == "meta" for each in tensors):
+            raise
+        machine.may_fail()
 
 
 _TAKING_NUMBERS = (
@@ -685,7 +709,7 @@ def initialise(machine: Machine, address: Address, cls: Value, arguments: Argume
 def _may_end(machine: Machine, address: Address, cls: Value) -> None:
     """When an object ends is not followed: its `__del__` may run from here on."""
     if isinstance(cls, ClassValue) and machine.class_attribute(cls, "__del__") is not None:
-        machine.may_be_called([address], machine.unknown("when an object ends is not known"), ("__del__",))
+        machine.may_be_called([address], machine.unknown("when an object ends is not known"), ("__del__",), later=True)
 
 
 def _initialise(machine: Machine, address: Address, cls: Value, arguments: Arguments) -> None:

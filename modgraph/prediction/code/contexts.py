@@ -66,6 +66,8 @@ def _enter(machine: Machine, frame: Frame, node: nodes.With, items: Sequence[nod
     if not items:
         return machine.execute(frame, node.body)
     manager = machine.evaluate(frame, items[0].item)
+    if isinstance(manager, Choice):  # a path on which it is no manager ends here
+        manager = machine.distribute(manager, lambda each: _required(machine, each))
 
     def inside(given: Value) -> Outcome:
         name = items[0].asname
@@ -105,6 +107,11 @@ def _require_new(machine: Machine, manager: InstanceObject, asked: str) -> None:
         raise machine.raises("AttributeError", f"'_GeneratorContextManager' object has no attribute '{asked}'")
     if entered is not None:
         machine.may_fail("AttributeError")
+
+
+def _required(machine: Machine, manager: Value) -> Value:
+    _require_manager(machine, manager)
+    return manager
 
 
 def _require_manager(machine: Machine, manager: Value) -> None:
@@ -378,6 +385,8 @@ def enter_context(arguments: Arguments, machine: Machine) -> Value:
     if made is not None and is_generated(made) and not arguments.function.endswith("push"):
         return _enter_generated(machine, stack, manager, made)
     leave = machine.find_attribute(manager, "__exit__")
+    if leave is None and arguments.function.endswith("push"):  # a callback that is given what is raised
+        leave = manager
     if leave is not None:
         _push(machine, stack, PartialValue(leave, _NOTHING))
     if arguments.function.endswith("push"):

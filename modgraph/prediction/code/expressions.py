@@ -35,6 +35,7 @@ from modgraph.prediction.python import (
     attributes,
     hashing,
     items,
+    iterables,
     literal_texts,
     node_text,
     operators,
@@ -123,6 +124,8 @@ def _elements(
         is_starred = type(element) is nodes.Starred
         value = evaluate(machine, frame, element.value if is_starred else element)
         if is_starred:
+            if not in_any_order:
+                iterables.asked_for_length(machine, value)
             parts = machine.iterate_in_any_order(value) if in_any_order else machine.iterate(value)
             if isinstance(parts, Unknown):
                 unknown = unknown or parts
@@ -300,7 +303,7 @@ def _boolean(
     if isinstance(right, Choice):
         alternatives = tuple(value for value in alternatives if value != NONE) or (NONE,)
     if isinstance(left, Unknown):
-        return left
+        return points_to.either_of(left, alternatives) if evaluate_part is None else left
     return machine.choice([*kept, *alternatives], reason)
 
 

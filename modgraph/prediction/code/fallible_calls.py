@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.objects import DictObject, ListObject, TensorObject
 from modgraph.prediction.domain.registry import is_outside
-from modgraph.prediction.domain.values import MODULE, NONE, Choice, Constant, Device, Unknown, Value
+from modgraph.prediction.domain.values import (
+    MODULE,
+    NONE,
+    Address,
+    Choice,
+    Constant,
+    Device,
+    SliceValue,
+    TupleValue,
+    Unknown,
+    Value,
+)
+from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.python.classes import TENSOR
+
+if TYPE_CHECKING:
+    from modgraph.prediction.domain.calling import Raised
+    from modgraph.prediction.domain.machine import Machine
+    from modgraph.prediction.domain.state import State
 
 _NEVER_RAISING = frozenset(
     f"builtins.{name}"
@@ -23,6 +44,68 @@ def may_fail(name: str, found: Value, arguments: Arguments) -> bool:
     doubtful = any(type(value) is Unknown and value.is_doubtful for value in arguments.positional)
     one_of_some = not name.startswith("torch.") and any(type(value) is Choice for value in arguments.positional)
     return doubtful or one_of_some or is_outside(name)
+
+
+def may_refuse(machine: Machine, name: str, arguments: Arguments) -> bool:
+    """A function of torch is given what is not wholly known, inside of a `try`: it refuses some sizes and names."""
+    if machine.is_recording:  # what a run of `forward` is refused is looked for by itself
+        return False
+    if not name.startswith("torch.") or name in _TAKING_ANYTHING or not any(map(_handles, machine.guards)):
+        return False
+    if name.startswith(_FILLING) and machine.frames and machine.frames[-1].module.startswith("torch."):
+        return False  # what torch's own layers are filled with fits them
+    given = (*arguments.positional, *arguments.keywords.values())
+    return any(_is_unsure(machine, each) for each in given) or _is_empty(machine, name, given)
+
+
+def _is_empty(machine: Machine, name: str, given: tuple[Value, ...]) -> bool:
+    """One of the tensors holds nothing (on "meta"), where what it holds is asked for, or others hold something."""
+    lists = (machine.state.find(each, ListObject) for each in given)
+    inside = [item for each in lists if each is not None for item in each.items[:_LOOKED_AT]]
+    parts = [part for each in given if isinstance(each, TupleValue) for part in each.items]
+    tensors = (machine.state.find(each, TensorObject) for each in (*given, *inside, *parts))
+    devices = {each.device for each in tensors if each is not None}
+    return "meta" in devices and (len(devices) > 1 or last_name(name) in _READING)
+
+
+_READING = frozenset(("item", "tolist", "__bool__", "__float__", "__int__", "cpu", "to", "numpy", "nonzero", "equal"))
+
+
+_FILLING = "torch.nn.init."
+_TAKING_ANYTHING = frozenset(
+    (
+        *(f"{MODULE}.{name}" for name in ("__setattr__", "__delattr__", "train", "eval", "apply", "requires_grad_")),
+        *("torch.is_tensor", "torch.is_storage", "torch._assert"),
+    )
+)
+
+
+def _handles(guard: list[tuple[Raised, State]]) -> bool:
+    return isinstance(guard, Guard) and guard.doubts
+
+
+def _is_unsure(machine: Machine, value: Value) -> bool:
+    """It, or a part of it, is not known; or the shape of a tensor is not."""
+    if isinstance(value, (Unknown, Choice)):
+        return not (isinstance(value, Unknown) and value.reason.startswith("torch."))  # which is a name of torch's own
+    if isinstance(value, (TupleValue, SliceValue)):
+        return any(_is_unsure(machine, each) for each in value.parts())
+    item = machine.state.read(value) if isinstance(value, Address) else None
+    if isinstance(item, TensorObject):
+        return item.shape is None or None in item.shape
+    if isinstance(item, ListObject):
+        return item.open is not None or any(_is_unsure(machine, each) for each in item.items[:_LOOKED_AT])
+    if isinstance(item, DictObject):
+        return item.unsure is not None or any(map(_is_plainly_unsure, item.entries))
+    return False
+
+
+_LOOKED_AT = 64
+"""Items of a list that are looked at."""
+
+
+def _is_plainly_unsure(value: Value) -> bool:
+    return isinstance(value, (Unknown, Choice))
 
 
 def _asks_for_device(name: str, arguments: Arguments) -> bool:

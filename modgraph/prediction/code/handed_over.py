@@ -89,10 +89,18 @@ def _doubt(machine: Machine, cls: ClassValue, why: Unknown) -> None:
             known.namespace[name] = points_to.either_of(why, (value,))
 
 
-def may_be_called(machine: Machine, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = _SPECIAL) -> None:
+def may_be_called(
+    machine: Machine,
+    values: Iterable[Value],
+    why: Unknown,
+    methods: tuple[str, ...] = _SPECIAL,
+    *,
+    later: bool = False,
+) -> None:
     """Functions among these, and special methods of objects there, may have run any number of times; what is given is
-    as it was else."""
-    _call(machine, [each for each in values if not isinstance(each, Constant)], why, methods)
+    as it was else. What they raise is raised here, unless it is `later` that they are called."""
+    given = [each for each in values if not isinstance(each, Constant)]
+    _call(machine, given, why, methods, at_once=not later)
 
 
 def perhaps(machine: Machine, function: Unknown) -> list[Value]:
@@ -135,7 +143,9 @@ def _has_methods_of(machine: Machine, one: Value, owner: ClassValue) -> bool:
     return isinstance(cls, ClassValue) and machine.is_subclass(cls, owner) is True
 
 
-def _call(machine: Machine, given: list[Value], why: Unknown, methods: tuple[str, ...]) -> None:
+def _call(
+    machine: Machine, given: list[Value], why: Unknown, methods: tuple[str, ...], *, at_once: bool = False
+) -> None:
     if not given or not machine.frames or machine.handing_over >= MAX_HANDED_OVER_DEPTH:
         return
     called = list(_called(machine, given, methods))
@@ -145,7 +155,7 @@ def _call(machine: Machine, given: list[Value], why: Unknown, methods: tuple[str
     machine.handing_over += 1
     try:
         for each in called[:MAX_HANDED_OVER]:
-            taken_away.run_or_expose(machine, each.with_others(some), given, why)
+            taken_away.run_or_expose(machine, each.with_others(some), given, why, at_once=at_once)
     finally:
         machine.handing_over -= 1
     if len(called) > MAX_HANDED_OVER:
@@ -166,6 +176,8 @@ def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> I
             pending.extend(value.items)
         elif isinstance(value, Unknown):
             yield from _coroutines(machine, value)
+            if value in given and methods is not _SPECIAL:
+                pending.extend(_objects(machine, value))
         elif isinstance(value, Address):
             item = machine.state.read(value)
             if isinstance(item, (ListObject, SetObject)):
@@ -183,6 +195,14 @@ def _called(machine: Machine, given: list[Value], methods: tuple[str, ...]) -> I
                 yield from _methods(machine, value, item.cls, methods)
         elif "__call__" in methods and _is_changing(value):
             yield taken_away.Called(value, (), None)
+
+
+def _objects(machine: Machine, value: Unknown) -> Iterator[Address]:
+    """Those with methods of their own that an unknown value may be."""
+    for index in sorted(value.may_be):
+        item = machine.state.read(Address(index)) if havoc.is_there(machine, index) else None
+        if isinstance(item, IteratorObject) or isinstance(getattr(item, "cls", None), ClassValue):
+            yield Address(index)
 
 
 def _methods(machine: Machine, value: Address, cls: Value, names: tuple[str, ...]) -> Iterator[taken_away.Called]:

@@ -14,6 +14,7 @@ from modgraph.prediction.code.import_order import is_installed
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_CONSTANT, MAX_NAMESPACE
 from modgraph.prediction.domain.loaded import Whole
+from modgraph.prediction.domain.mapping_views import PROXY
 from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.domain.values import (
     OPEN,
@@ -217,8 +218,10 @@ def class_dict(machine: Machine, cls: Value) -> Value:
     if not isinstance(cls, ClassValue):  # of `object`, names with two underscores
         name = classes.short_name(cls)
         why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {name} is not known")
-        return machine.allocate(DictObject({}, why))
-    return machine.allocate(ViewObject(_ClassNamespace(machine, cls), None, {}))
+        return machine.allocate(DictObject({}, why, PROXY))
+    shown = ViewObject(_ClassNamespace(machine, cls), None, {})
+    shown.cls = PROXY
+    return machine.allocate(shown)
 
 
 class _ClassNamespace(Mapping[str, Value]):

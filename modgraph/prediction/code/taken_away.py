@@ -44,7 +44,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import havoc
+from modgraph.prediction.paths import guards, havoc
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.source import containers, nodes
@@ -53,6 +53,7 @@ from modgraph.source.reached import Reached, telling
 if TYPE_CHECKING:
     from modgraph.prediction.domain.frames import Outcome
     from modgraph.prediction.domain.machine import Machine
+    from modgraph.prediction.domain.state import State
 
 _CHANGING = frozenset(f"builtins.{name}" for name in (*containers.FUNCTIONS, "eval"))
 _WHEN_WRITTEN_OUT = ("__reduce__", "__reduce_ex__", "__getstate__")
@@ -366,7 +367,16 @@ _CHANGES = (
     nodes.AugAssign,
     nodes.For,
     nodes.With,
+    nodes.Raise,
+    nodes.Assert,
+    nodes.Attribute,
+    nodes.Subscript,
+    nodes.UnaryOperation,
+    nodes.BinaryOperation,
+    nodes.BooleanOperation,
+    nodes.Comparison,
 )
+"""What an object is asked for with an operator, or by the name of an attribute, is said by its class."""
 
 
 def _is_change(node: nodes.Node) -> bool:
@@ -502,7 +512,12 @@ def waited_for(machine: Machine, value: Value) -> Value:
 # ---- running it ------------------------------------------------------------------------------------------------------
 
 
-def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Unknown) -> None:
+def run_or_expose(
+    machine: Machine, called: Called, values: list[Value], why: Unknown, *, at_once: bool = False
+) -> None:
+    """Args:
+    at_once: it is called where the program stands, which ends there where it raises.
+    """
     if _is_known_alone(called.function) or not machine.frames:
         havoc.expose(machine, [called.function, *values], why)
         return
@@ -513,7 +528,7 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
     machine.state = before.fork()
     machine.frames[-1].loops.append(Loop())
     try:
-        _run_often(machine, called, why)
+        raised = _run_often(machine, called, why)
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
@@ -522,9 +537,14 @@ def run_or_expose(machine: Machine, called: Called, values: list[Value], why: Un
         allowances.take_back(machine, before, since, why)
         havoc.expose(machine, [called.function, *values], why)
         machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
+        raised = []
+        if at_once:
+            machine.may_fail(guards.CALL)
     finally:
         machine.frames[frames - 1].loops.pop()
         machine.limit, machine.widened_from = limit, widened
+    if at_once:
+        guards.go_on_raising(machine, raised)
 
 
 def _is_known_alone(function: Value) -> bool:
@@ -534,8 +554,9 @@ def _is_known_alone(function: Value) -> bool:
     return isinstance(function, KnownFunction)
 
 
-def _run_often(machine: Machine, called: Called, why: Unknown) -> None:
-    """Any number of calls, none among them: each ends where it raises, which ends a thread alone."""
+def _run_often(machine: Machine, called: Called, why: Unknown) -> list[tuple[Raised, State]]:
+    """Any number of calls, none among them: each ends where it raises. What is raised, each kind of it once."""
+    found: dict[tuple[str, str], tuple[Raised, State]] = {}
     arguments = Arguments("", called.positional, {}, machine.where, called.open)
     since = machine.base.next_index
 
@@ -546,15 +567,19 @@ def _run_often(machine: Machine, called: Called, why: Unknown) -> None:
         try:
             is_iterator = _is_iterator(machine, called.function)
             _take_all(machine, called.function if is_iterator else machine.invoke(called.function, arguments))
-        except Raised:
+        except Raised as raised:
             del machine.frames[frames:]
+            guard.append((raised.kept(), machine.state))
+            machine.state = machine.state.fork()
         finally:
             machine.guards.pop()
+        found.update(((raised.name, raised.message), (raised, state.fork())) for raised, state in guard)
         states = [machine.state, *(state for _, state in guard)]
         machine.state = control.join_states(states, why.reason, machine.where, since)
         return "normal"
 
     control.unknown_turns(machine, machine.frames[-1], turn, why.reason, since)
+    return list(found.values())
 
 
 def _take_all(machine: Machine, result: Value) -> None:

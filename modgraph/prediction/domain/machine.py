@@ -424,8 +424,11 @@ class Machine(Budget):
         """Something not known was given these: whatever mutable is reachable from them is open from here on."""
 
     @abstractmethod
-    def may_be_called(self, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = ...) -> None:
-        """Functions among these, and these special methods of objects there, may have run any number of times."""
+    def may_be_called(
+        self, values: Iterable[Value], why: Unknown, methods: tuple[str, ...] = ..., *, later: bool = ...
+    ) -> None:
+        """Functions among these, and these special methods of objects there, may have run any number of times: here,
+        where what they raise goes on, or `later`."""
 
     @abstractmethod
     def raises(self, name: str, message: str, given: tuple[Value, ...] | None = None) -> Raised:

@@ -27,6 +27,15 @@ LOADED_MODULES = Unknown("depends on what is imported")
 """sys.modules: which modules are in it is not known, but what one of them is."""
 
 
+ARGV = Unknown("depends on sys.argv", None, inert=True, outside=True)
+"""sys.argv, as long as the program has not changed it: the words with which it is started."""
+
+
+def is_argv(value: Unknown) -> bool:
+    """It is that list, or comes of it."""
+    return value.outside and value.reason == ARGV.reason
+
+
 INSTALLED = Unknown("depends on where the file is installed", None, inert=True)
 """`__file__`: some text, which one is not known."""
 

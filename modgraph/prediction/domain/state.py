@@ -18,6 +18,7 @@ from modgraph.prediction.domain.dict_views import DictView
 from modgraph.prediction.domain.events import Cell
 from modgraph.prediction.domain.fields import Role
 from modgraph.prediction.domain.limits import ITEMS_OF_A_NAME, ITEMS_OF_A_TUPLE, ITEMS_OF_AN_ENTRY, ITEMS_OF_AN_OBJECT
+from modgraph.prediction.domain.mapping_views import MappingView
 from modgraph.prediction.domain.objects import (
     ClassObject,
     DictObject,
@@ -35,6 +36,9 @@ from modgraph.prediction.domain.values import Address, Constant, FunctionValue, 
 if TYPE_CHECKING:
     from modgraph.prediction.project.registries import Registry
     from modgraph.source.index import Statement
+
+_SHOWING = (DictView, MappingView)
+"""Kinds of objects that show what others hold."""
 
 ObjectType = TypeVar("ObjectType", bound=HeapObject)
 Layers = tuple[dict[int, HeapObject], ...]
@@ -91,6 +95,10 @@ class Base:
     """By their holders: functions that names around them lead to."""
     identities: dict[Value, list[tuple[Value, int]]] = field(default_factory=dict)
     """The numbers that `id()` gave of values that are no objects of the heap, by what they are equal to."""
+    placed: dict[int, bool] = field(default_factory=dict)
+    """The objects of the heap of which `id()` was asked; whether each lies where none of these has lain before."""
+    walked: int = 0
+    """Objects that were walked over to see which are still there."""
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)
     replayed: set[tuple[str, int]] = field(default_factory=set)
     """Module and line of the statements that were run for what they register."""
@@ -282,14 +290,14 @@ class State:
         if found is not None:
             if index < self.base.floor:
                 self.base.older.add(index)
-            return found if type(found) is not DictView else found.seen_in(self)
+            return found.seen_in(self) if isinstance(found, _SHOWING) else found
         found = self.base.objects.get(index)
         if found is None:
             outer = (state.get(index) for state in reversed(self.base.outer))
             return next(item for item in outer if item is not None)
         if self.base.floor:
             self.base.shared.add(index)
-        if type(found) is DictView:
+        if isinstance(found, _SHOWING):
             return found.seen_in(self)
         if index in self.base.unsettled:
             self.base.settle(index)

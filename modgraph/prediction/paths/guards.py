@@ -84,6 +84,17 @@ def may_refuse(machine: Machine, name: str) -> None:
         may_fail(machine, name)
 
 
+def go_on_raising(machine: Machine, raised: list[tuple[Raised, State]]) -> None:
+    """These were raised on some paths, inside of what was followed apart."""
+    for name in dict.fromkeys(error.name for error, _ in raised if error.name in (OPERATION, CALL)):
+        may_fail(machine, name)
+    known = [each for each in raised if each[0].name not in (OPERATION, CALL)]
+    if machine.leading is not None:
+        machine.leading.dropped += [error for error, _ in known]
+    if machine.guards:
+        machine.guards[-1].extend(known)
+
+
 def _raised(machine: Machine, state: State, name: str) -> Raised:
     if name in (OPERATION, CALL):
         return Raised(Unknown(f"what {name} on something unknown raises", machine.where), name, "...", machine.where)

@@ -71,6 +71,15 @@ def ways(machine: Machine, name: str, arguments: Arguments) -> tuple[Choice, lis
     return None
 
 
+def first_choice(arguments: Arguments) -> tuple[Choice, list[Arguments]] | None:
+    """The first choice among the arguments, and the calls with each of its alternatives; None where there is none."""
+    places: list[tuple[int | str, Value]] = [*enumerate(arguments.positional), *arguments.keywords.items()]
+    for place, value in places:
+        if type(value) is Choice:
+            return value, [_with(arguments, place, each) for each in value.alternatives]
+    return None
+
+
 def _is_changed(machine: Machine, value: Value) -> bool:
     return isinstance(value, Address) and not isinstance(machine.state.read(value), TensorObject)
 

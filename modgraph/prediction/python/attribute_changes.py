@@ -228,7 +228,7 @@ def own_assign(machine: Machine, value: Address, name: str, new: Value) -> None:
             return
         attribute = classes.class_attribute(machine, cls, name)
         if isinstance(attribute, PropertyValue) and not isinstance(item, DictObject):
-            if attribute.setter is not None:
+            if attribute.setter is not None and not attributes.is_cached_property(attribute):
                 machine.call(attribute.setter, (value, new))
                 return
             if not isinstance(attribute.getter, KnownFunction) and not attributes.is_overlaid(attribute):

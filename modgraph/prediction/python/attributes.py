@@ -21,7 +21,7 @@ from modgraph.prediction.domain.objects import (
     SetObject,
     TensorObject,
 )
-from modgraph.prediction.domain.registry import LOADED_MODULES
+from modgraph.prediction.domain.registry import LOADED_MODULES, is_argv
 from modgraph.prediction.domain.values import (
     CACHED,
     GIVEN,
@@ -66,6 +66,7 @@ from modgraph.prediction.python import (
     standard_attributes,
     standard_names,
 )
+from modgraph.source import containers
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -137,6 +138,8 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if finder is not None:
         return finder(machine, value, name)
     if isinstance(value, Unknown):
+        if is_argv(value) and name in containers.LIST:  # which is there to be called
+            machine.set_attribute(ModuleReference("sys"), "argv", machine.unknown("sys.argv is changed"))
         if value is LOADED_MODULES and name == "get":
             return KnownFunction("sys.modules.get")
         if value.text is not None:

@@ -59,6 +59,8 @@ def of_function(machine: Machine, value: FunctionValue, name: str) -> Value | No
         return value.wrapped or (replace(value, manager=False, within=None) if value.manager or value.within else None)
     if name == "__code__":
         return value
+    if name == "__globals__":
+        return machine.module_dict(definition.module)
     text = {"__name__": definition.name, "__qualname__": definition.qualname, "__module__": definition.module}.get(name)
     if text is not None:
         return Constant(text)
@@ -91,7 +93,7 @@ def _defaults(machine: Machine, value: FunctionValue, name: str) -> Value:
     if not held:
         return NONE
     if by_name:
-        return machine.allocate(DictObject({Constant(key): default for key, default in held}))
+        return stored_attributes.kept_defaults(machine, value, {Constant(key): default for key, default in held})
     return TupleValue(tuple(default for _, default in held))
 
 

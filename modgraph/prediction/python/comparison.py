@@ -81,6 +81,8 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(value, Constant):
         return None if value.value is NotImplemented else bool(value.value)
     if isinstance(value, Unknown):
+        if value.may_be:
+            rich_comparison.perhaps_asked(machine, [value], value, *_OF_TRUTH)
         return True if value.text is not None and not partial_texts.may_be(value, "") else None
     if isinstance(value, Choice):
         return _of_each(machine, value, lambda each: truth(machine, each))
@@ -96,7 +98,7 @@ def truth(machine: Machine, value: Value) -> bool | None:
         return True
     item = machine.state.read(value)
     if isinstance(item, (ListObject, DictObject, SetObject)) and isinstance(item.cls, ClassValue):
-        for name in ("__bool__", "__len__"):
+        for name in _OF_TRUTH:
             method = machine.class_attribute(item.cls, name)
             if method is not None and _is_source(method):
                 return truth(machine, machine.call(method, (value,)))
@@ -117,9 +119,15 @@ def truth(machine: Machine, value: Value) -> bool | None:
     return True
 
 
-def _of_each(machine: Machine, value: Choice, ask: Callable[[Value], bool | None]) -> bool | None:
-    """What holds of one of several values; an object may do something when it is asked, on its own path."""
-    if not any(isinstance(each, Address) for each in value.alternatives):
+_OF_TRUTH = ("__bool__", "__len__")
+
+
+def _of_each(
+    machine: Machine, value: Choice, ask: Callable[[Value], bool | None], other: Value | None = None
+) -> bool | None:
+    """What holds of one of several values; an object may do something when it is asked, on its own path. So may the
+    `other`, when it is compared with them."""
+    if not any(isinstance(each, (Address, Unknown)) for each in (*value.alternatives, other)):
         return any_alternative([ask(each) for each in value.alternatives])
     found = machine.distribute(value, lambda each: Constant(ask(each)))
     return found.value if isinstance(found, Constant) else None
@@ -142,7 +150,7 @@ def _require_one_element(machine: Machine, tensor: TensorObject) -> None:
 
 
 def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:
-    for name in ("__bool__", "__len__"):
+    for name in _OF_TRUTH:
         method = machine.class_attribute(cls, name)
         if isinstance(method, Unknown):
             return None
@@ -188,9 +196,9 @@ def equal(machine: Machine, left: Value, right: Value) -> bool | None:
     if is_one(left, right):
         return True
     if isinstance(left, Choice):
-        return _of_each(machine, left, lambda each: equal(machine, each, right))
+        return _of_each(machine, left, lambda each: equal(machine, each, right), right)
     if isinstance(right, Choice):
-        return _of_each(machine, right, lambda each: equal(machine, left, each))
+        return _of_each(machine, right, lambda each: equal(machine, left, each), left)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         if partial_texts.differ(left, right):
             return False
@@ -366,7 +374,9 @@ def _equal_instances(
         if ours.open is not None or theirs.open is not None:
             return None
         if ours.attributes.keys() != theirs.attributes.keys():
-            return False
+            both = (*ours.attributes.items(), *theirs.attributes.items())
+            unsure = {name for name, value in both if is_optional(value)}
+            return None if (ours.attributes.keys() ^ theirs.attributes.keys()) <= unsure else False
         held = [theirs.attributes[name] for name in ours.attributes]
         return _equal_items(machine, list(ours.attributes.values()), held)
     return False
@@ -387,6 +397,8 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         asked = METHODS[operator_], MIRRORED[operator_], "__eq__"
         rich_comparison.perhaps_asked(machine, [left, right], _whichever(left, right), *asked)
+        if not all(isinstance(each, (Unknown, Constant)) for each in (left, right)):
+            machine.may_refuse("TypeError")
         return number_unknown(machine, "an operand is not known", left, right)
     if isinstance(left, EnumMember) and is_plain_member(machine, left):
         left = left.value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.mapping_views import PROXY
 from modgraph.prediction.domain.objects import (
     LEAF,
     ClassObject,
@@ -54,10 +55,14 @@ def copy_deep(machine: Machine, value: Value, memo: Value = NONE) -> Value:
         if address not in copier.made:
             made = several.decided(machine, (address,), lambda one=address: _own_copy(machine, one, given))  # type: ignore[misc]
             copier.made[address] = known[address] = made
+            if made == address and address != value:  # what is no other object is not kept, and asked for each time
+                machine.may_be_called([address], machine.unknown(_HOW_OFTEN), ("__deepcopy__",))
             copier.made.update((old, new) for old, new in known.items() if _is_there(machine, new))
     copier.state = machine.state
     result = copier.mapped(value)
     copier.finish()
+    if copier.refused is not None:
+        raise machine.raises("TypeError", "cannot pickle 'mappingproxy' object")
     if copier.computed:
         machine.may_fail("RuntimeError")
         machine.problem(
@@ -65,6 +70,9 @@ def copy_deep(machine: Machine, value: Value, memo: Value = NONE) -> Value:
         )
     known.update(copier.copies)
     return result
+
+
+_HOW_OFTEN = "how often an object is asked for a copy is not known"
 
 
 def own_method(machine: Machine, value: Address, *names: str) -> Value | None:
@@ -143,6 +151,8 @@ class _Copier(Relocation):
         super().__init__(state)
         self.made: dict[Address, Value] = {}
         """Copies that are there already: made by classes themselves, or with the same memo."""
+        self.refused: DictObject | None = None
+        """A MappingProxyType, which has no copy."""
         self.computed = False
         """A tensor that is no leaf of the graph of gradients was copied. Source: `torch.Tensor.__deepcopy__`."""
 
@@ -158,6 +168,8 @@ class _Copier(Relocation):
         item = self.state.read(value)
         if isinstance(item, (ClassObject, EnvironmentObject)):
             return value
+        if isinstance(item, DictObject) and item.cls == PROXY:
+            self.refused = self.refused or item
         if isinstance(item, TensorObject) and item.requires_grad and not item.is_parameter:
             self.computed = self.computed or LEAF not in item.attributes
         return self.take(value, item)

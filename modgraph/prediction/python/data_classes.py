@@ -244,6 +244,9 @@ def replace(arguments: Arguments, machine: Machine) -> Value:
         raise machine.raises("TypeError", "replace() should be called on dataclass instances")
     if instance is None or not isinstance(cls, ClassValue) or unsure_base(machine, cls) is not None:
         return machine.unknown("the dataclass is not known", value)
+    if arguments.open is not None:
+        machine.may_refuse("TypeError")
+        return machine.unknown("which fields are replaced is not known", arguments.open)
     keywords: dict[str, Value] = {}
     for each in dataclass_fields(machine, cls):
         given = each.name in arguments.keywords

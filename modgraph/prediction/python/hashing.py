@@ -39,7 +39,7 @@ _WITHOUT_HASH = frozenset(
     {
         *(f"builtins.{name}" for name in ("list", "dict", "set", "bytearray", "dict_keys", "dict_items")),
         *(f"collections.{name}" for name in ("deque", "ChainMap", "UserDict", "UserList")),
-        *("types.SimpleNamespace", "argparse.Namespace"),
+        *("types.SimpleNamespace", "argparse.Namespace", "types.MappingProxyType"),
     }
 )
 """Classes of Python whose instances are compared by what they hold; those derived from them are too."""

@@ -115,6 +115,15 @@ def is_of_a_module(function: FunctionValue) -> bool:
     return outermost and definition.name != "<lambda>" and "<locals>" not in definition.qualname
 
 
+def stays(machine: Machine, value: Value) -> bool:
+    """It is as long as the program, or there is one of it: no other object comes to lie where it lies."""
+    if isinstance(value, Constant):
+        return literal_texts.is_kept(machine, value) or _is_one_object(value.value)
+    if isinstance(value, FunctionValue):
+        return is_of_a_module(value)
+    return not isinstance(value, (Unknown, Choice, *_MADE_ANEW))
+
+
 def maybe_another(held: Value, value: Value) -> bool:
     """Of equal values here: Python may hold them for two, by their identity."""
     if held is value:

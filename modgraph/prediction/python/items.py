@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.mapping_views import CHAIN, PROXY
 from modgraph.prediction.domain.objects import (
     MIXED,
     VIEW_OF,
@@ -17,7 +18,7 @@ from modgraph.prediction.domain.objects import (
     ListObject,
     ViewObject,
 )
-from modgraph.prediction.domain.registry import LOADED_MODULES
+from modgraph.prediction.domain.registry import LOADED_MODULES, is_argv
 from modgraph.prediction.domain.sizes import whole
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
@@ -29,6 +30,7 @@ from modgraph.prediction.domain.values import (
     ClassValue,
     Constant,
     EnumMember,
+    FunctionValue,
     GenericAlias,
     KnownClass,
     KnownFunction,
@@ -131,7 +133,7 @@ def index_of(machine: Machine, key: Value) -> int | None:
     return None
 
 
-def _is_no_index(machine: Machine, key: Value) -> bool:
+def is_no_index(machine: Machine, key: Value) -> bool:
     """An instance of a class that is written without `__index__`, and derived from no other but those of `enum`."""
     item = machine.state.find(key, InstanceObject)
     cls = key.cls if isinstance(key, EnumMember) else item.cls if item is not None else None
@@ -147,15 +149,23 @@ def _is_no_index(machine: Machine, key: Value) -> bool:
 def slice_of(machine: Machine, key: SliceValue) -> slice | Unknown:
     """The Python slice."""
     parts: list[int | None] = []
-    for part in (key.lower, key.upper, key.step):
+    bounds = (key.lower, key.upper, key.step)
+    for place, part in enumerate(bounds):
         if part == NONE:
             parts.append(None)
             continue
         index = index_of(machine, part)
+        if index is None and is_no_index(machine, part):
+            message = "slice indices must be integers or None or have an __index__ method"
+            raise machine.raises("TypeError", message)
         if index is None:
             if part is key.step:
                 machine.may_refuse("ValueError")
-            return machine.unknown("a bound of the slice is not known", part)
+            why = machine.unknown("a bound of the slice is not known", part)
+            if any(is_no_index(machine, each) for each in bounds[place + 1 :]):
+                machine.may_refuse("TypeError")
+            machine.may_be_called(bounds[place + 1 :], why, ("__index__",))
+            return why
         if index == 0 and part is key.step:
             raise machine.raises("ValueError", "slice step cannot be zero")
         parts.append(index)
@@ -184,7 +194,7 @@ def _from_sequence(machine: Machine, found: list[Value], open_: Unknown | None, 
         return TupleValue(tuple(part))
     index = index_of(machine, key)
     if index is None:
-        if isinstance(key, Constant) or _is_no_index(machine, key):
+        if isinstance(key, Constant) or is_no_index(machine, key):
             raise machine.raises("TypeError", f"{kind} indices must be integers or slices")
         machine.may_refuse("IndexError")
         why = machine.unknown("the index is not known", key)
@@ -235,14 +245,13 @@ def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value
             machine.may_fail("KeyError")
     if isinstance(key, Unknown):
         values = [held for each, held in mapping.entries.items() if partial_texts.may_be_key(key, each)]
-        if mapping.open is None and values and FACTORY not in mapping.attributes:
+        make = _maker(machine, mapping)
+        if mapping.open is None and values and make is None:
             return any_of(machine, values, key)
         rest = () if mapping.open is None else (mapping.open,)
         there = points_to.read(machine, partial_texts.named(key, NONE), [*values, *rest])
-        factory = mapping.attributes.get(FACTORY, NONE)
-        if factory == NONE:
+        if make is None:
             return there
-        make = KnownFunction("collections.defaultdict.__missing__")
         paths = [lambda: there, lambda: machine.call(make, (address, key))]
         return machine.fork(paths if values or rest else paths[1:], key.reason)
     found = keys.find_entry(machine, mapping, key)
@@ -273,10 +282,18 @@ def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value
     raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
 
 
+def _maker(machine: Machine, mapping: DictObject) -> Value | None:
+    """What makes the item of a key that a mapping lacks; None where nothing does."""
+    if mapping.attributes.get(FACTORY, NONE) != NONE:
+        return KnownFunction("collections.defaultdict.__missing__")
+    found = machine.class_attribute(mapping.cls, "__missing__") if isinstance(mapping.cls, ClassValue) else None
+    return found if isinstance(found, FunctionValue) else None
+
+
 def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     """value[key] = new."""
     if isinstance(value, Unknown):
-        machine.expose([value], value)
+        change_unknown(machine, value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, key, new))
@@ -297,11 +314,20 @@ def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
         machine.expose([value], machine.unknown("item assignment is not modelled", method or NONE))
 
 
+def change_unknown(machine: Machine, value: Unknown) -> None:
+    """Something is written into what is not known, or taken out of it."""
+    machine.expose([value], value)
+    if is_argv(value):
+        machine.set_attribute(ModuleReference("sys"), "argv", machine.unknown("sys.argv is changed"))
+
+
 def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     """list.__setitem__ and dict.__setitem__ themselves."""
     assert isinstance(value, Address)
     if isinstance(key, Choice):
         machine.on_each(key, lambda each: own_assign(machine, value, each, new))
+        return
+    if _is_done_elsewhere(machine, value, "assignment", key, new):
         return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
@@ -339,6 +365,22 @@ def own_assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
         item.items[index] = new
     except IndexError:
         raise machine.raises("IndexError", "list assignment index out of range") from None
+
+
+def _is_done_elsewhere(machine: Machine, value: Address, what: str, *given: Value) -> bool:
+    """It shows what other mappings hold; a ChainMap has the first of them changed.
+
+    Raises:
+        Raised: TypeError, of a MappingProxyType.
+    """
+    item = machine.state.read(value)
+    if not isinstance(item, DictObject) or item.cls not in (CHAIN, PROXY):
+        return False
+    if item.cls == PROXY:
+        raise machine.raises("TypeError", f"'mappingproxy' object does not support item {what}")
+    method = "__setitem__" if what == "assignment" else "__delitem__"
+    machine.call(KnownFunction(f"{CHAIN.name}.{method}"), (value, *given))
+    return True
 
 
 def _assign_part(machine: Machine, item: ListObject, bounds: slice, new: list[Value]) -> None:
@@ -386,8 +428,11 @@ def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
 
 def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]) -> None:
     """What a method has changed in a view, `before` being its entries before, is changed in the instance it shows."""
-    for key in before:
-        if key not in mapping.entries:
+    for key, held in before.items():
+        if key not in mapping.entries and mapping.open is not None:  # it may be there, and may not
+            absent = replace(mapping.open, optional=True, text=None)
+            _write_through(machine, mapping, key, points_to.either_of(absent, (held,)))
+        elif key not in mapping.entries:
             _delete_through(machine, mapping, key)
     for key, new in mapping.entries.items():
         if before.get(key) is not new:
@@ -415,7 +460,7 @@ def view(machine: Machine, owner: Address, store: str = "attributes") -> Address
 def delete(machine: Machine, value: Value, key: Value) -> None:
     """del value[key]."""
     if isinstance(value, Unknown):
-        machine.expose([value], value)
+        change_unknown(machine, value)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: delete(machine, each, key))
@@ -442,9 +487,12 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
     if isinstance(key, Choice):
         machine.on_each(key, lambda each: own_delete(machine, value, each))
         return
+    if _is_done_elsewhere(machine, value, "deletion", key):
+        return
     item = machine.state.write(value)
     if isinstance(item, DictObject):
         key = keys.key_in(machine, item, key)
+        before = dict(item.entries) if isinstance(key, Unknown) and VIEW_OF in item.attributes else None
         if key in item.entries:
             if is_optional(item.entries[key]):
                 machine.may_fail("KeyError")
@@ -461,6 +509,8 @@ def own_delete(machine: Machine, value: Value, key: Value) -> None:
             raise machine.raises("KeyError", exceptions.text_without_effects(machine, key) or "...", (key,))
         else:
             machine.may_refuse("KeyError")
+        if before is not None:
+            write_back(machine, item, before)
         return
     assert isinstance(item, ListObject)
     unordered.forget(item)

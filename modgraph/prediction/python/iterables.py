@@ -8,6 +8,7 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.objects import (
     DictObject,
     HeapObject,
+    InstanceObject,
     IteratorObject,
     ListObject,
     SetObject,
@@ -56,3 +57,12 @@ def own_iterator(machine: Machine, value: Value) -> Value | None:
         return None
     method = machine.class_attribute(cls, "__iter__") if machine.is_class(cls) else None
     return None if method is None or isinstance(method, Unknown) else machine.call(method, (value,))
+
+
+def asked_for_length(machine: Machine, value: Value) -> None:
+    """How many items there may be is asked for, which some implementations of Python leave out."""
+    if machine.state.find(value, InstanceObject) is not None:
+        machine.may_be_called([value], machine.unknown("how often a length is asked for is not known"), _LENGTHS)
+
+
+_LENGTHS = ("__len__", "__length_hint__")

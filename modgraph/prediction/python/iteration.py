@@ -44,7 +44,10 @@ def iterate(machine: Machine, value: Value) -> list[Value] | Unknown:
     if isinstance(value, Choice):
         return _of_one(machine, value)
     if isinstance(value, Unknown):
-        return machine.unknown("which iterable it is is not known", value)
+        which = machine.unknown("which iterable it is is not known", value)
+        if value.may_be:
+            machine.may_be_called([value], which, _OF_ITERATION)
+        return which
     if isinstance(value, Constant):
         return _constant(machine, value)
     if isinstance(value, ClassValue):
@@ -65,6 +68,9 @@ def iterate(machine: Machine, value: Value) -> list[Value] | Unknown:
             count(machine, len(item.entries if isinstance(item, DictObject) else item.items))
             return iterables.items_of(machine, item)
     return _by_method(machine, value)
+
+
+_OF_ITERATION = ("__iter__", "__next__", "__getitem__", "__len__")
 
 
 def _of_one(machine: Machine, value: Choice) -> list[Value] | Unknown:

@@ -11,6 +11,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject, ListObject, SetObject, TensorObject
+from modgraph.prediction.domain.registry import is_argv
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
     NONE,
@@ -105,7 +106,9 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
             return binary(machine, symbol, plain[0], plain[1])
     for receiver, other, name in _sides(machine, METHODS[symbol], left, right):
         method = _special(machine, receiver, name)
-        if method is not None:
+        if isinstance(method, FunctionValue) and isinstance(other, Unknown) and receiver is right:
+            _perhaps(machine, method, receiver, other)
+        elif method is not None:
             result = machine.call(method, (receiver, other))
             if isinstance(result, Choice) and NOT_IMPLEMENTED in result.alternatives:
                 return machine.unknown(f"whether {symbol} is answered is not known", result)
@@ -132,6 +135,16 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if symbol == "*" and (repeated := _repeated_text(machine, left, right)) is not None:
         return repeated
     raise machine.raises("TypeError", f"unsupported operand type(s) for {symbol}: '{names[0]}' and '{names[1]}'")
+
+
+def _perhaps(machine: Machine, method: Value, receiver: Value, other: Unknown) -> None:
+    """The method is called, unless what is not known answers for both."""
+
+    def asked() -> Value:
+        machine.call(method, (receiver, other))
+        return NONE
+
+    machine.fork([lambda: NONE, asked], other.reason)
 
 
 def _repeated_text(machine: Machine, left: Value, right: Value) -> Value | None:
@@ -165,8 +178,7 @@ def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) ->
     """Only sums and multiples can be lists of modules; of numbers, and with any other operator, it is a number."""
     numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
     wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
-    failure = _failure(symbol, left, right)
-    if failure is not None:
+    for failure in _failures(symbol, left, right):
         machine.may_refuse(failure)
     if symbol == "*" and any(type(n) is str for n in numbers):
         return replace(number_unknown(machine, "an operand is not known", left, right), text=(("", ""),))
@@ -175,8 +187,16 @@ def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) ->
     return machine.unknown("an operand is not known", left, right)
 
 
-def _failure(symbol: str, left: Value, right: Value) -> str | None:
-    """What the operator raises for some numbers, though not for all."""
+def _failures(symbol: str, left: Value, right: Value) -> list[str]:
+    """What the operator raises for some values, though not for all."""
+    number = _of_numbers(symbol, left, right)
+    known = right if isinstance(left, Unknown) else left
+    numeric = isinstance(known, Unknown) or (isinstance(known, Constant) and isinstance(known.value, (int, float)))
+    return [each for each in (number, None if numeric else "TypeError") if each is not None]
+
+
+def _of_numbers(symbol: str, left: Value, right: Value) -> str | None:
+    """The same for numbers."""
     if symbol in ("/", "//", "%") and isinstance(right, Unknown):
         return "ZeroDivisionError"
     if symbol in ("<<", ">>") and isinstance(right, Unknown):
@@ -205,6 +225,8 @@ def in_place(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
                 return _repeated(machine, left, right)
     elif isinstance(left, Unknown):
         machine.expose([left], left)
+        if is_argv(left):
+            return Unknown("sys.argv is changed", machine.where)
     elif isinstance(left, Choice) and any(isinstance(each, Address) for each in left.alternatives):
         return machine.distribute(left, lambda each: in_place(machine, symbol, each, right))
     return binary(machine, symbol, left, right)

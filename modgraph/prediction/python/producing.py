@@ -550,6 +550,17 @@ def made_by(
     return suspended(machine, lambda: (steps(columns), None), (*columns, *functions))
 
 
+def walked(machine: Machine, column: Address) -> Iterator[Value | Lost]:
+    """Every item of an iterator. Those that are not known are one, which comes once it is told that they are lost: what
+    is done with an item may be done with them."""
+    while (item := take(machine, column)) is not None:
+        yield item
+    why = ended(machine, column)
+    if why is not None:
+        yield Lost(why)
+        yield why
+
+
 def ended(machine: Machine, column: Address) -> Unknown | None:
     """Why an iterator that gave nothing may have more."""
     item = machine.state.find(column, IteratorObject)
@@ -566,18 +577,18 @@ def rows(machine: Machine, columns: list[Address]) -> Generator[tuple[Value, ...
             item = take(machine, column)
             if item is None:
                 why = ended(machine, column)
-                rest = [value for each in columns if each != column for value in _left_in(machine, each)]
+                rest = [value for each in columns if each != column for value in left_in(machine, each)]
                 if why is not None:
                     for each in columns:
-                        _asked_unknown_times(machine, each, why)
+                        asked_unknown_times(machine, each, why)
                 return why and points_to.either_of(why, [*row, *rest])
             row.append(item)
         yield tuple(row)
 
 
-def _asked_unknown_times(machine: Machine, column: Address, why: Unknown) -> None:
+def asked_unknown_times(machine: Machine, column: Address, why: Unknown) -> None:
     """It is not known how many of the items of an iterator have been taken."""
-    left = _left_in(machine, column)
+    left = left_in(machine, column)
     machine.may_be_called([column], why, ("__next__",))
     item = machine.state.change(column, IteratorObject)
     item.items = item.items[: item.position]
@@ -585,7 +596,7 @@ def _asked_unknown_times(machine: Machine, column: Address, why: Unknown) -> Non
     item.open = points_to.either_of(item.open or why, left)
 
 
-def _left_in(machine: Machine, column: Address) -> list[Value]:
+def left_in(machine: Machine, column: Address) -> list[Value]:
     """What an iterator may still give, where that can be seen without asking it; else itself."""
     item = machine.state.find(column, IteratorObject)
     assert item is not None

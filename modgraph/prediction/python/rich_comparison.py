@@ -42,9 +42,12 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
     names = METHODS[symbol], MIRRORED[symbol]
     sides = [(left, right, _method(machine, left, names[0])), (right, left, _method(machine, right, names[1]))]
     if not any(isinstance(method, (FunctionValue, Choice)) or _is_optional(method) for _, _, method in sides):
+        unsure = next((method for _, _, method in sides if isinstance(method, Unknown)), None)
+        if unsure is not None:
+            perhaps_asked(machine, [left, right], unsure, *METHODS.values())
         return None
     if isinstance(left, Unknown):
-        perhaps_asked(machine, [right], left, names[1])
+        perhaps_asked(machine, [right], left, names[1], "__eq__")
         return number_unknown(machine, f"{symbol} cannot be decided", left, right)
     if is_derived(machine, right, left):
         sides.reverse()
@@ -78,6 +81,8 @@ def _is_optional(method: Value | None) -> bool:
 
 def _asked(machine: Machine, symbol: str, receiver: Value, other: Value, method: Value) -> Value:
     """What one side says."""
+    if isinstance(method, Unknown):
+        perhaps_asked(machine, [receiver, other], method, *METHODS.values())
     found = method if isinstance(method, Unknown) else machine.call(method, (receiver, other))
     if isinstance(found, Choice) and NOT_IMPLEMENTED in found.alternatives:
         found = machine.unknown(f"whether {symbol} is answered is not known", found)

@@ -4,6 +4,7 @@ which a function or class becomes another: what is called or asked for then is n
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
@@ -24,10 +25,12 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import partial_texts
 
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
 _REGISTERED = ("<abstract classes>", "register")
 _KEYWORDS = "<keywords>"
+_DEFAULTS = "<kept defaults>"
 
 
 def _owner(value: Value) -> str:
@@ -77,11 +80,47 @@ def stored(machine: Machine, value: Value, name: str) -> Value | None:
     return None
 
 
+def store_unknown(machine: Machine, value: FunctionValue | EnumMember | PartialValue, why: Unknown, new: Value) -> None:
+    """setattr(value, ?, new): each attribute that it has may be the new one."""
+    state, owners = machine.state, {_owner(value), _of_one(value)}
+    for bound in (machine.base.globals, dict(state.globals)):
+        for (owner, name), held in bound.items():
+            if owner in owners and name != OPEN and partial_texts.may_be(why, name):
+                state.globals[(owner, name)] = points_to.either_of(why, (held, new))
+    for owner in owners:
+        state.globals[(owner, OPEN)] = replace(points_to.either_of(partial_texts.plainly(why), (new,)), optional=True)
+
+
 def opened(machine: Machine, function: FunctionValue) -> Unknown:
     """Its `__dict__`: what is written there may be any attribute."""
     why = machine.unknown("what is written to the __dict__ of a function is not followed")
+    store_unknown(machine, function, why, NONE)
     machine.state.globals[(_owner(function), OPEN)] = why
     return why
+
+
+def kept_defaults(machine: Machine, function: FunctionValue, entries: dict[Value, Value]) -> Value:
+    """Its `__kwdefaults__`, one dict that is kept: who changes it changes what a call of the function runs."""
+    key = (_owner(function), _DEFAULTS)
+    held = machine.state.bound(key)
+    if held is None:
+        machine.caches.remade = True
+        held = machine.state.globals[key] = machine.allocate(DictObject(entries))
+    return held
+
+
+def _has_other_defaults(machine: Machine, function: FunctionValue) -> bool:
+    kept_dict = machine.state.bound((_owner(function), _DEFAULTS))
+    held = machine.state.find(kept_dict, DictObject)
+    if held is None:
+        return kept_dict is not None
+    own = dict(function.defaults)
+    names = {key.value for key in held.entries if isinstance(key, Constant)}
+    return (
+        held.unsure is not None
+        or any(own.get(str(name)) != held.entries[Constant(name)] for name in names)
+        or len(names) != len(held.entries)
+    )
 
 
 def cells(machine: Machine, function: FunctionValue) -> Unknown:
@@ -96,6 +135,8 @@ def remade(machine: Machine, function: FunctionValue) -> Unknown | None:
     """Why a call of it runs something else than its `def` says."""
     if not machine.caches.remade:
         return None
+    if _has_other_defaults(machine, function):
+        return machine.unknown(f"{function.name} whose __kwdefaults__ may be another is not followed")
     owner = _owner(function)
     for name in _MAKING:
         new = machine.state.bound((owner, name))

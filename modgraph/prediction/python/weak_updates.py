@@ -22,6 +22,7 @@ from modgraph.prediction.domain.values import (
     Choice,
     ClassMethod,
     ClassValue,
+    EnumMember,
     FunctionValue,
     KnownClass,
     KnownFunction,
@@ -33,7 +34,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import classes, patched_classes, registration
+from modgraph.prediction.python import classes, patched_classes, registration, stored_attributes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -71,6 +72,8 @@ def set_name(machine: Machine, value: Value, why: Unknown, new: Value) -> None:
         patched_classes.put_unknown(machine, value, replace(why, optional=True))
     elif isinstance(value, ModuleReference):
         set_in_namespace(machine, value.name, why, new)
+    elif isinstance(value, (FunctionValue, EnumMember, PartialValue)):
+        stored_attributes.store_unknown(machine, value, why, new)
     elif isinstance(value, Address):
         item = machine.state.read(value)
         if isinstance(item, ModuleObject):

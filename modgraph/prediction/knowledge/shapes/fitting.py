@@ -98,18 +98,31 @@ def result(
 
 
 def require_one_dtype(machine: Machine, given: TensorObject, weight: TensorObject, function: str) -> None:
-    """Of what is multiplied with each other.
+    """Of what is multiplied with each other. Of tensors that hold nothing (on "meta"), some functions ask for neither.
 
     Raises:
-        Raised: RuntimeError, where the two are certainly of another dtype, or one of them holds nothing.
+        Raised: RuntimeError, where the two are certainly of another dtype.
     """
+    devices = (given.device, weight.device)
+    if "meta" in devices:
+        if given.dtype != weight.dtype or devices[0] != devices[1]:
+            machine.may_fail()
+        return
     may_differ = None in (given.dtype, weight.dtype) or may_cast(machine)
     if not may_differ and given.dtype != weight.dtype:
         told = f"{given.dtype} and {weight.dtype}"
         raise machine.raises("RuntimeError", f"{function}: both must have the same dtype, but got {told}")
-    devices = (given.device, weight.device)
+
+
+def require_one_place(machine: Machine, given: TensorObject, bias: TensorObject, function: str) -> None:
+    """Of what a product is added to, where one of the two holds nothing (on "meta").
+
+    Raises:
+        Raised: RuntimeError, where the other certainly does.
+    """
+    devices = (given.device, bias.device)
     if None not in devices and "meta" in devices and devices[0] != devices[1]:
-        told = f"{given.device} and {weight.device}"
+        told = f"{given.device} and {bias.device}"
         raise machine.raises("RuntimeError", f"{function}: both must be on the same device, but found {told}")
 
 

@@ -21,11 +21,22 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 
+
+@models("typing._overload_dummy")
+def overloaded(arguments: Arguments, machine: Machine) -> Value:
+    raise machine.raises("NotImplementedError", "You should not call an overloaded function.")
+
+
 for _owner in ("typing", "typing_extensions"):
 
-    @models(*(f"{_owner}.{name}" for name in ("overload", "final", "no_type_check", "runtime_checkable", "override")))
+    @models(*(f"{_owner}.{name}" for name in ("final", "no_type_check", "runtime_checkable", "override")))
     def transparent(arguments: Arguments, machine: Machine) -> Value:
         return arguments.positional[0]
+
+    @models(f"{_owner}.overload")
+    def overload(arguments: Arguments, machine: Machine) -> Value:
+        """It stands for the definition that follows, and is nothing to be called."""
+        return KnownFunction("typing._overload_dummy")
 
     @models(f"{_owner}.cast")
     def cast(arguments: Arguments, machine: Machine) -> Value:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.asked_options import AskedOption
-from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject
-from modgraph.prediction.domain.registry import constant, known_class, models
+from modgraph.prediction.domain.registry import constant, is_argv, known_class, models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -28,7 +29,6 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.stdlib.environment import ARGV
 from modgraph.prediction.python.plain import lifted, plain
 
 PARSER = "argparse.ArgumentParser"
@@ -74,8 +74,15 @@ def parser(arguments: Arguments, machine: Machine) -> Value:
     attributes = machine.state.change(made, InstanceObject).attributes
     attributes["<options>"] = machine.allocate(ListObject(options, why))
     attributes["<defaults>"] = machine.allocate(defaults)
+    if _CHANGING & arguments.keywords.keys():
+        why = machine.unknown("a parser that reads its words in another way is not modelled")
+        attributes["<another way>"] = why
     attributes["<on conflict>"] = arguments.keywords.get("conflict_handler", Constant("error"))
     return made if is_new else NONE
+
+
+_CHANGING = frozenset(("prefix_chars", "fromfile_prefix_chars", "argument_default", "allow_abbrev", "exit_on_error"))
+"""Keywords of a parser by which the same words give something else."""
 
 
 def _held(machine: Machine, receiver: Value, name: str) -> Value | None:
@@ -129,6 +136,7 @@ def _drop_namesakes(machine: Machine, receiver: Value, held: Address, texts: set
         changed.items = [each for each in changed.items if each not in same]
     else:
         changed.open = changed.open or machine.unknown("an option of the parser is added twice")
+        machine.may_fail()
 
 
 def _strings(machine: Machine, option: Value) -> set[str]:
@@ -143,7 +151,11 @@ def _strings(machine: Machine, option: Value) -> set[str]:
 
 @models(f"{PARSER}.add_argument_group", f"{PARSER}.add_mutually_exclusive_group")
 def group(arguments: Arguments, machine: Machine) -> Value:
-    """What is added to a group is added to the parser."""
+    """What is added to a group is added to the parser, which may refuse two that exclude each other."""
+    receiver = arguments.positional[0]
+    item = machine.state.find(receiver, InstanceObject)
+    if item is not None and isinstance(receiver, Address) and "exclusive" in arguments.function:
+        machine.state.change(receiver, InstanceObject).attributes["<exclusive>"] = TRUE
     return arguments.positional[0]
 
 
@@ -164,6 +176,8 @@ def set_defaults(arguments: Arguments, machine: Machine) -> Value:
         changed.entries.update({Constant(name): value for name, value in arguments.keywords.items()})
         changed.open = changed.open or arguments.open
     options = _options(machine, arguments.positional[0])
+    if arguments.open is not None and options is not None:
+        _doubt_defaults(machine, options, arguments.open)
     for each in options.items if options is not None else ():
         item = machine.state.find(each, InstanceObject)
         dest = item.attributes.get("dest") if item is not None else None
@@ -173,6 +187,14 @@ def set_defaults(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
+def _doubt_defaults(machine: Machine, options: ListObject, why: Unknown) -> None:
+    for each in options.items:
+        item = machine.state.find(each, InstanceObject)
+        if item is not None and isinstance(each, Address):
+            held = item.attributes.get("default", NONE)
+            machine.state.change(each, InstanceObject).attributes["default"] = points_to.either_of(why, (held,))
+
+
 @models(f"{PARSER}.print_help", f"{PARSER}.print_usage", f"{PARSER}.format_help", f"{PARSER}.format_usage")
 def shown(arguments: Arguments, machine: Machine) -> Value:
     return machine.unknown("the text of a parser is not made")
@@ -180,6 +202,30 @@ def shown(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{PARSER}.parse_args", f"{PARSER}.parse_known_args")
 def parse(arguments: Arguments, machine: Machine) -> Value:
+    """Python ends the process where words do not fit, or are not what the type of their option takes."""
+    try:
+        found = _parse(arguments, machine)
+    except Raised as raised:
+        if not any(machine.is_instance(raised.exception, KnownClass(each)) for each in _REFUSALS):
+            raise
+        raise machine.raises("SystemExit", "2") from None
+    namespace = found.items[0] if isinstance(found, TupleValue) else found
+    item = machine.state.find(namespace, InstanceObject)
+    is_exclusive = _held(machine, arguments.positional[0], "<exclusive>") is not None
+    if (
+        is_exclusive
+        or item is None
+        or item.open is not None
+        or any(isinstance(each, Unknown) for each in item.attributes.values())
+    ):
+        machine.may_fail("SystemExit")
+    return found
+
+
+_REFUSALS = ("builtins.ValueError", "builtins.TypeError")
+
+
+def _parse(arguments: Arguments, machine: Machine) -> Value:
     receiver, given = arguments.positional[0], arguments.get(1, "args", NONE)
     words = _words_of_script(machine) if given == NONE else machine.iterate(given)
     options, defaults = _options(machine, receiver), _held(machine, receiver, "<defaults>")
@@ -188,6 +234,8 @@ def parse(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("the arguments of the command line are not known", given)
     if machine.asked_options is not None:
         machine.asked_options.update(_asked(machine, options))
+    if isinstance(another := _held(machine, receiver, "<another way>"), Unknown):
+        return another
     why = options.open or others.open
     given_values, rest = ({}, []) if not words else _parsed(machine, options, words)
     if isinstance(given_values, Unknown):
@@ -234,8 +282,7 @@ def _words_of_script(machine: Machine) -> list[Value] | Unknown:
     nothing says them."""
     argv = machine.get_attribute(ModuleReference("sys"), "argv")
     if isinstance(argv, Unknown):
-        is_changed = argv.reason != ARGV.reason or not argv.outside
-        return machine.unknown("the words of the command line are changed") if is_changed else []
+        return [] if is_argv(argv) else machine.unknown("the words of the command line are changed")
     words = machine.iterate(argv)
     return words[1:] if isinstance(words, list) else words
 

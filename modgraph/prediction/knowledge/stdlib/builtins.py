@@ -40,7 +40,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import classes, exceptions, hashing, producing, unordered
+from modgraph.prediction.python import classes, exceptions, hashing, items, iterables, producing, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
@@ -254,13 +254,17 @@ def length(arguments: Arguments, machine: Machine) -> Value:
 @models("builtins.range")
 def number_range(arguments: Arguments, machine: Machine) -> Value:
     bounds = []
-    for value in arguments.positional:
+    for place, value in enumerate(arguments.positional):
         if isinstance(value, Address):
             value = _dunder("__index__")(Arguments("", (value,)), machine) or value
         if not isinstance(value, Constant) or type(value.value) is Identity:
             if len(arguments.positional) == 3 and not isinstance(arguments.positional[2], Constant):
                 machine.may_refuse("ValueError")
-            return points_to.plain(machine.unknown("the length of a range is not known", value))
+            if any(items.is_no_index(machine, each) for each in arguments.positional):
+                raise machine.raises("TypeError", "an object cannot be interpreted as an integer")
+            why = machine.unknown("the length of a range is not known", value)
+            machine.may_be_called(arguments.positional[place + 1 :], why, ("__index__",))
+            return points_to.plain(why)
         bounds.append(value.value)
     _note_turns(bounds)
     try:
@@ -437,18 +441,9 @@ def new_list(arguments: Arguments, machine: Machine) -> Value:
     found = unordered.elements(machine, arguments.positional[0])
     if found is not None:
         return unordered.listed(machine, found)
-    _asked_for_length(machine, arguments.positional[0])
+    iterables.asked_for_length(machine, arguments.positional[0])
     first, why = prefix_of(machine, arguments.positional[0])
     return machine.allocate(ListObject(first, why))
-
-
-def _asked_for_length(machine: Machine, value: Value) -> None:
-    """How many items there may be is asked for, which some implementations of Python leave out."""
-    if machine.state.find(value, InstanceObject) is not None:
-        machine.may_be_called([value], machine.unknown("how often a length is asked for is not known"), _LENGTHS)
-
-
-_LENGTHS = ("__len__", "__length_hint__")
 
 
 @models("builtins.tuple", "builtins.tuple.__new__")
@@ -456,7 +451,7 @@ def new_tuple(arguments: Arguments, machine: Machine) -> Value:
     values = arguments.positional[1:] if arguments.function.endswith("__new__") else arguments.positional
     if not values:
         return TupleValue(())
-    _asked_for_length(machine, values[0])
+    iterables.asked_for_length(machine, values[0])
     items = machine.iterate(values[0])
     return items if isinstance(items, Unknown) else TupleValue(tuple(items))
 

@@ -11,6 +11,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.registry import (
+    ARGV,
     LOADED_MODULES,
     Model,
     constant,
@@ -88,7 +89,6 @@ def getenv(arguments: Arguments, machine: Machine) -> Value:
 
 
 constant("os.environ", Unknown("depends on os.environ", None, inert=True, outside=True))
-ARGV = Unknown("depends on sys.argv", None, inert=True, outside=True)
 constant("sys.argv", ARGV)
 constant("sys.platform", Unknown("depends on sys.platform", None, inert=True))
 constant("sys.path", Unknown("depends on sys.path", None, inert=True))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import ClassObject
 from modgraph.prediction.domain.registry import (
     known_class,
     models,
@@ -13,6 +14,7 @@ from modgraph.prediction.domain.registry import (
 from modgraph.prediction.domain.values import (
     NONE,
     BoundMethod,
+    ClassValue,
     FunctionValue,
     KnownFunction,
     PartialValue,
@@ -101,6 +103,24 @@ def call_partial(arguments: Arguments, machine: Machine) -> Value:
     )
 
 
-@models("functools._same", "functools.total_ordering")
+@models("functools.total_ordering")
+def total_ordering(arguments: Arguments, machine: Machine) -> Value:
+    """What it gives a class asks the methods that are there; what they answer together is not followed."""
+    cls = arguments.positional[0]
+    if isinstance(cls, ClassValue):
+        own = {name: machine.class_attribute(cls, name) for name in _ORDER}
+        lacking = [name for name, found in own.items() if found is None or isinstance(found, KnownFunction)]
+        if len(lacking) == len(_ORDER):
+            raise machine.raises("ValueError", "must define at least one ordering operation: < > <= >=")
+        for name in lacking:
+            why = machine.unknown("what functools.total_ordering makes of the other methods is not followed")
+            machine.state.change(cls.address, ClassObject).namespace[name] = why
+    return cls
+
+
+_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
+@models("functools._same")
 def same(arguments: Arguments, machine: Machine) -> Value:
     return arguments.positional[0]

@@ -69,14 +69,23 @@ class _Groups:
                 if same is None:
                     why = self.machine.unknown("the key of a group is not known", found)
                     yield Lost(why)
-                    return why
+                    return self._others(why)
                 if not same:
                     break
                 found = self.take(number)
             if found is None:
-                return producing.ended(self.machine, self.source)
+                return self._others(producing.ended(self.machine, self.source))
             target = found
             yield TupleValue((found, self._group(number, found)))
+
+    def _others(self, why: Unknown | None) -> Unknown | None:
+        """Why there may be groups that are not known: what is done with an item may be done with theirs."""
+        if why is not None:
+            left = [value for value in producing.left_in(self.machine, self.source) if value != self.source]
+            self.machine.may_be_called(left, why, ("__eq__",))
+            self.machine.may_be_called([self.key], why, ("__call__",))
+            self.machine.may_be_called([self.source], why, ("__next__",))
+        return why
 
     def _group(self, number: Value, target: Value) -> Address:
         changes = (self.shared, self.source, self.key)
@@ -95,7 +104,7 @@ class _Groups:
             if waits == FALSE:
                 taken = self.take(number)
                 if taken is None:
-                    return producing.ended(self.machine, self.source)
+                    return self._others(producing.ended(self.machine, self.source))
                 now = self.read()
                 if now is None or isinstance(now, Unknown):
                     return now
@@ -104,7 +113,7 @@ class _Groups:
             if same is None:
                 why = self.machine.unknown("the key of a group is not known", found)
                 yield Lost(why)
-                return why
+                return self._others(why)
             if not same:
                 return None
             self.write(number, FALSE, item, found)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -178,14 +179,22 @@ def accumulate(arguments: Arguments, machine: Machine) -> Value:
     function, initial = arguments.get(1, "func", NONE), arguments.keywords.get("initial", NONE)
 
     def steps(columns: list[Address]) -> Steps:
-        total = initial if initial != NONE else producing.take(machine, columns[0])
-        if total is not None:
+        total: Value | None = None
+        if initial != NONE:
+            total = initial
             yield total
-        while total is not None and (item := producing.take(machine, columns[0])) is not None:
-            plus = function == NONE
-            total = machine.binary("+", total, item) if plus else machine.call(function, (total, item))
-            yield total
-        return producing.ended(machine, columns[0])
+        for item in producing.walked(machine, columns[0]):
+            if isinstance(item, Lost):
+                yield item
+                total = total if total is not None else item.why
+            elif total is None:
+                total = item
+                yield total
+            else:
+                plus = function == NONE
+                total = machine.binary("+", total, item) if plus else machine.call(function, (total, item))
+                yield total
+        return None
 
     return producing.made_by(machine, steps, arguments.positional[:1], function)
 
@@ -204,13 +213,17 @@ def starmap(arguments: Arguments, machine: Machine) -> Value:
     function = arguments.positional[0]
 
     def steps(columns: list[Address]) -> Steps:
-        while (row := producing.take(machine, columns[0])) is not None:
+        for row in producing.walked(machine, columns[0]):
+            if isinstance(row, Lost):
+                yield row
+                continue
             given = machine.iterate(row)
             if isinstance(given, Unknown):
                 yield Lost(given)
+                yield machine.invoke(function, Arguments("", (), {}, machine.where, given))
             else:
                 yield machine.call(function, given)
-        return producing.ended(machine, columns[0])
+        return None
 
     return producing.made_by(machine, steps, arguments.positional[1:2], function)
 
@@ -222,20 +235,46 @@ def while_true(arguments: Arguments, machine: Machine) -> Value:
 
     def steps(columns: list[Address]) -> Steps:
         holds = True
-        while (item := producing.take(machine, columns[0])) is not None:
+        for item in producing.walked(machine, columns[0]):
+            if isinstance(item, Lost):
+                yield item
+                continue
             verdict = machine.truth(machine.call(function, (item,))) if holds else False
             if verdict is None:
                 yield Lost(machine.unknown("a condition is not known", item))
             elif verdict is False and takes:
                 return None
             holds = verdict is not False
-            if holds is takes:
+            if verdict is None or holds is takes:
                 yield item
-        return producing.ended(machine, columns[0])
+        return None
 
     return producing.made_by(machine, steps, [iterable], function)
 
 
-@models("itertools.tee", "itertools.compress")
-def not_interpreted(arguments: Arguments, machine: Machine) -> Value:
-    return machine.unknown(f"{arguments.function} is not interpreted")
+@models("itertools.compress")
+def compress(arguments: Arguments, machine: Machine) -> Value:
+    def steps(columns: list[Address]) -> Steps:
+        found = producing.rows(machine, columns)
+        while True:
+            try:
+                row = next(found)
+            except StopIteration as stop:
+                why: Unknown | None = stop.value
+                return why
+            keeps = machine.truth(row[1])
+            if keeps is None:
+                yield Lost(machine.unknown("what is kept is not known", row[1]))
+            if keeps is not False:
+                yield row[0]
+
+    return producing.made_by(machine, steps, arguments.positional[:2])
+
+
+@models("itertools.tee")
+def tee(arguments: Arguments, machine: Machine) -> Value:
+    """What its iterators share is not followed."""
+    why = machine.unknown(f"{arguments.function} is not interpreted")
+    column = producing.iterator_of(machine, arguments.positional[0])
+    producing.asked_unknown_times(machine, column, why)
+    return points_to.read(machine, why, arguments.positional[:1])

@@ -28,6 +28,7 @@ from modgraph.prediction.python.producing import (
     made_by,
     rows,
     take,
+    walked,
 )
 
 
@@ -116,14 +117,17 @@ def filtered(arguments: Arguments, machine: Machine) -> Value:
     function, iterable = arguments.positional
 
     def steps(columns: list[Address]) -> Steps:
-        while (item := take(machine, columns[0])) is not None:
+        for item in walked(machine, columns[0]):
+            if isinstance(item, Lost):
+                yield item
+                continue
             verdict = item if function == NONE else machine.call(function, (item,))
             keeps = machine.truth(verdict)
             if keeps is None:
                 yield Lost(machine.unknown("what a filter keeps is not known", verdict))
-            elif keeps:
+            if keeps is not False:
                 yield item
-        return ended(machine, columns[0])
+        return None
 
     return _over(machine, steps, [iterable], function)
 

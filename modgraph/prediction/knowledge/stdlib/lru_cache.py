@@ -85,6 +85,7 @@ def recalled(arguments: Arguments, machine: Machine) -> Value:
     why = _doubt(machine, receiver, size)
     lasts = why is None and known.open is None and (size == NONE or len(known.entries) < cast("Constant", size).value)
     if isinstance(made, Unknown):
+        machine.may_refuse("TypeError")
         if not lasts:
             return _perhaps(machine, memory, made, call)
         like = _PERHAPS if arguments.open is not None else _perhaps_key(given, arguments)

@@ -1,4 +1,4 @@
-"""Plain objects of the standard library: SimpleNamespace, Namespace, ChainMap, MappingProxyType, weakref."""
+"""Plain objects of the standard library: SimpleNamespace, Namespace, weakref."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import exceptions
+from modgraph.prediction.python import exceptions, still_held
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.python.plain import lifted
 from modgraph.source.quiet import literal_value
@@ -63,62 +63,6 @@ def in_namespace(arguments: Arguments, machine: Machine) -> Value:
     return machine.compare("in", arguments.positional[1], machine.get_attribute(arguments.positional[0], "__dict__"))
 
 
-# ---- mappings over others --------------------------------------------------------------------------------------------
-
-
-@models("types.MappingProxyType")
-def proxy(arguments: Arguments, machine: Machine) -> Value:
-    """The mapping itself, which nobody changes through its proxy."""
-    given = arguments.get(0, "mapping", NONE)
-    if machine.state.find(given, DictObject) is None:
-        machine.may_refuse("TypeError")
-        return machine.unknown("a mapping is not known", given)
-    return given
-
-
-_CHAIN = "collections.ChainMap"
-known_class(_CHAIN, "builtins.dict")
-
-
-@models(_CHAIN)
-def chain_map(arguments: Arguments, machine: Machine) -> Value:
-    """One dict with the entries of all; later changes of the others are not followed. Its `maps` may change it."""
-    merged: dict[Value, Value] = {}
-    why: Unknown | None = None
-    for given in reversed(arguments.positional):
-        mapping = machine.state.find(given, DictObject)
-        if mapping is None:
-            return machine.unknown("a mapping of the chain is not known", given)
-        merged.update(mapping.entries)
-        why = why or mapping.open
-    chain = machine.allocate(DictObject(merged, why, KnownClass(_CHAIN)))
-    maps = points_to.either_of(
-        machine.unknown("the maps of a ChainMap are not followed"), (chain, *arguments.positional)
-    )
-    machine.state.change(chain, DictObject).attributes.update(maps=maps, parents=maps)
-    return chain
-
-
-@models(f"{_CHAIN}.copy", f"{_CHAIN}.__copy__")
-def copy_of_chain(arguments: Arguments, machine: Machine) -> Value:
-    return chain_map(Arguments(_CHAIN, arguments.positional[:1], {}, arguments.where), machine)
-
-
-@models(f"{_CHAIN}.fromkeys")
-def chain_of_keys(arguments: Arguments, machine: Machine) -> Value:
-    return machine.unknown("a ChainMap of keys is not modelled", *arguments.positional)
-
-
-@models(f"{_CHAIN}.new_child")
-def child_of_chain(arguments: Arguments, machine: Machine) -> Value:
-    """The same behind another dict."""
-    chain, first = arguments.positional[0], arguments.get(1, "m", NONE)
-    if arguments.keywords.keys() - {"m"}:
-        return machine.unknown("what a child of a ChainMap holds is not known")
-    given = machine.allocate(DictObject()) if first == NONE else first
-    return chain_map(Arguments(_CHAIN, (given, chain), {}, arguments.where), machine)
-
-
 # ---- weak references, locks ------------------------------------------------------------------------------------------
 
 
@@ -128,17 +72,34 @@ def reference(arguments: Arguments, machine: Machine) -> Value:
     of = arguments.positional[0]
     if isinstance(of, Constant):
         raise machine.raises("TypeError", f"cannot create weak reference to '{type(of.value).__name__}' object")
-    return PartialValue(KnownFunction("weakref._dereference"), (of,))
+    _note_ending(machine, arguments)
+    return PartialValue(KnownFunction(still_held.WEAK), (of,))
 
 
-@models("weakref._dereference")
+def _note_ending(machine: Machine, arguments: Arguments) -> None:
+    """What is called when the object has ended may be called at any time."""
+    told = [*arguments.positional[1:], *arguments.keywords.values()]
+    if any(each != NONE for each in told):
+        machine.expose(told, machine.unknown("when an object ends is not known"))
+
+
+@models(still_held.WEAK)
 def dereference(arguments: Arguments, machine: Machine) -> Value:
-    return arguments.positional[0]
+    of = arguments.positional[0]
+    if not isinstance(of, Address) or still_held.are_held(machine, [of.index]):
+        return of
+    return machine.choice([of, NONE], "whether the object of a weak reference is still there is not known")
 
 
 @models("weakref.proxy")
 def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
-    return arguments.positional[0]
+    """The object itself, as long as names lead to it."""
+    of = arguments.positional[0]
+    _note_ending(machine, arguments)
+    if not isinstance(of, Address) or still_held.are_held(machine, [of.index]):
+        return of
+    why = machine.unknown("whether the object of a weak reference is still there is not known")
+    return points_to.either_of(why, [of])
 
 
 @models("weakref.getweakrefs", "weakref.getweakrefcount")

@@ -38,7 +38,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.paths import partial_texts, several
+from modgraph.prediction.paths import havoc, partial_texts, several
 from modgraph.prediction.python import (
     abstract_methods,
     attribute_changes,
@@ -52,10 +52,11 @@ from modgraph.prediction.python import (
     naming_hooks,
     producing,
     standard_attributes,
+    still_held,
     weak_updates,
 )
 from modgraph.prediction.python.classes import OBJECT
-from modgraph.prediction.python.identity import identical
+from modgraph.prediction.python.identity import identical, stays
 from modgraph.prediction.python.stand_ins import Identity
 
 
@@ -92,14 +93,21 @@ def _name(machine: Machine, value: Value) -> str | Unknown:
 
 @models("builtins.hasattr")
 def hasattr_(arguments: Arguments, machine: Machine) -> Value:
-    value, name = arguments.get(0, "obj", NONE), _name(machine, arguments.get(1, "name", NONE))
+    value, given = arguments.get(0, "obj", NONE), arguments.get(1, "name", NONE)
+    if isinstance(given, Choice):
+        return machine.distribute(given, lambda each: hasattr_(Arguments("hasattr", (value, each)), machine))
+    name = _name(machine, given)
     if isinstance(name, Unknown):
+        machine.may_be_called([value], name, _OF_A_NAME)
         return name
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine))
     return several.decided(machine, [value], lambda: _has(machine, value, name), (name, "__getattr__"))
+
+
+_OF_A_NAME = ("__getattr__", "__getattribute__")
 
 
 def _has(machine: Machine, value: Value, name: str) -> Value:
@@ -158,6 +166,9 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
 
 def _attribute_of_unknown_name(machine: Machine, value: Value, name: Unknown, default: tuple[Value, ...]) -> Unknown:
     """Any of those that the value holds, or `default`."""
+    machine.may_be_called([value], name, _OF_A_NAME)
+    if not default:
+        machine.may_fail("AttributeError")
     held = [*default]
     for each in value.alternatives if isinstance(value, Choice) else (value,):
         item = machine.state.read(each) if isinstance(each, Address) else None
@@ -333,10 +344,12 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
     """A number for each object. Of values that are equal, Python may have made one object or several."""
     value = arguments.get(0, "obj", NONE)
     if isinstance(value, Address):
-        return _identity(value.index)
+        return _lies(machine, value)
     if isinstance(value, BoundMethod):  # it is made anew each time, and may lie where another one lay
         return machine.unknown("where a method lies is not known", value)
-    known = machine.base.identities.setdefault(value, []) if not isinstance(value, (Unknown, Choice)) else None
+    known = machine.base.identities.setdefault(value, []) if stays(machine, value) else None
+    if not still_held.are_held(machine, _placed(machine)):
+        return machine.unknown(_ANOTHER)
     if known is None or len(known) > _MAX_EQUAL:
         return machine.unknown("id() is not known", value)
     answers = [identical(machine, other, value) for other, _ in known]
@@ -346,6 +359,21 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
     known.append((value, own))
     others = [number for (_, number), answer in zip(known, answers, strict=False) if answer is None]
     return machine.choice(map(_identity, [*others, own]), "whether equal values are one object is not known")
+
+
+_ANOTHER = "whether an object lies where another one lay is not known"
+
+
+def _lies(machine: Machine, value: Address) -> Value:
+    """Where an object lies. As long as all are there of which that is known, it is another place for each."""
+    placed = machine.base.placed
+    if value.index not in placed:
+        placed[value.index] = still_held.are_held(machine, _placed(machine))
+    return _identity(value.index) if placed[value.index] else machine.unknown(_ANOTHER)
+
+
+def _placed(machine: Machine) -> list[int]:
+    return [index for index, known in machine.base.placed.items() if known and havoc.is_there(machine, index)]
 
 
 def _identity(index: int) -> Constant:

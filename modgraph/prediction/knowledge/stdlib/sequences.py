@@ -24,6 +24,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.stdlib.iteration import index_of, prefix_of
+from modgraph.prediction.knowledge.stdlib.sorting import of_unknown
 from modgraph.prediction.knowledge.stdlib.sorting import sort as in_order
 from modgraph.prediction.python import classes, exceptions, hashing, persistence, unordered
 from modgraph.prediction.python.comparison import same_item
@@ -236,6 +237,9 @@ def sort(arguments: Arguments, machine: Machine) -> Value:
     address, target = _list(machine, arguments)
     if known is not None:
         target.items, target.open = known, None
+    if target.open is not None:
+        of_unknown(machine, arguments, target.open)
+        address, target = _list(machine, arguments)
     ordered = target.open or in_order(machine, list(target.items), arguments, known is not None)
     if isinstance(ordered, Unknown):
         _opened(machine, address, 0, ordered.reason, ordered)

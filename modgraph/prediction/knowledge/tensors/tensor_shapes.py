@@ -184,7 +184,8 @@ def without_effect(arguments: Arguments, machine: Machine) -> Value:
             raise machine.raises("RuntimeError", "element 0 of tensors does not require grad")
         if gradient == NONE and source.shape is not None and any(type(n) is int and n != 1 for n in source.shape):
             raise machine.raises("RuntimeError", "grad can be implicitly created only for scalar outputs")
-    machine.may_be_called(arguments.positional[1:], machine.unknown("when gradients are computed is not known"))
+    why = machine.unknown("when gradients are computed is not known")
+    machine.may_be_called(arguments.positional[1:], why, later=True)
     return NONE
 
 

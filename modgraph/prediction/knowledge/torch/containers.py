@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject
 from modgraph.prediction.domain.registry import Model, models
@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     SliceValue,
     Unknown,
     Value,
+    is_optional,
 )
 from modgraph.prediction.knowledge.stdlib.iteration import (
     certain_children,
@@ -403,10 +404,20 @@ def update(arguments: Arguments, machine: Machine) -> Value:
     if why is not None:
         _forget(machine, address, why)
     for key, value in pairs:
-        machine.set_item(address, key, value)
+        _put(machine, address, key, value)
     if why is not None:
         open_from_here(machine, address, why)
     return NONE
+
+
+def _put(machine: Machine, address: Address, key: Value, value: Value) -> None:
+    try:
+        machine.set_item(address, key, value)
+    except Raised as raised:
+        if not is_optional(value):
+            raise
+        machine.may_raise(raised)  # where the mapping has that key
+        machine.state = machine.state.fork()
 
 
 @models(f"{DICT}.__setitem__")

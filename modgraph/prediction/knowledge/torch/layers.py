@@ -109,9 +109,11 @@ def _require_weight(machine: Machine, module: Value, source: TensorObject) -> Te
     value = machine.get_attribute(module, "weight")
     if value == NONE:
         raise machine.raises("TypeError", f"{layer}: argument 'weight' must be Tensor, not NoneType")
-    machine.get_attribute(module, "bias")
+    bias = tensor_of(machine, machine.get_attribute(module, "bias"))
     weight = tensor_of(machine, value)
     if weight is not None and weight.lazy is False:
+        if layer == "Linear" and bias is not None:
+            fitting.require_one_place(machine, source, bias, layer)
         fitting.require_one_dtype(machine, source, weight, layer)
         return weight
     return None

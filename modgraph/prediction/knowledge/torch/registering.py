@@ -8,7 +8,7 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import LimitError
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import InstanceObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     MODULE,
@@ -87,22 +87,27 @@ def set_attribute(arguments: Arguments, machine: Machine) -> Value:
 def past_the_module(arguments: Arguments, machine: Machine) -> Value:
     """Straight into the instance's `__dict__`, past what `Module.__setattr__` does: nothing is registered. Properties
     of the class come first."""
-    address, name = arguments.positional[0], text_given(arguments, machine)
-    if isinstance(address, ClassValue) and isinstance(name, Constant):
-        attribute_changes.assign_in_class(machine, address, str(name.value), arguments.get(2, "value", NONE))
+    address, name, new = arguments.positional[0], text_given(arguments, machine), arguments.get(2, "value", NONE)
+    if not isinstance(name, Constant):
+        why = partial_texts.named(machine.unknown("the name of an attribute is not known", name), name)
+        if isinstance(address, Address):
+            weak_updates.set_in_dict(machine, address, why, new)
+        else:
+            weak_updates.set_name(machine, address, why, new)
         return NONE
-    if isinstance(name, Constant) and isinstance(name.value, str):
+    if isinstance(address, ClassValue):
+        attribute_changes.assign_in_class(machine, address, str(name.value), new)
+        return NONE
+    if isinstance(name.value, str):
         described = machine.class_attribute(machine.class_of(address), name.value)
         setter = described.setter if isinstance(described, PropertyValue) else None
         if setter is not None and setter != KnownFunction("functools._keep"):
-            machine.call(setter, (address, arguments.get(2, "value", NONE)))
+            machine.call(setter, (address, new))
             return NONE
     item = machine.state.write(address) if isinstance(address, Address) else None
     attributes: dict[str, Value] | None = getattr(item, "attributes", None)
-    if attributes is not None and isinstance(name, Constant):
-        attributes[name.value] = arguments.get(2, "value", NONE)
-    elif isinstance(item, (ModuleObject, InstanceObject)):
-        item.open = partial_texts.opened(item.open, machine.unknown("the name of an attribute is not known", name))
+    if attributes is not None:
+        attributes[name.value] = new
     return NONE
 
 
