@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -356,6 +356,8 @@ def analyze_target(
             return _is_of_the_command(error, specs, runs=runs)
 
         way, traced = _first_that_runs(target, first, ways, run, is_final)
+        if not specs and exporting is None and isinstance(traced, Graph):
+            way, traced = _whose_forward_ends(target, way, traced, ways, run)
     if isinstance(traced, ModgraphError):
         predicted = _with_calls(way, specs, together) if forward else way.predicted
         return done(_without_trace(predicted, traced), way)
@@ -417,6 +419,29 @@ def _first_that_runs(
     if first.origin is None and refused is not None and is_final(refused):
         raise refused
     return first, refused or TraceError("nothing was run")
+
+
+def _whose_forward_ends(
+    target: Target, way: Way, traced: Graph, others: Iterator[Way], run: Callable[[Way], Graph]
+) -> tuple[Way, Graph]:
+    """Where no inputs were found with which `forward` comes to its end, the next arguments in source with which it does;
+    otherwise what is there."""
+    if not _fails(traced):
+        return way, traced
+    said = (each for each in others if each.origin is not None and each.origin.kind in ("call", "config"))
+    for other in islice(said, _MOST_OTHERS):
+        again = _run_or_refused(target, other, run)
+        if isinstance(again, Graph) and not _fails(again):
+            return other, again
+    return way, traced
+
+
+_MOST_OTHERS = 2
+"""Further arguments with which a model is run whose forward fails with the first; each may cost a search for inputs."""
+
+
+def _fails(traced: Graph) -> bool:
+    return not traced.calls or traced.calls[0].error is not None
 
 
 def _run_or_refused(target: Target, way: Way, run: Callable[[Way], Graph]) -> Graph | ModgraphError:
