@@ -424,8 +424,8 @@ def _first_that_runs(
 def _whose_forward_ends(
     target: Target, way: Way, traced: Graph, others: Iterator[Way], run: Callable[[Way], Graph]
 ) -> tuple[Way, Graph]:
-    """Where no inputs were found with which `forward` comes to its end, the next arguments in source with which it does;
-    otherwise what is there."""
+    """Where no inputs were found with which `forward` comes to its end, the next arguments in source with which it
+    does; otherwise what is there."""
     if not _fails(traced):
         return way, traced
     said = (each for each in others if each.origin is not None and each.origin.kind in ("call", "config"))
