@@ -319,7 +319,7 @@ def undecided_faults(every: int, steps: Iterable[int] = STEPS) -> Iterator[str]:
         file = Path(folder) / "net.py"
         for tested in sorted(tests.glob("test_undecided_*.py")):
             cases = runpy.run_path(str(tested))
-            false = {name for names in cases["FALSE"].values() for name in names}
+            false = {name for names in cases.get("FALSE", {}).values() for name in names}
             for name in [each for each in cases["CASES"] if each not in false][::every]:
                 text = harness.source(cases["CASES"][name], cases["HEADER"])
                 file.write_text(text, encoding="utf-8")

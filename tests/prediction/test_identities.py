@@ -14,7 +14,7 @@ from torch import nn
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        a, b = [1], [1, 2]
+        a, b = [1], (1, 2)
         self.kept = {id(a): nn.ReLU(), id(b): nn.Tanh()}
 """
 KNOWN = [

@@ -48,7 +48,7 @@ list(collections.OrderedDict([("a", 1), ("b", 2)]).items()), list(collections.Or
 collections.Counter(["x", "y", "x"]).most_common(1), list(collections.deque([1, 2, 3], maxlen=2))
 copy.copy([1, 2]), copy.deepcopy({"a": [1]}), re.sub("a", "b", "cat"), re.match(r"(\\d+)x", "12x").group(1), re.findall("a.", "abac")
 os.path.join("a", "b"), os.path.basename("a/b.c"), os.path.splitext("b.c")
-(lambda a, b: [id(a) in {id(b): 1}, id(a) == id(a), id(b) == id(b), {id(b): 1}.get(id(a), 2)])([1, 2], [3])
+(lambda a, b: [id(a) in {id(b): 1}, id(a) == id(a), id(b) == id(b), {id(b): 1}.get(id(a), 2)])((1, 2), [3])
 id(None) == id(None), id(True) in {id(False)}, id(7) == id(7), id(int) == id(int), isinstance(id("a"), int)
 [int(x) for x in np.fromstring("4-3-20", dtype=int, sep="-")], np.fromstring("1, 2.5,3", sep=",").size, float(np.fromstring("1,2.5", sep=",")[1])
 int(np.prod([2, 3, 4])), [int(x) for x in np.cumsum([1, 2, 3])], [float(x) for x in np.linspace(0, 1, 5)], int(np.ceil(2.1))

@@ -30,13 +30,15 @@ WEAK = "weakref._dereference"
 """A function that gives the object of a weak reference, which does not hold it."""
 
 
-def are_held(machine: Machine, wanted: Iterable[int]) -> bool:
-    """Names lead to each of the objects at these addresses, on every path that has come here."""
-    missing = set(wanted)
+def are_held(machine: Machine, wanted: Iterable[int], values: Iterable[Value] = ()) -> bool:
+    """Names lead to each of the objects at these addresses, and to each of these values itself, on every path that has
+    come here."""
+    missing, missing_values = set(wanted), {id(each) for each in values}
     pending = list(_named(machine))
     seen: set[int] = set()
-    while pending and missing:
+    while pending and (missing or missing_values):
         value = pending.pop()
+        missing_values.discard(id(value))
         if isinstance(value, ClassValue):
             value = value.address
         if not isinstance(value, Address):
@@ -51,7 +53,7 @@ def are_held(machine: Machine, wanted: Iterable[int]) -> bool:
             return False
         if havoc.is_there(machine, value.index):
             pending.extend(_held_by(machine.state.read(value)))
-    return not missing
+    return not missing and not missing_values
 
 
 def _named(machine: Machine) -> Iterator[Value]:
