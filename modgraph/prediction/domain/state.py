@@ -96,9 +96,7 @@ class Base:
     identities: dict[Value, list[tuple[Value, int]]] = field(default_factory=dict)
     """The numbers that `id()` gave of values that are no objects of the heap, by what they are equal to."""
     placed: dict[int, bool] = field(default_factory=dict)
-    """The objects of the heap of which `id()` was asked; whether each lies where none of these has lain before."""
-    placed_values: list[Value] = field(default_factory=list)
-    """The same of values that are no objects of the heap, and may end."""
+    """The objects of the heap of which `id()` was asked; whether names led to each when it was."""
     walked: int = 0
     """Objects that were walked over to see which are still there."""
     registries: dict[tuple[str, str], Registry] = field(default_factory=dict)

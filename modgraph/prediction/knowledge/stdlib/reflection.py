@@ -38,7 +38,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.paths import havoc, partial_texts, several
+from modgraph.prediction.paths import partial_texts, several
 from modgraph.prediction.python import (
     abstract_methods,
     attribute_changes,
@@ -347,11 +347,8 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
         return _lies(machine, value)
     if isinstance(value, BoundMethod):  # it is made anew each time, and may lie where another one lay
         return machine.unknown("where a method lies is not known", value)
-    is_lasting = stays(machine, value)
-    is_held = is_lasting or still_held.are_held(machine, (), [value])
+    is_held = stays(machine, value) or still_held.are_held(machine, (), [value])
     known = machine.base.identities.setdefault(value, []) if is_held else None
-    if not _are_held(machine):
-        return machine.unknown(_ANOTHER)
     if known is None or len(known) > _MAX_EQUAL:
         return machine.unknown("id() is not known", value)
     answers = [identical(machine, other, value) for other, _ in known]
@@ -359,8 +356,6 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
         return _identity(known[answers.index(True)][1])
     own = machine.allocate(InstanceObject(OBJECT)).index
     known.append((value, own))
-    if not is_lasting:
-        machine.base.placed_values.append(value)
     others = [number for (_, number), answer in zip(known, answers, strict=False) if answer is None]
     return machine.choice(map(_identity, [*others, own]), "whether equal values are one object is not known")
 
@@ -369,18 +364,13 @@ _ANOTHER = "whether an object lies where another one lay is not known"
 
 
 def _lies(machine: Machine, value: Address) -> Value:
-    """Where an object lies. As long as all are there of which that is known, it is another place for each."""
+    """Where an object lies to which names lead: another place for each; where one without a name, as in `id([])`, as
+    long as names lead to all others. One that loses its names afterwards is taken to keep its place."""
     placed = machine.base.placed
     if value.index not in placed:
-        placed[value.index] = _are_held(machine)
+        others = [index for index, known in placed.items() if known and havoc.is_there(machine, index)]
+        placed[value.index] = still_held.are_held(machine, [value.index]) or still_held.are_held(machine, others)
     return _identity(value.index) if placed[value.index] else machine.unknown(_ANOTHER)
-
-
-def _are_held(machine: Machine) -> bool:
-    """All of which it was said where they lie."""
-    base = machine.base
-    placed = [index for index, known in base.placed.items() if known and havoc.is_there(machine, index)]
-    return still_held.are_held(machine, placed, base.placed_values)
 
 
 def _identity(index: int) -> Constant:
