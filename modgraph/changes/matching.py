@@ -3,7 +3,8 @@
 1. From the roots down. Of two modules that are one, the children of one name and class are one too; in a numbered row
    (`Sequential`, `ModuleList`) the rows are laid beside each other, so that an insertion is one insertion. What is left
    over of a parent and equal in all but its name was renamed; then what is alike.
-2. What is left over anywhere and equal in all but its place was moved, the largest first.
+2. What is left over anywhere and equal in all but its place was moved, the largest first; but not where something of
+   its name stands at its place, and it is one of several that are equal.
 3. What still stands at one place on both sides is one module that became another.
 4. What is left over of a parent, equal in all but its name and at one place in the flow of data, was renamed: a layer
    without weights is known by that alone.
@@ -271,6 +272,7 @@ class _Matcher:
         while True:
             olds = [path for path in self._free_old(self.old.nodes) if self._tells(self.old, path)]
             news = self._free_new(self.new.nodes)
+            olds, news = self._without_heirs(olds, news)
             pairs = self._equal(
                 sorted(olds, key=lambda path: -self.old.sizes[path]),
                 sorted(news, key=lambda path: -self.new.sizes[path]),
@@ -278,6 +280,30 @@ class _Matcher:
             if not pairs:
                 return
             self._descend(pairs)
+
+    def _without_heirs(self, olds: list[str], news: list[str]) -> tuple[list[str], list[str]]:
+        """Without those at whose place something of their name stands that is left over too: that it became. One more
+        of many equal layers elsewhere, as in one block more, makes that no move."""
+        counts = Counter(self.old.prints.values()), Counter(self.new.prints.values())
+        to_old = {new: old for old, new in self.to_new.items()}
+
+        def left_over(
+            paths: list[str], tree: Tree, there: Mapping[str, str], taken: set[tuple[str | None, str]]
+        ) -> list[str]:
+            kept = []
+            for path in paths:
+                place = there.get(path.rpartition(".")[0]), tree.name(path)
+                if place not in taken or all(count[tree.prints[path]] <= 1 for count in counts):
+                    kept.append(path)
+            return kept
+
+        def places(paths: Iterable[str], tree: Tree) -> set[tuple[str | None, str]]:
+            return {(path.rpartition(".")[0], tree.name(path)) for path in paths if path}
+
+        return (
+            left_over(olds, self.old, self.to_new, places(news, self.new)),
+            left_over(news, self.new, to_old, places(self._free_old(self.old.nodes), self.old)),
+        )
 
     # --- became another --------------------------------------------------------------------------------------------
 

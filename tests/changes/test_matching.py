@@ -47,6 +47,11 @@ CASES = {
         {"row": [BLOCK, BLOCK, BLOCK, BLOCK, BLOCK]},
         {"added": ["row.3", "row.4"]},
     ),
+    "one block more, and a layer like those in it becomes another": (
+        {"row": [["nn.BatchNorm1d(4)", "nn.Linear(4, 8)"]] * 3, "norm": "nn.BatchNorm1d(4)"},
+        {"row": [["nn.BatchNorm1d(4)", "nn.Linear(4, 8)"]] * 4, "norm": "nn.Linear(4, 4)"},
+        {"added": ["row.3"], "changed": ["norm"]},
+    ),
     "one layer becomes another in its place": (
         {"row": ["nn.Linear(4, 8)", "nn.ReLU()", "nn.Linear(8, 4)"]},
         {"row": ["nn.Linear(4, 8)", "nn.Tanh()", "nn.Linear(8, 4)"]},

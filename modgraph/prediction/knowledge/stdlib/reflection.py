@@ -38,7 +38,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.paths import partial_texts, several
+from modgraph.prediction.paths import havoc, partial_texts, several
 from modgraph.prediction.python import (
     abstract_methods,
     attribute_changes,
