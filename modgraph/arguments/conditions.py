@@ -29,6 +29,8 @@ class Setting:
     value: object
     """A constant; a bool where only the truth of the option counts."""
     holds: bool = True
+    part: bool = False
+    """It is a part of the option's text."""
 
 
 Way = tuple[Setting, ...]
@@ -62,6 +64,8 @@ def words_for(way: Way, options: Mapping[str, AskedOption]) -> tuple[str, ...] |
 
 
 def _is_so(setting: Setting, value: object) -> bool:
+    if setting.part:
+        return (str(setting.value) in str(value)) is setting.holds
     same = bool(value) is setting.value if isinstance(setting.value, bool) else value == setting.value
     return same is setting.holds
 
@@ -86,7 +90,9 @@ def _words(setting: Setting, option: AskedOption) -> tuple[str, ...] | None:
             return (flag if wanted else f"--no-{flag.removeprefix('--')}",)
         if option.action in ("store_true", "store_false"):
             return (flag,) if flag is not None and wanted is (option.action == "store_true") else None
-        text = "1" if wanted else None
+        return None  # any value would be one that nobody has said
+    elif setting.part:
+        text = next((str(each) for each in option.choices if str(value) in str(each)), None)
     elif setting.holds:
         alike = [each for each in option.choices if str(each).casefold() == str(value).casefold()]
         text = str(value if value in option.choices or not alike else alike[0])
@@ -194,7 +200,7 @@ def _settings(test: ast.expr, truth: bool) -> Iterable[Setting]:
             method in _TESTS_OF_TEXT
         ):
             name = _last(value)
-            return [Setting(name, text, truth)] if name is not None else []
+            return [Setting(name, text, truth, part=True)] if name is not None else []
     name = _last(test)
     return [Setting(name, True, truth)] if name is not None else []
 
@@ -202,7 +208,9 @@ def _settings(test: ast.expr, truth: bool) -> Iterable[Setting]:
 def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr, truth: bool) -> Iterable[Setting]:
     if isinstance(left, ast.Constant):
         if isinstance(operator, ast.In | ast.NotIn):  # `"gat" in args.model`
-            operator = ast.Eq() if isinstance(operator, ast.In) else ast.NotEq()
+            name = _last(right)
+            holds = truth is isinstance(operator, ast.In)
+            return [Setting(name, left.value, holds, part=True)] if name is not None else []
         left, right = right, left
     name = _last(left)
     if name is None:

@@ -82,29 +82,35 @@ def followed(
     work = first.work
     if first.found:
         return first
-    for words, where in _starts(first, path, target, lines, ways):
-        if work > most_work:
+    found: list[ReachedCall] = []
+    for words, where, is_said in _starts(first, path, target, lines, ways):
+        if work > most_work or len(found) >= _MOST_BRANCHES:
             break
         again = look(words)
         work += again.work
-        if again.found:
-            return Followed([replace(call, started_by=where) for call in again.found], [], work)
+        found += [replace(call, started_by=where) for call in again.found]
+        if found and is_said:
+            break
         first.partly = first.partly or [replace(call, started_by=where) for call in again.partly]
-    return replace(first, work=work)
+    return Followed(found, [], work) if found else replace(first, work=work)
+
+
+_MOST_BRANCHES = 3
+"""Calls under conditions that are named."""
 
 
 def _starts(
     first: Followed, path: Path, target: Target, lines: CommandLines, ways: Sequence[Way]
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Words with which the script may be started, and how that is told: those of the project, then those that lead to a
-    call."""
+) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+    """Words with which the script may be started, how that is told, and whether the project says them: these first,
+    then those that lead to a call."""
     started = list(lines.of(path))
     for command in started:
-        yield command.words, f"{relative(command.file, target)}:{command.line}"
+        yield command.words, f"{relative(command.file, target)}:{command.line}", True
     for further in dict.fromkeys(words_for(way, first.options) for way in ways):
         if further is not None:
             for words in ((), *(command.words for command in started[:1])):
-                yield (*words, *further), shlex.join([path.name, *words, *further])
+                yield (*words, *further), shlex.join([path.name, *words, *further]), False
 
 
 def _sets_words(path: Path) -> bool:

@@ -7,6 +7,8 @@ import shlex
 
 import pytest
 
+from modgraph.arguments import candidates
+from modgraph.source.targets import parse_target
 from tests.arguments.test_callers import first_found, run_by_python, script
 
 OPTIONS = """
@@ -15,6 +17,7 @@ OPTIONS = """
     parser.add_argument("--model", default="other", choices=["other", "Net", "third"])
     parser.add_argument("--width", type=int, default=5)
     parser.add_argument("--layers", type=int, default=0)
+    parser.add_argument("--name", default="x")
     parser.add_argument("--simple", action="store_true")
     parser.add_argument("--no-deep", dest="deep", action="store_false")
     parser.add_argument("--pre", action=argparse.BooleanOptionalAction, default=True)
@@ -45,7 +48,6 @@ BODIES = {
     "a flag that switches off": "if not args.deep:\n    Net(3, args.width)\n",
     "a flag both ways": "if args.pre:\n    pass\nelse:\n    Net(3, args.width)\n",
     "a number": "if args.layers == 7:\n    Net(args.layers, args.width)\n",
-    "the truth of a number": "if args.layers:\n    Net(args.layers, args.width)\n",
     "two at once": "if args.model == 'Net' and args.simple:\n    Net(3, args.width)\n",
     "one in the other": "if args.model == 'Net':\n    if not args.deep:\n        Net(3, args.width)\n",
     "an expression": "net = Net(3, args.width) if args.model == 'Net' else None\n",
@@ -91,6 +93,8 @@ def test_with_what_the_project_starts_it_where_that_is_wanted_too(tmp_path):
 @pytest.mark.parametrize(
     "body",
     [
+        "if args.layers:\n    Net(args.layers, args.width)\n",
+        "if args.name.startswith('Net'):\n    Net(3, len(args.name))\n",
         "if args.model == 'fourth':\n    Net(3, args.width)\n",
         "if args.model == 'Net' and args.model == 'third':\n    Net(3, args.width)\n",
         "if False:\n    Net(3, args.width)\n",
@@ -99,3 +103,12 @@ def test_with_what_the_project_starts_it_where_that_is_wanted_too(tmp_path):
 )
 def test_what_no_option_decides_is_not_found(tmp_path, body):
     assert first_found(tmp_path, {"train.py": script(START + body, OPTIONS)}) is None
+
+
+def test_further_branches_are_named_with_what_they_give(tmp_path):
+    body = "if args.model == 'Net':\n    Net(3, args.width)\nelif args.model == 'third':\n    Net(6, args.width)\n"
+    found = first_found(tmp_path, {"train.py": script(START + body, OPTIONS)})
+    assert dict(found.arguments) == {"depth": 3, "width": 5}
+    found = candidates(parse_target(f"{tmp_path}/net.py:Net"), assume=False)
+    assert [dict(each.arguments) for each in found] == [{"depth": 3, "width": 5}, {"depth": 6, "width": 5}]
+    assert [each.text for each in found[0].beside(found).others] == ["depth=6"]
