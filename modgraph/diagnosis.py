@@ -15,7 +15,7 @@ from itertools import islice
 from modgraph.errors import CheckWarning, ModgraphError
 from modgraph.findings import Finding
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, ModuleNode
+from modgraph.graph.model import INFERRED_IN_VAIN, Graph, ModuleNode
 from modgraph.graph.sizes import elements
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Report
@@ -23,6 +23,8 @@ from modgraph.rules.paths import check_paths
 from modgraph.source.files import NOTEBOOK
 from modgraph.source.targets import Target
 
+_OF_FORWARD = "MG30"
+"""The rules about a forward that fails with every input."""
 _MAX_FINDINGS = 200
 """Of one graph: a mistake in a block that is repeated is one each time."""
 
@@ -67,6 +69,8 @@ def _with_findings(graph: Graph, target: Target, file: str) -> Graph:
         return graph
     builder = GraphBuilder.of(graph)
     builder.findings.extend(placed)
+    if any(finding.code.startswith(_OF_FORWARD) for finding in placed):  # no input helps, so that none is asked for
+        builder.problems[:] = [each for each in builder.problems if not each.message.startswith(INFERRED_IN_VAIN)]
     return builder.build()
 
 

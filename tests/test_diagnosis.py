@@ -101,3 +101,31 @@ def test_the_command_says_so_in_its_own_words(target, capsys, monkeypatch):
     said = capsys.readouterr().err
     assert "warning: model.py was not checked" in said
     assert "CheckWarning" not in said
+
+
+@pytest.mark.parametrize(
+    ("layer", "asks"), [("nn.Linear(5, 2)", False), ("Picky()", True)], ids=["fails with every input", "with some"]
+)
+def test_inputs_are_asked_for_where_any_can_help(tmp_path, layer, asks):
+    text = f"""
+import torch
+from torch import nn
+
+class Picky(nn.Module):
+    def forward(self, x):
+        return x.view(-1, 7919)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = {layer}
+
+    def forward(self, x):
+        return self.b(self.a(x))
+"""
+    (tmp_path / "net.py").write_text(text)
+    graph = modgraph.analyze(f"{tmp_path}/net.py:Net")
+    assert not graph.complete
+    assert any("inputs were inferred" in problem.message for problem in graph.problems) is asks
+    assert [finding.code for finding in graph.findings] == ([] if asks else ["MG301"])

@@ -290,6 +290,8 @@ class BackwardRecord:
 
 NOT_BUILT = "the model cannot be built:"
 """How the message of a problem begins of a constructor that is predicted to raise."""
+INFERRED_IN_VAIN = "inputs were inferred, and"
+"""How the message of a problem begins of a forward that ran with none of them."""
 MAY_HIDE = "may hold further modules in"
 """In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
 

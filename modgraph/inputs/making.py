@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from modgraph.errors import InputError
-from modgraph.graph.model import ModelInput
+from modgraph.graph.model import INFERRED_IN_VAIN, ModelInput
 from modgraph.inputs.guesses import Guesser
 from modgraph.inputs.probe import Outcome, Prober, home_of
 from modgraph.inputs.search import Found, Search, with_bounds
@@ -297,7 +297,7 @@ def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str 
     advice = _advice(found.candidate, given, signature)
     spent = f" in {found.seconds:g} s, which is all that is spent on it," if found.seconds else ","
     return (
-        f"inputs were inferred, and {signature.text()} ran with none of {found.tries} tries{spent} of which this run"
+        f"{INFERRED_IN_VAIN} {signature.text()} ran with none of {found.tries} tries{spent} of which this run"
         f" is the nearest: {found.candidate.text()}; {advice}"
     )
 
