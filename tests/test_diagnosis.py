@@ -113,7 +113,7 @@ from torch import nn
 
 class Picky(nn.Module):
     def forward(self, x):
-        return x[:, int(x.abs().sum() * 0) + 9]
+        return x[int(x.abs().sum() * 0) + x.shape[0]]
 
 class Net(nn.Module):
     def __init__(self):
