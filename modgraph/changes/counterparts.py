@@ -4,7 +4,7 @@ not by their number. A call that is put before others gives all that follow anot
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 
 from modgraph.changes.alignment import MOST_CELLS, Score, align, common
@@ -133,7 +133,21 @@ def _alike(one: _Ends, two: _Ends, olds: Sequence[str], news: Sequence[str]) -> 
     for end, (own, _) in zip(olds, labels[0], strict=True):
         if end not in found and counts[0][own] == counts[1][own] == 1 and at[own] not in taken:
             found[end] = at[own]
+    for rounds in ((one.before[-1], two.before[-1]), (one.bare, two.bare)):
+        found.update(_left_over(rounds, [end for end in olds if end not in found], news, set(found.values())))
     return found
+
+
+def _left_over(
+    labels: tuple[dict[str, int], dict[str, int]], olds: Sequence[str], news: Sequence[str], taken: set[str]
+) -> dict[str, str]:
+    """What has changed places, in order: were it taken for gone and come, ways would be followed past it, and that it
+    is one of each kind as before would be all that is known of it."""
+    waiting: dict[int, deque[str]] = {}
+    for end in news:
+        if end not in taken:
+            waiting.setdefault(labels[1][end], deque()).append(end)
+    return {end: there.popleft() for end in olds if (there := waiting.get(labels[0][end]))}
 
 
 def _laid_side_by_side(one: _Ends, two: _Ends, olds: Sequence[str], news: Sequence[str]) -> dict[str, str]:

@@ -44,8 +44,13 @@ REWIRED = {
         "p = torch.relu(x); q = torch.tanh(x); y = q",
     ),
     "one that is read twice": (
-        "p = self.drop(x); q = self.drop(x); y = p - q",
-        "p = self.drop(x); q = self.drop(x); y = p - p",
+        "p = torch.rand_like(x); q = torch.rand_like(x); y = p - q",
+        "p = torch.rand_like(x); q = torch.rand_like(x); y = p - p",
+    ),
+    "the order of operations": ("y = torch.relu(torch.tanh(x))", "y = torch.tanh(torch.relu(x))"),
+    "the order of two among three": (
+        "y = torch.relu(torch.tanh(torch.relu(x)))",
+        "y = torch.tanh(torch.relu(torch.relu(x)))",
     ),
     "what is written first": ("y = x * 1; y.add_(1); y.mul_(2)", "y = x * 1; y.mul_(2); y.add_(1)"),
     "the shape between": (
