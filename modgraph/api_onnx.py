@@ -58,7 +58,7 @@ def export_onnx(
         ExportError: the file cannot be written, or onnx is not installed.
         ModgraphError: as from `analyze`.
     """
-    from modgraph.export import put_files, render, write_file
+    from modgraph.export import put_files
     from modgraph.exporting import Exporting
 
     trace_options = TraceOptions(device=device, mode=mode, timeout=timeout, memory_limit=memory_limit)
@@ -75,8 +75,15 @@ def export_onnx(
             graph = analyze_live(model, args, kwargs, static=False, options=trace_options, exporting=exporting)
         put_files(exporting.files, Path(file).parent, named=Path(file))
         if not exporting.files:
-            write_file(Path(file), render(graph, "onnx"))
-            for problem in graph.problems:
-                if problem.stage == "export":
-                    warnings.warn(f"{os.fspath(file)}: {problem.message}", ExportWarning, stacklevel=2)
+            _write_structure(graph, file)
     return graph
+
+
+def _write_structure(graph: Graph, file: str | os.PathLike[str]) -> None:
+    """Instead of a model that runs; the warnings stand where the caller of `export_onnx` called it."""
+    from modgraph.export import render, write_file
+
+    write_file(Path(file), render(graph, "onnx"))
+    for problem in graph.problems:
+        if problem.stage == "export":
+            warnings.warn(f"{os.fspath(file)}: {problem.message}", ExportWarning, stacklevel=3)

@@ -8,7 +8,7 @@ import queue
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -133,19 +133,10 @@ def analyze_all(
         ConfigError: an option cannot be used.
         ExportError: a format does not exist, or the output cannot be written.
     """
-    options = TraceOptions(
-        device=device,
-        mode=mode,
-        backward=backward,
-        stats=stats,
-        verify=verify,
-        profile=profile,
-        timeout=timeout,
-        memory_limit=memory_limit,
-    )
+    runs = TraceOptions(device=device, mode=mode, backward=backward, stats=stats, verify=verify, profile=profile)
     return analyze_tree(
         path,
-        options,
+        replace(runs, timeout=timeout, memory_limit=memory_limit),
         executor=executor,
         output=output,
         formats=formats,

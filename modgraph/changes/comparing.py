@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from modgraph.changes.alignment import ascending
 from modgraph.changes.conditional import under_conditions
+from modgraph.changes.counterparts import counterparts
 from modgraph.changes.facts import Facts
 from modgraph.changes.flow import flows, place_of
 from modgraph.changes.matching import Matching, match
@@ -59,21 +60,22 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     for graph, side in ((old, "old"), (new, "new")):
         _require_something(graph, side)
     matching = match(old, new)
-    runs, not_compared = runs_of(old, new)
+    runs, not_compared = runs_of(old, new, whole)
     not_compared = (*not_compared, *assumed)
     facts = Facts(matching, runs)
     changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
-    ways = flows(matching) if runs.calls else ()
+    same = counterparts(old, new, matching.to_new, turned=matching.turned) if runs.calls else {}
+    ways = flows(matching, same) if runs.calls else ()
     if ways is None:
         reason = "have too much of it between modules that the other has not"
         not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))
     told = [path for one in changed for path in (one.old, one.new)]
     told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
     told += [one.path for one in (*lone_new, *lone_old)]
-    conditional = under_conditions(*whole, matching) if runs.forward == "predicted" else []
+    conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),

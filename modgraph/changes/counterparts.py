@@ -4,13 +4,13 @@ not by their number. A call that is put before others gives all that follow anot
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 
 from modgraph.changes.alignment import MOST_CELLS, Score, align, common
 from modgraph.changes.places import place_in_operation
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Call, Edge, Graph, Operation
 
 ROUNDS = 3
 """How many steps of the flow of data around an end are looked at."""
@@ -19,16 +19,20 @@ _Labels = list[dict[str, int]]
 _Numbers = dict[Hashable, int]
 
 
-def counterparts(old: Graph, new: Graph, to_new: Mapping[str, str], *, turned: bool = False) -> dict[str, str]:
+def counterparts(
+    old: Graph, new: Graph, to_new: Mapping[str, str], *, turned: bool = False, uncertain: bool = False
+) -> dict[str, str]:
     """The calls and operations of the old graph, "call:3" or "op:7", and what they are in the new one.
 
     Args:
         to_new: the modules that are one.
         turned: the new graph is the first in the order of their own; what decides between equals starts from it.
+        uncertain: with calls that depend on a condition, each of which has only one under the same condition.
     """
     numbers: _Numbers = {}
-    one = _Ends(old, {node.path: to_new.get(node.path, f"old {node.path}") for node in old.modules}, numbers)
-    two = _Ends(new, {node.path: node.path for node in new.modules}, numbers)
+    names = {node.path: to_new.get(node.path, f"old {node.path}") for node in old.modules}
+    one = _Ends(old, names, numbers, uncertain)
+    two = _Ends(new, {node.path: node.path for node in new.modules}, numbers, uncertain)
     if turned:
         return {end: other for other, end in _paired(two, one).items()}
     return _paired(one, two)
@@ -51,9 +55,10 @@ class _Ends:
     Args:
         names: the modules, as both sides call them.
         numbers: of what has been seen on either side.
+        uncertain: calls that are not certain are among them.
     """
 
-    def __init__(self, graph: Graph, names: Mapping[str, str], numbers: _Numbers) -> None:
+    def __init__(self, graph: Graph, names: Mapping[str, str], numbers: _Numbers, uncertain: bool) -> None:
         self.calls: dict[str, list[str]] = {}
         self.operations: dict[str | None, list[str]] = {}
         self.bare: dict[str, int] = {}
@@ -61,19 +66,22 @@ class _Ends:
         words = {each.id: each.name for each in graph.operations}
         modules = {call.index: names[call.module] for call in graph.calls}
         for call in graph.calls:
-            if call.certain:
+            if call.certain or uncertain:
                 self.calls.setdefault(names[call.module], []).append(f"call:{call.index}")
-                self.bare[f"call:{call.index}"] = _number(numbers, ("call", names[call.module]))
+                what = ("call", names[call.module], _condition(call))
+                self.bare[f"call:{call.index}"] = _number(numbers, what)
         for each in graph.operations:
             self.operations.setdefault(None if each.call is None else f"call:{each.call}", []).append(each.id)
             home = "" if each.call is None else modules[each.call]
-            self.bare[each.id] = _number(numbers, ("op", home, operation_word(each.name)))
+            self.bare[each.id] = _number(numbers, ("op", home, operation_word(each.name), _condition(each)))
         into: dict[str, list[tuple[str, str]]] = {}
         out: dict[str, list[tuple[str, str]]] = {}
         for edge in graph.edges:
             place = edge.tensor.name
             if edge.consumer in words:
                 place = place_in_operation(words[edge.consumer], place)
+            if not edge.certain:
+                place = f"{place} if {_condition(edge)}"
             into.setdefault(edge.consumer, []).append((place, edge.producer))
             out.setdefault(edge.producer, []).append((place, edge.consumer))
             for end in (edge.producer, edge.consumer):
@@ -84,6 +92,11 @@ class _Ends:
     def label(self, end: str) -> tuple[int, int]:
         """What it is, and all that is around it."""
         return self.before[-1][end], self.after[-1][end]
+
+
+def _condition(thing: Call | Operation | Edge) -> str | None:
+    """Under which it is; None of what is certain."""
+    return None if thing.certain else "" if thing.condition is None else thing.condition.text
 
 
 def _around(bare: dict[str, int], ways: Mapping[str, list[tuple[str, str]]], numbers: _Numbers) -> _Labels:
@@ -120,7 +133,21 @@ def _alike(one: _Ends, two: _Ends, olds: Sequence[str], news: Sequence[str]) -> 
     for end, (own, _) in zip(olds, labels[0], strict=True):
         if end not in found and counts[0][own] == counts[1][own] == 1 and at[own] not in taken:
             found[end] = at[own]
+    for rounds in ((one.before[-1], two.before[-1]), (one.bare, two.bare)):
+        found.update(_left_over(rounds, [end for end in olds if end not in found], news, set(found.values())))
     return found
+
+
+def _left_over(
+    labels: tuple[dict[str, int], dict[str, int]], olds: Sequence[str], news: Sequence[str], taken: set[str]
+) -> dict[str, str]:
+    """What has changed places, in order: were it taken for gone and come, ways would be followed past it, and that it
+    is one of each kind as before would be all that is known of it."""
+    waiting: dict[int, deque[str]] = {}
+    for end in news:
+        if end not in taken:
+            waiting.setdefault(labels[1][end], deque()).append(end)
+    return {end: there.popleft() for end in olds if (there := waiting.get(labels[0][end]))}
 
 
 def _laid_side_by_side(one: _Ends, two: _Ends, olds: Sequence[str], news: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Literal
 
-from modgraph.changes.counterparts import counterparts
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import Flow, sorted_by_path
 from modgraph.changes.places import elsewhere, place_in_operation
@@ -26,11 +25,14 @@ Ways = dict[tuple[Key, Key], dict[str, str]]
 """Where data goes from and to; at which places it comes in, each with its name in this graph."""
 
 
-def flows(matching: Matching) -> tuple[Flow, ...] | None:
-    """The ways of data that differ; both graphs were traced. None where there are too many to follow."""
+def flows(matching: Matching, same: Mapping[str, str]) -> tuple[Flow, ...] | None:
+    """The ways of data that differ; both graphs were traced. None where there are too many to follow.
+
+    Args:
+        same: calls and operations of the old graph, and what they are in the new one.
+    """
     # What the new model may have at the same path is another module.
     new = _Side(matching.new.graph, {path: path for path in matching.new.nodes})
-    same = counterparts(matching.old.graph, matching.new.graph, matching.to_new, turned=matching.turned)
     old = _Side(
         matching.old.graph,
         {path: matching.to_new.get(path) for path in matching.old.nodes},
@@ -81,6 +83,18 @@ def place_of(end: str) -> str:
     return "" if place == "the model" else place
 
 
+def outer_key(end: str, paths: Mapping[str, str | None]) -> Key:
+    """What an end is that is no call and no operation; a parameter, by the path of its module on both sides."""
+    kind, _, name = end.partition(":")
+    if kind == "param":
+        cut = len(name)
+        while (cut := name.rfind(".", 0, cut)) > 0:
+            if name[:cut] in paths:
+                return ("param", paths[name[:cut]], name[cut + 1 :])
+        return ("param", "", name)
+    return ("const", "") if kind == "const" else (kind, name)
+
+
 class _Side:
     """The edges of one graph, their ends named by the paths of the new one.
 
@@ -107,7 +121,7 @@ class _Side:
         for edge in graph.edges:
             for end in (edge.producer, edge.consumer):
                 if end not in self.keys:
-                    self.keys[end] = self._key(end)
+                    self.keys[end] = outer_key(end, self.paths)
             self._outgoing.setdefault(edge.producer, []).append(edge)
 
     def _number_calls(self) -> None:
@@ -136,16 +150,6 @@ class _Side:
             key = (*key, "old") if there is None else there
         self.keys[end] = key
         self._numbers[key] = numbers
-
-    def _key(self, end: str) -> Key:
-        kind, _, name = end.partition(":")
-        if kind == "param":
-            cut = len(name)
-            while (cut := name.rfind(".", 0, cut)) > 0:
-                if name[:cut] in self.paths:
-                    return ("param", self.paths[name[:cut]], name[cut + 1 :])
-            return ("param", "", name)
-        return ("const", "") if kind == "const" else (kind, name)
 
     def ways(self, known: set[Key]) -> Ways | None:
         """From each known end to the next known ones, past all others; None where that takes more than `MOST_STEPS`."""

@@ -31,11 +31,15 @@ class Runs:
         return self.forward != "unknown"
 
 
-def runs_of(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
-    """What can be compared of the runs, and why the rest cannot."""
+def runs_of(old: Graph, new: Graph, whole: tuple[Graph, Graph]) -> tuple[Runs, tuple[NotCompared, ...]]:
+    """What can be compared of the runs, and why the rest cannot.
+
+    Args:
+        whole: of predictions, both with what depends on conditions.
+    """
     lacking = _which(not old.traced, not new.traced)
     if lacking == "both" and old.predicted and new.predicted:
-        return _predicted(old, new)
+        return _predicted(old, new, whole)
     if lacking is not None:
         reason = "were not run" if lacking == "both" else "was not run"
         return Runs(forward="unknown", outputs=False), (NotCompared(what=_ALL, side=lacking, reason=reason),)
@@ -44,16 +48,16 @@ def runs_of(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
         reason = f"did not run to {'their' if broken == 'both' else 'its'} end"
         return Runs(forward="unknown", outputs=False), (NotCompared(what=_ALL, side=broken, reason=reason),)
     same_inputs = _inputs(old) == _inputs(new)
-    return Runs(forward="run", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+    return Runs(forward="run", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs, (old, new)))
 
 
-def _predicted(old: Graph, new: Graph) -> tuple[Runs, tuple[NotCompared, ...]]:
+def _predicted(old: Graph, new: Graph, whole: tuple[Graph, Graph]) -> tuple[Runs, tuple[NotCompared, ...]]:
     """What can be compared of two predictions: their calls, where `forward` of both could be followed whole."""
     lost = _which(not is_followed(old), not is_followed(new))
     if lost is not None:
         return Runs(forward="unknown", outputs=False), tuple(_not_followed(old, new))
     same_inputs = _inputs(old) == _inputs(new)
-    return Runs(forward="predicted", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs))
+    return Runs(forward="predicted", outputs=same_inputs), tuple(_less_compared(old, new, same_inputs, whole))
 
 
 def _not_followed(old: Graph, new: Graph) -> Iterator[NotCompared]:
@@ -106,7 +110,7 @@ def certain_part(graph: Graph) -> Graph:
     )
 
 
-def _less_compared(old: Graph, new: Graph, same_inputs: bool) -> Iterator[NotCompared]:
+def _less_compared(old: Graph, new: Graph, same_inputs: bool, whole: tuple[Graph, Graph]) -> Iterator[NotCompared]:
     """Of two runs that ended."""
     if not same_inputs:
         given = "were given" if old.traced else "are predicted for"
@@ -114,7 +118,7 @@ def _less_compared(old: Graph, new: Graph, same_inputs: bool) -> Iterator[NotCom
     modes = old.model.mode, new.model.mode
     if None not in modes and modes[0] != modes[1]:
         yield NotCompared(what="runs in one mode", side="both", reason="ran in different modes, train and eval")
-    if old.operations and new.operations:
+    if all(graph.operations for graph in whole):
         # A softmax along another dimension is the same operation on the same tensor.
         lacking = "have runs that do not record them" if old.traced else "are predicted without them"
         yield NotCompared(what="arguments of operations", side="both", reason=lacking)

@@ -24,6 +24,7 @@ from modgraph.prediction.domain.events import (
     Operate,
     Repeat,
     Seen,
+    all_of,
     every_event,
     negated,
 )
@@ -387,7 +388,7 @@ class _Reader:
         earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
         self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
         where = event.where or self.conditions[-1]
-        self.conditions[-1] = Condition(text=" and ".join(self.tests[-1]), file=where.file, line=where.line)
+        self.conditions[-1] = Condition(text=all_of(self.tests[-1]), file=where.file, line=where.line)
 
     def _repeat(self, event: Repeat) -> None:
         condition = _condition(event)
