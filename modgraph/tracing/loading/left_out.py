@@ -28,9 +28,9 @@ from typing import Any
 from modgraph.doors.reading import read
 from modgraph.errors import RAISED_BY_OTHERS, TraceError
 from modgraph.graph.events import ErrorEvent
-from modgraph.graph.model import NO_END, LeftOut
+from modgraph.graph.model import ENDED, NO_END, LeftOut
 from modgraph.source.files import decode
-from modgraph.source.needed_statements import bound_names, needed_of
+from modgraph.source.needed_statements import bound_names, names_of, needed_of
 from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption
@@ -118,7 +118,11 @@ class LeftOutCode:
 
     def told(self) -> tuple[LeftOut, ...]:
         """What was left out, in the order of its modules; what follows each other unneeded as one."""
-        return tuple(each for unit in self._units.values() for each in unit.told)[:_MAX_TOLD]
+        told = [each for unit in self._units.values() for each in unit.told][:_MAX_TOLD]
+        if self._ended_at is not None and told and all(each.error is None for each in told):
+            # It ended so fast that nobody saw where, or where now nothing is left out.
+            told[0] = replace(told[0], error=f"{self._ended_at[2]}, there or elsewhere")
+        return tuple(told)
 
     def doubts(self) -> Iterator[ErrorEvent]:
         """What makes the graph less than complete."""
@@ -136,7 +140,9 @@ class LeftOutCode:
         units = [unit for unit in list(self._units.values()) if unit.nodes]
         files, root = [unit.file for unit in units], str(self._target.root or "")
         for file, word in [*names_all(files, root)][:1] if units else ():
-            message = f"{word} stands in {relative_file(file)}: whether a name that was left out is looked for is not seen"
+            message = (
+                f"{word} stands in {relative_file(file)}: whether a name that was left out is looked for is not seen"
+            )
             yield ErrorEvent(message=message)
         texts = Texts()
         changing = [each for unit in units for each in _effects(unit, texts)]
@@ -334,7 +340,7 @@ def _why(left: LeftOut) -> str:
 def _happened(left: LeftOut) -> str:
     if left.error is None:
         return f"was left out, and {_UNNEEDED}"
-    return left.error if left.error.startswith(NO_END) else f"raised {left.error}"
+    return left.error if left.error.startswith((NO_END, ENDED)) else f"raised {left.error}"
 
 
 def _is_name_check(node: ast.stmt) -> bool:
@@ -363,18 +369,11 @@ def _with_names(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> as
     return ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
 
 
-def _named_in(file: str, module: str) -> Iterator[str]:
-    """The names that a file imports from a module of this name, or asks such a module for."""
+def _named_in(file: str, module: str) -> frozenset[str]:
     try:
-        tree = python_tree(decode(read(file)))
+        return names_of(decode(read(file)), module)
     except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=str(path)) if path.rpartition(".")[2] == module:
-                yield from (each.name for each in node.names)
-            case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name == module:
-                yield node.attr
+        return frozenset()
 
 
 class _Loader(SourceFileLoader):

@@ -19,8 +19,43 @@ OTHER, READ, OWN = 0, 1, 2
 """What a value is: it may be of the model; a list or dict of plain values that others have; one's own, or plain."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, torch.dtype, torch.device)
 _BUILTINS = frozenset(
-    "abs all any bool bytes chr dict divmod enumerate exit float frozenset hex int isinstance len list max min oct open"
-    " ord pow print quit range repr reversed round set sorted str sum tuple zip".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "bool",
+        "bytes",
+        "chr",
+        "dict",
+        "divmod",
+        "enumerate",
+        "exit",
+        "float",
+        "frozenset",
+        "hex",
+        "int",
+        "isinstance",
+        "len",
+        "list",
+        "max",
+        "min",
+        "oct",
+        "open",
+        "ord",
+        "pow",
+        "print",
+        "quit",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "zip",
+    ]
 )
 _OF_PACKAGES = {
     "os": "getenv getcwd listdir fspath cpu_count getpid",
@@ -44,14 +79,80 @@ _OF_PACKAGES = {
 _REFUSED = frozenset(("allow_pickle", "weights_only", "pickle_module", "cls", "Loader", "namespace", "opener"))
 """With these arguments some of them run what they are given."""
 METHODS_OF_READ = frozenset(
-    "absolute resolve expanduser exists is_file is_dir read_text read_bytes joinpath relative_to with_suffix iterdir glob"
-    " read readline readlines strip lstrip rstrip split rsplit splitlines lower upper title replace startswith endswith"
-    " format join encode decode count index find get keys values items copy parse_args parse_known_args".split()
+    [
+        "absolute",
+        "resolve",
+        "expanduser",
+        "exists",
+        "is_file",
+        "is_dir",
+        "read_text",
+        "read_bytes",
+        "joinpath",
+        "relative_to",
+        "with_suffix",
+        "iterdir",
+        "glob",
+        "read",
+        "readline",
+        "readlines",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "split",
+        "rsplit",
+        "splitlines",
+        "lower",
+        "upper",
+        "title",
+        "replace",
+        "startswith",
+        "endswith",
+        "format",
+        "join",
+        "encode",
+        "decode",
+        "count",
+        "index",
+        "find",
+        "get",
+        "keys",
+        "values",
+        "items",
+        "copy",
+        "parse_args",
+        "parse_known_args",
+    ]
 )
 METHODS_OF_OWN = frozenset(
-    "append extend add update insert pop setdefault sort reverse clear remove close seek add_argument"
-    " add_argument_group add_mutually_exclusive_group add_subparsers add_parser set_defaults print_help print_usage"
-    " debug info warning error exit".split()
+    [
+        "append",
+        "extend",
+        "add",
+        "update",
+        "insert",
+        "pop",
+        "setdefault",
+        "sort",
+        "reverse",
+        "clear",
+        "remove",
+        "close",
+        "seek",
+        "add_argument",
+        "add_argument_group",
+        "add_mutually_exclusive_group",
+        "add_subparsers",
+        "add_parser",
+        "set_defaults",
+        "print_help",
+        "print_usage",
+        "debug",
+        "info",
+        "warning",
+        "error",
+        "exit",
+    ]
 )
 _TYPES = (int, float, str, bool, list, tuple, dict)
 _MOST_ITEMS = 1_000

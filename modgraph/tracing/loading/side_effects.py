@@ -104,7 +104,7 @@ class SideEffects:
 
     # Statements.
 
-    def _statement(self, node: ast.stmt, scope: _Scope) -> None:  # noqa: PLR0912
+    def _statement(self, node: ast.stmt, scope: _Scope) -> None:
         self._count()
         match node:
             case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
@@ -251,7 +251,7 @@ class SideEffects:
             raise _DoubtError(f"uses {_shown(node)}, which may be of the model")
         return kind
 
-    def _value(self, node: ast.expr, scope: _Scope) -> int | _Live:  # noqa: PLR0911, PLR0912
+    def _value(self, node: ast.expr, scope: _Scope) -> int | _Live:
         self._count()
         match node:
             case ast.Constant():
@@ -361,9 +361,10 @@ class SideEffects:
                 return self._called(found.value, given)
             if is_pure(found.value, node):
                 return given
-        elif isinstance(function, ast.Attribute) and min(found, given) >= READ:
-            if function.attr in METHODS_OF_READ or (function.attr in METHODS_OF_OWN and found == given == OWN):
-                return min(found, given)
+        elif isinstance(function, ast.Attribute) and (
+            function.attr in METHODS_OF_READ or (function.attr in METHODS_OF_OWN and found == given == OWN)
+        ):
+            return min(found, given)  # READ at least, both
         raise _DoubtError(f"calls {_shown(function)}")
 
     def _argument(self, node: ast.expr, scope: _Scope, called: str) -> int:
@@ -391,9 +392,10 @@ class SideEffects:
             if function is None and len(made.__mro__) == 2:
                 return OTHER
         tree = self._texts.tree_of(function) if isinstance(function, types.FunctionType) else None
-        is_plain = isinstance(tree, ast.FunctionDef) and not tree.decorator_list and not function.__closure__
-        if not is_plain or self._depth >= _DEEPEST:
-            raise _DoubtError(f"calls {name}, " + ("which calls too many others" if is_plain else "which is not read"))
+        if not isinstance(tree, ast.FunctionDef) or tree.decorator_list or function.__closure__:
+            raise _DoubtError(f"calls {name}, which is not read")
+        if self._depth >= _DEEPEST:
+            raise _DoubtError(f"calls {name}, which is too far to be read")
         defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         if any(self._as_kind(_Live(each)) < READ for each in defaults):
             raise _DoubtError(f"calls {name}, which has defaults that may be of the model")
