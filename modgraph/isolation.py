@@ -280,7 +280,10 @@ def _to_leave_out(heard: Heard, end: _End, share: float) -> dict[str, Any] | Non
     file, line, error = heard.import_at or ("", 0, "")
     if end.ended is None:
         died = heard.error is None
-        error = f"{ENDED} ({end.text()})" if died else error
+        how = end.text().removeprefix("the process ").rstrip(",")
+        error = f"{ENDED} (it {how})" if died else error
+        if died and heard.import_at is not None:  # that is what was seen last
+            error += ", there or further on"
         return {"endless": [file] if died and file else [], "at": [file, line, error] if error else None}
     return {"endless": [file] if file else [], "at": [file, line, f"{NO_END} {_seconds(share)}"]}
 

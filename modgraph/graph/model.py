@@ -499,8 +499,8 @@ class LeftOut:
     line: int
     last_line: int
     error: str | None = None
-    """What the statement raised, that it "did not end within 100 s" or "ended the process" and how; None where they were not run, as the model
-    needs none of them."""
+    """What the statement raised, that it "did not end within 100 s" or "ended the process" and how; None where they
+    were not run, as the model needs none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

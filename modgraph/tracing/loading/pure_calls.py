@@ -59,8 +59,8 @@ _BUILTINS = frozenset(
 )
 _OF_PACKAGES = {
     "os": "getenv getcwd listdir fspath cpu_count getpid",
-    "os.path": "join dirname basename abspath realpath expanduser expandvars exists isfile isdir splitext split normpath"
-    " relpath getsize",
+    "os.path": "join dirname basename abspath realpath expanduser expandvars exists isfile isdir splitext split"
+    " normpath relpath getsize",
     "pathlib": "Path PurePath PosixPath Path.cwd Path.home",
     "sys": "exit",
     "time": "time sleep perf_counter monotonic strftime",
