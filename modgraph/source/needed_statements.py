@@ -261,6 +261,8 @@ def names_of(text: str, module: str) -> frozenset[str]:
     Raises:
         SyntaxError, ValueError, RecursionError: as parsing does.
     """
+    if module not in text:
+        return frozenset()
     tree: ast.Module = parse(text)
     nodes = list(ast.walk(tree))
     called = {module}
