@@ -306,7 +306,8 @@ def _wins(target: Target, heard: Heard) -> bool:
         text = decode(read(file))
         if target.file is not None and os.path.realpath(file) == os.path.realpath(target.file):
             return not is_needed(text, (target.name.partition(".")[0], "example_inputs"), line)
-        home = Path(file).parent.name if Path(file).stem == "__init__" else Path(file).stem
+        folder, own = os.path.split(os.path.splitext(file)[0])
+        home = os.path.basename(folder) if own == "__init__" else own
         names = names_of(decode(read(target.file)), home) if target.file is not None else frozenset[str]()
         return not names or not is_needed(text, names, line)
     except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):

@@ -178,10 +178,8 @@ def is_pure(function: Any, call: ast.Call) -> bool:
     if isinstance(function, type) and issubclass(function, Exception) and function.__module__ == "builtins":
         return True
     name = getattr(function, "__name__", "")
-    if function is open:
-        return _reads(call)
     if name in _BUILTINS and vars(builtins).get(name) is function:
-        return not is_of_project(function)
+        return (name != "open" or _reads(call)) and not is_of_project(function)
     return any(function == each for each in _found()) and not is_of_project(function)
 
 
