@@ -72,6 +72,8 @@ class Heard:
         self.captured: dict[str, Any] | None = None
         self.checkpoint: dict[str, dict[str, list[int] | str | None]] | None = None
         self.ended = False
+        self.doubts_told = False
+        """All is said that makes the graph less than complete."""
         self.n_malformed = 0
         """Lines that no worker writes, or that are too long."""
         self.full = False
@@ -166,6 +168,8 @@ class Heard:
             self._cost += len(text) + _VALUE
         elif "elsewhere" in message:
             self.elsewhere = _of(bool, message["elsewhere"])
+        elif "doubts_told" in message:
+            self.doubts_told = _of(bool, message["doubts_told"])
         elif "warning" in message:
             self.warnings.append(_of(str, message["warning"]))
             self._cost += len(text) + _VALUE

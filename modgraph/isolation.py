@@ -27,6 +27,7 @@ import modgraph
 from modgraph.doors import temporary, writing
 from modgraph.doors.folders import regular_files
 from modgraph.doors.processes import Process, running
+from modgraph.doors.reading import read
 from modgraph.doors.signals import Terminated
 from modgraph.doors.threads import start_thread
 from modgraph.errors import (
@@ -43,12 +44,14 @@ from modgraph.errors import (
 )
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.events import DoneEvent, EnterEvent, ErrorEvent, Event, ExitEvent, StartEvent, replay
-from modgraph.graph.model import NO_END, Graph, Problem
+from modgraph.graph.model import ENDED, NO_END, Graph, Problem
 from modgraph.heard import MAX_RECORD, Heard, Watcher
 from modgraph.options import IMPORT_SECONDS, TraceOptions
+from modgraph.source.files import decode
 from modgraph.source.inputs import InputSpec
+from modgraph.source.needed_statements import is_needed, names_of
 from modgraph.source.targets import Target
-from modgraph.source.wire import encode_fields
+from modgraph.source.wire import decode_target, encode_fields
 
 _DRAIN_SECONDS = 10.0
 """How long the pipe is read after the process has ended; only a grandchild that left its group can need it."""
@@ -220,6 +223,8 @@ class _Limits:
     """Seconds for importing the file and building the model, where nothing was asked for."""
     importing_alone: float | None = None
     """Seconds for importing it, after which it is tried with what the model needs of it."""
+    wins: Callable[[Heard], bool] = lambda _: True
+    """Whether the model may do without what the import then stands at."""
 
 
 def _ask(
@@ -235,15 +240,16 @@ def _ask(
     without what it fails of.
     """
     limits = _Limits(options.timeout, options.timeout, IMPORT_SECONDS if options.timeout is None else None)
-    alone = None if request["left_out"] is not None else (options.timeout or IMPORT_SECONDS) * _IMPORT_SHARE
-    best = last = _asked_probing(request, directory, replace(limits, importing_alone=alone), heard)
+    alone = None if request["left_out"] is not None else _share(request)
+    wins = partial(_wins, decode_target(request["target"]))
+    best = last = _asked_probing(request, directory, replace(limits, importing_alone=alone, wins=wins), heard)
     endless = request["left_out"]
     # In a process of its own: what was built half, and what that registered and counted, is not there.
     while (changed := _without(request, *last) or _without(request, *best)) is not None:
         if changed["left_out"] is not None and request["left_out"] is None and last[1].ended is not None:
             endless = changed["left_out"]
         request = changed
-        limits = replace(limits, importing_alone=alone if request["left_out"] is None else None)
+        limits = replace(limits, importing_alone=alone if request["left_out"] is None else None, wins=wins)
         asked = _asked_again(heard, limits, partial(_asked_probing, request, directory, heard=heard.anew()))
         if asked is None:
             break
@@ -258,23 +264,54 @@ def _without(request: dict[str, Any], heard: Heard, end: _End) -> dict[str, Any]
         "without_packages": (heard.absent_package is not None and not heard.events) or None,
         "without_devices": heard.elsewhere or None,
         "without_weights": None if heard.events else heard.lacking,
-        "left_out": _to_leave_out(heard, end),
+        "left_out": _to_leave_out(heard, end, _share(request)),
     }
     new = next((name for name, value in wanting.items() if value is not None and request.get(name) is None), None)
     return None if new is None or end.interrupted else {**request, new: wanting[new]}
 
 
-def _to_leave_out(heard: Heard, end: _End) -> dict[str, Any] | None:
+def _to_leave_out(heard: Heard, end: _End, share: float) -> dict[str, Any] | None:
     """Where the import ended before its end, and of which files only what is needed is to be run, beside that of the
     model; None where it came to its end, or nothing of the project's was imported."""
     if heard.events or heard.imported or not heard.importing:
         return None
     if heard.error is not None and type(heard.error) is not TraceError:
         return None
-    if heard.import_at is None or end.ended is None:
-        return {"endless": [], "at": heard.import_at}
+    file, line, error = heard.import_at or ("", 0, "")
+    if end.ended is None:
+        died = heard.error is None
+        how = end.text().removeprefix("the process ").rstrip(",")
+        error = f"{ENDED} (it {how})" if died else error
+        if died and heard.import_at is not None:  # that is what was seen last
+            error += ", there or further on"
+        return {"endless": [file] if died and file else [], "at": [file, line, error] if error else None}
+    return {"endless": [file] if file else [], "at": [file, line, f"{NO_END} {_seconds(share)}"]}
+
+
+def _share(request: Mapping[str, Any]) -> float:
+    """Seconds that an import alone may take, where something can be left out of it."""
+    return (request["options"].get("timeout") or IMPORT_SECONDS) * _IMPORT_SHARE
+
+
+def _seconds(number: float) -> str:
+    return f"{number:.0f} s" if number >= 1 else f"{number:.1g} s"
+
+
+def _wins(target: Target, heard: Heard) -> bool:
+    """Something could be left out where the import is now: the model does not need the statement that it stands at."""
+    if heard.import_at is None:
+        return True
     file, line, _ = heard.import_at
-    return {"endless": [file], "at": [file, line, f"{NO_END} {heard.seconds:.0f} s"]}
+    try:
+        text = decode(read(file))
+        if target.file is not None and os.path.realpath(file) == os.path.realpath(target.file):
+            return not is_needed(text, (target.name.partition(".")[0], "example_inputs"), line)
+        folder, own = os.path.split(os.path.splitext(file)[0])
+        home = os.path.basename(folder) if own == "__init__" else own
+        names = names_of(decode(read(target.file)), home) if target.file is not None else frozenset[str]()
+        return not names or not is_needed(text, names, line)
+    except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):
+        return True
 
 
 def _asked_probing(request: dict[str, Any], directory: Path, limits: _Limits, heard: Heard) -> tuple[Heard, _End]:
@@ -426,6 +463,7 @@ def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
     When half of its time is over, it must be through with trying out inputs.
     """
     started, told, halved = time.monotonic(), False, False
+    asked_at: object = ()
     while not process.ended_within(_POLL_SECONDS if heard.closed.wait(_POLL_SECONDS) else 0):
         if heard.closed.is_set():
             process.wake()
@@ -440,7 +478,9 @@ def _waited(process: Process, heard: Heard, limits: _Limits) -> str | None:
             heard.tell_wait(_waiting(heard.stage, spent, limits))
         alone = limits.importing_alone
         if alone is not None and heard.importing and not heard.imported and spent >= alone:
-            return f"the import did not end within {alone:g} s, a share of the time limit,"
+            if heard.import_at != asked_at and limits.wins(heard):
+                return f"the import did not end within {_seconds(alone)}, a share of the time limit,"
+            asked_at = heard.import_at
         if limits.importing is not None and heard.importing and spent >= limits.importing:
             return f"the limit of {limits.importing:g} s for this, where no --timeout is given, was reached"
         if limits.left is not None and not halved and spent >= limits.left / 2:
@@ -456,7 +496,7 @@ def _waiting(stage: str, spent: float, limits: _Limits) -> str:
     bound = limits.importing if limits.left is None else limits.left
     until = "" if bound is None else f", or for {bound:g} s in all"
     if limits.importing_alone is not None:
-        until += f"; after {limits.importing_alone:g} s it is imported with what the model needs alone"
+        until += f"; after {_seconds(limits.importing_alone)} it is imported with what the model needs alone"
     return (
         f"still {stage}, for {spent:.0f} s now: what its file does when it is imported is waited for{until}. A file"
         ' that trains there needs `if __name__ == "__main__":` around that; --static runs nothing; --timeout SECONDS'
@@ -495,6 +535,9 @@ def _graph(heard: Heard, end: _End, options: TraceOptions) -> Graph:
         events.append(_broken_off(events, heard, end, options))
     graph = _replayed(events)
     messages = [] if graph.complete else list(heard.warnings)
+    if (graph.model.left_out or graph.model.absent_packages) and not heard.doubts_told and finished:
+        why = _why(end, options) or "something else ended it"
+        messages.append(f"{why} before it was told whether what was left out can change the model")
     if heard.n_malformed:
         messages.append(f"something else wrote into the pipe of the trace: {heard.n_malformed} lines make no sense")
     if not messages:

@@ -235,6 +235,7 @@ def _serve(request: dict[str, Any], directory: Path, out: Channel) -> None:
     of_code = () if code is None else code.doubts()
     for doubt in (*placeholders.doubts(), *devices.doubts(), *asked, *of_code):
         _emit(doubt, out)
+    out.say(doubts_told=True)
     is_fake = options.device == "fake"
     wanting = next((each for each in graph.problems if is_for_want_of_a_device(each.message, fake=is_fake)), None)
     if wanting is not None:  # it is run anew, and captured there

@@ -489,6 +489,8 @@ class MissingWeights:
 
 NO_END = "did not end within"
 """How `LeftOut.error` begins of a statement that raised nothing."""
+ENDED = "ended the process"
+"""The same of one that let nothing follow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -499,8 +501,8 @@ class LeftOut:
     line: int
     last_line: int
     error: str | None = None
-    """What the statement raised, or that it "did not end within 100 s"; None where they were not run, as the model
-    needs none of them."""
+    """What the statement raised, that it "did not end within 100 s" or "ended the process" and how; None where they
+    were not run, as the model needs none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from modgraph.source.containers import CHANGING
@@ -39,7 +39,10 @@ _OF_PARSERS = frozenset(
 )
 """Methods of `argparse.ArgumentParser` that change what it reads."""
 _BY_METHOD = CHANGING | _OF_MODULES | _OF_PARSERS
-_SETTINGS = ("sys.path.", "os.chdir", "torch.set_", "warnings.filter")
+_SETTINGS = (
+    *("sys.path.", "os.chdir", "torch.set_", "warnings.filter"),
+    *("random.seed", "numpy.random.seed", "torch.manual_seed", "torch.seed", "torch.random.", "torch.cuda.manual_seed"),
+)
 """Calls of a statement of their own that change how what follows is found or built."""
 
 
@@ -82,7 +85,8 @@ def needed_of(text: str, names: Iterable[str], *, with_plain: bool = False) -> N
     """
     tree: ast.Module = parse(text)
     lines = text.split("\n")
-    facts = [_facts(node, lines) for node in tree.body]
+    origins = _origins(tree.body)
+    facts = [_facts(node, lines, origins) for node in tree.body]
     by_name: dict[str, list[int]] = {}
     for number, each in enumerate(facts):
         for name in each.binds:
@@ -164,7 +168,18 @@ def _imported(statements: Sequence[ast.stmt]) -> frozenset[str]:
     return frozenset(name for each in imports for name in bound_names(each))
 
 
-def _facts(node: ast.stmt, lines: list[str]) -> _Facts:
+def _origins(statements: Sequence[ast.stmt]) -> dict[str, str]:
+    """What a name stands for by the imports of a file: "np" for "numpy"."""
+    found: dict[str, str] = {}
+    for each in statements:
+        if isinstance(each, ast.Import):
+            found.update((alias.asname, alias.name) for alias in each.names if alias.asname)
+        elif isinstance(each, ast.ImportFrom) and each.level == 0:
+            found.update((alias.asname or alias.name, f"{each.module}.{alias.name}") for alias in each.names)
+    return found
+
+
+def _facts(node: ast.stmt, lines: list[str], origins: Mapping[str, str]) -> _Facts:
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     table = symtable.symtable("\n".join(lines[first - 1 : node.end_lineno]) + "\n", "cell", "exec")
     binds = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()} | {
@@ -177,7 +192,7 @@ def _facts(node: ast.stmt, lines: list[str]) -> _Facts:
     return _Facts(
         frozenset(binds | changed),
         frozenset(uses),
-        star or _is_setting(node),
+        star or _is_setting(node, origins),
         changes=bool(changed) and not changed.issuperset(binds),
     )
 
@@ -228,8 +243,50 @@ def _changed_by(node: ast.stmt) -> Iterator[str]:
             yield inner.id
 
 
-def _is_setting(statement: ast.stmt) -> bool:
+def _is_setting(statement: ast.stmt, origins: Mapping[str, str]) -> bool:
     calls = [
         each.value for each in _within(statement) if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)
     ]
-    return any((dotted(each.func) or "").startswith(_SETTINGS) for each in calls)
+    return any(_origin(each.func, origins).startswith(_SETTINGS) for each in calls)
+
+
+def _origin(function: ast.expr, origins: Mapping[str, str]) -> str:
+    root, dot, rest = (dotted(function) or "").partition(".")
+    return origins.get(root, root) + dot + rest
+
+
+def names_of(text: str, module: str) -> frozenset[str]:
+    """The names that a text imports from a module of this last name, or asks such a module for.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: as parsing does.
+    """
+    if module not in text:
+        return frozenset()
+    tree: ast.Module = parse(text)
+    nodes = list(ast.walk(tree))
+    called = {module}
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            called |= {each.asname for each in node.names if each.asname and each.name.rpartition(".")[2] == module}
+        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == module:
+            found |= {each.name for each in node.names}
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name in called:
+                found.add(node.attr)
+    return frozenset(found)
+
+
+def is_needed(text: str, names: Iterable[str], line: int) -> bool:
+    """The statement at a line is one that `names` need: nothing is won if the others are left out.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError: as parsing does.
+    """
+    kept = needed_of(text, names, with_plain=True).statements
+    tree: ast.Module = parse(text)
+    return all(
+        number in kept for number, node in enumerate(tree.body) if node.lineno <= line <= (node.end_lineno or line)
+    )

@@ -102,7 +102,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "tracing/loading/placeholders.py": ("builtins.__import__", WORKER + ": what the target's statements import"),
     "tracing/loading/importing.py": (".exec_module linecache.", WORKER + ": the target"),
     "tracing/loading/left_out.py": (".exec_module builtins.exec linecache.", WORKER + ": the target's project"),
-    "tracing/loading/side_effects.py": ("linecache.", WORKER + ": the text of the target's project"),
+    "tracing/loading/project_texts.py": ("linecache.", WORKER + ": the text of the target's project"),
     "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
     "arguments/config_files.py": ("yaml yaml.", "texts are read, by a loader that makes no objects"),
     "tracing/loading/checkpoints.py": (

@@ -115,8 +115,8 @@ ALLOWED = {
     ): "where in `sys.meta_path` it stands",
     ("tracing/loading/left_out.py", "find_spec", "importlib.machinery.PathFinder.find_spec"): "as Python asks for it",
     ("tracing/loading/left_out.py", "find_spec", "importlib.machinery.SourceFileLoader"): "asked for its class",
-    ("tracing/loading/side_effects.py", "_imports", "importlib.util.resolve_name"): "a name alone",
-    ("tracing/loading/side_effects.py", "_places_of", "importlib.util.find_spec"): "a name without a parent",
+    ("tracing/loading/project_texts.py", "imported_of", "importlib.util.resolve_name"): "a name alone",
+    ("tracing/loading/project_texts.py", "_is_there", "importlib.util.find_spec"): "a name without a parent",
     (
         "tracing/loading/target_arguments.py",
         "_import_object",

@@ -28,15 +28,15 @@ from typing import Any
 from modgraph.doors.reading import read
 from modgraph.errors import RAISED_BY_OTHERS, TraceError
 from modgraph.graph.events import ErrorEvent
-from modgraph.graph.model import NO_END, LeftOut
+from modgraph.graph.model import ENDED, NO_END, LeftOut
 from modgraph.source.files import decode
-from modgraph.source.needed_statements import bound_names, needed_of
+from modgraph.source.needed_statements import bound_names, names_of, needed_of
 from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption
-from modgraph.tracing.basics.origins import is_installed, is_own
 from modgraph.tracing.basics.sites import location_of, relative_file, site_of
 from modgraph.tracing.loading.placeholders import needed_by_statements
+from modgraph.tracing.loading.project_texts import Texts, is_project_file, names_all
 from modgraph.tracing.loading.side_effects import SideEffects
 
 _MAX_ERROR = 200
@@ -60,11 +60,9 @@ class _Unit:
     file: str
     compiled: Callable[[ast.Module], types.CodeType]
     """A statement of it as code."""
-    needed: frozenset[str] | None = None
-    """Names that the model needs of it; None where all of it is run."""
     names: dict[str, LeftOut] = field(default_factory=dict)
     """Names that are not bound, and which statement would have done that."""
-    nodes: list[tuple[ast.AST, LeftOut]] = field(default_factory=list)
+    nodes: list[tuple[ast.stmt, LeftOut]] = field(default_factory=list)
     """Each statement that was left out."""
     told: list[LeftOut] = field(default_factory=list)
     """The same; what follows each other unneeded as one."""
@@ -120,7 +118,11 @@ class LeftOutCode:
 
     def told(self) -> tuple[LeftOut, ...]:
         """What was left out, in the order of its modules; what follows each other unneeded as one."""
-        return tuple(each for unit in self._units.values() for each in unit.told)[:_MAX_TOLD]
+        told = [each for unit in self._units.values() for each in unit.told][:_MAX_TOLD]
+        if self._ended_at is not None and told and all(each.error is None for each in told):
+            # It ended so fast that nobody saw where, or where now nothing is left out.
+            told[0] = replace(told[0], error=f"{self._ended_at[2]}, there or elsewhere")
+        return tuple(told)
 
     def doubts(self) -> Iterator[ErrorEvent]:
         """What makes the graph less than complete."""
@@ -135,7 +137,15 @@ class LeftOutCode:
             if (id(look.unit), look.name) not in said:
                 said.add((id(look.unit), look.name))
                 yield ErrorEvent(message=self._about(look), file=look.file, line=look.line)
-        changing = [each for unit in list(self._units.values()) for each in _effects(unit)]
+        units = [unit for unit in list(self._units.values()) if unit.nodes]
+        files, root = [unit.file for unit in units], str(self._target.root or "")
+        for file, word in [*names_all(files, root)][:1] if units else ():
+            message = (
+                f"{word} stands in {relative_file(file)}: whether a name that was left out is looked for is not seen"
+            )
+            yield ErrorEvent(message=message)
+        texts = Texts()
+        changing = [each for unit in units for each in _effects(unit, texts)]
         if changing:
             (left, reason), *others = changing
             places = ", ".join(f"{each.file}:{each.line}" for each, _ in others[:_MOST_PLACES])
@@ -185,7 +195,7 @@ class LeftOutCode:
             if whole or not self._is_cut(module.__name__, path)
             else needed_of(text, self._names_of(module.__name__, path), with_plain=True)
         )
-        unit = _Unit(module, path, compiled, None if needed is None else needed.names)
+        unit = _Unit(module, path, compiled)
         self._units[module.__name__] = unit
         self._watch(unit, text)
         if ast.get_docstring(tree, clean=False) is not None:
@@ -213,7 +223,7 @@ class LeftOutCode:
             yield "example_inputs"
         for other in list(sys.modules.values()):
             file = getattr(other, "__file__", None)
-            if isinstance(file, str) and file.endswith(".py") and file != path and _is_of_project(file):
+            if isinstance(file, str) and file.endswith(".py") and file != path and is_project_file(file):
                 yield from _named_in(file, name.rpartition(".")[2])
 
     def _watch(self, unit: _Unit, text: str) -> None:
@@ -294,6 +304,7 @@ class LeftOutCode:
                 continue  # of `import a.b`, a was there before
             there.pop(name, None)
             unit.names[name] = left
+            there["__builtins__"].pop(name, None)  # else Python's own would be found in its place
 
     def _known_error(self, unit: _Unit, first: int, last: int) -> str | None:
         """What came of a statement when all was run, if that is where it ended."""
@@ -314,9 +325,9 @@ class LeftOutCode:
         return f"{name} is not bound, as {left.file}:{left.line} {_happened(left)}"
 
 
-def _effects(unit: _Unit) -> Iterator[tuple[LeftOut, str]]:
+def _effects(unit: _Unit, texts: Texts) -> Iterator[tuple[LeftOut, str]]:
     """What may have changed the model, and how."""
-    effects = SideEffects(vars(unit.module), unit.needed, unit.names)
+    effects = SideEffects(vars(unit.module), texts)
     for (_, left), reason in zip(unit.nodes, effects.of([node for node, _ in unit.nodes]), strict=True):
         if reason is not None:
             yield left, reason
@@ -329,14 +340,15 @@ def _why(left: LeftOut) -> str:
 def _happened(left: LeftOut) -> str:
     if left.error is None:
         return f"was left out, and {_UNNEEDED}"
-    return left.error if left.error.startswith(NO_END) else f"raised {left.error}"
+    return left.error if left.error.startswith((NO_END, ENDED)) else f"raised {left.error}"
 
 
 def _is_name_check(node: ast.stmt) -> bool:
     """`if __name__ == "__main__":`, which does nothing in a module that is imported."""
     match node:
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()]), orelse=[]):
-            return True
+        case ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]), orelse=[]):
+            sides = {ast.dump(left), ast.dump(right)}
+            return sides == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}
     return False
 
 
@@ -357,22 +369,11 @@ def _with_names(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> as
     return ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
 
 
-def _named_in(file: str, module: str) -> Iterator[str]:
-    """The names that a file imports from a module of this name, or asks such a module for."""
+def _named_in(file: str, module: str) -> frozenset[str]:
     try:
-        tree = python_tree(decode(read(file)))
+        return names_of(decode(read(file)), module)
     except (OSError, ValueError, LookupError, SyntaxError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=str(path)) if path.rpartition(".")[2] == module:
-                yield from (each.name for each in node.names)
-            case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name == module:
-                yield node.attr
-
-
-def _is_of_project(file: str) -> bool:
-    return not (file.startswith("<") or is_installed(file) or is_own(file))
+        return frozenset()
 
 
 class _Loader(SourceFileLoader):
@@ -405,7 +406,7 @@ class _Finder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target)
-        if spec is None or type(spec.loader) is not SourceFileLoader or not _is_of_project(spec.loader.path):
+        if spec is None or type(spec.loader) is not SourceFileLoader or not is_project_file(spec.loader.path):
             return None
         spec.loader = self._code.loader(name, spec.loader.path)
         return spec
@@ -439,7 +440,7 @@ def _module_class(unit: _Unit, looked_for: Callable[[_Unit, str], str]) -> type[
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
 
         def __getattribute__(self, name: str) -> Any:
-            if name == "__dict__" and unit.names and _is_of_project(sys._getframe(1).f_code.co_filename):
+            if name == "__dict__" and unit.names and is_project_file(sys._getframe(1).f_code.co_filename):
                 looked_for(unit, "")
             return super().__getattribute__(name)
 
