@@ -333,6 +333,61 @@ def test_a_mapping_that_shows_others_is_no_dict(asked: str, claims_that_fail: Ca
         assert claims_that_fail(f"{body}\nself.y = nn.Linear(1 + len(d), 1)", HEADER) == [], made
 
 
+HELD = {
+    "by nothing": "p = weakref.proxy(Held())",
+    "on one path": "o = Held()\np = weakref.proxy(o)\nif flag: del o",
+    "until another is": "o = Held()\np = weakref.proxy(o)\no = None",
+    "all along": "o = Held()\np = weakref.proxy(o)",
+}
+ASKED_OF_A_PROXY = """
+p.x = 1|p.a|p()|len(p)|p[0]|p[0] = 1|del p.a|bool(p)|str(p)|isinstance(p, Held)|list(p)|1 in p|p + 1|hasattr(p, "a")|p.a += 1
+getattr(p, "a", 3)|setattr(p, "q", 1)|p == 1|not p|[*p]|vars(p)|delattr(p, "x")|p < 1
+"""
+OF_A_PROXY = """
+class Held:
+    a = 1
+
+    def __call__(self, *_):
+        return 1
+
+    __len__ = __getitem__ = __setitem__ = __contains__ = __add__ = __call__
+
+    def __iter__(self):
+        return iter([1])
+"""
+
+
+@pytest.mark.parametrize("asked", [each for line in ASKED_OF_A_PROXY.strip().split("\n") for each in line.split("|")])
+def test_the_object_of_a_proxy_may_be_gone(asked: str, claims_that_fail: Callable[..., list[Any]]) -> None:
+    for held in HELD.values():
+        body = f"""{held}
+try:
+    {asked}
+    self.x = nn.ReLU()
+except ReferenceError:
+    self.y = nn.Tanh()
+except Exception:
+    self.z = nn.Sigmoid()
+with contextlib.suppress(ReferenceError, AttributeError, TypeError):
+    {asked}
+    self.w = nn.ReLU()
+"""
+        assert claims_that_fail(body, HEADER + OF_A_PROXY) == [], held
+
+
+@pytest.mark.parametrize("values", ["(1, 2)|(1, 3)|(1, 2)", "1000|1001|1000", "2.5|3.5|2.5", "'a b'|'c d'|'a b'"])
+def test_equal_constants_may_be_one(values: str, claims_that_fail: Callable[..., list[Any]]) -> None:
+    one, other, same = values.split("|")
+    body = f"""
+    a = {one} if flag else {other}
+    b = {same}
+    self.x = nn.ReLU() if id(a) == id(b) else nn.Tanh()
+    self.y = nn.ReLU() if id(b) == id(a) else nn.Tanh()
+    self.z = nn.ReLU() if a is b else nn.Tanh()
+    """
+    assert claims_that_fail(body, HEADER) == []
+
+
 CASES: dict[str, str] = {
     "a proxy that is written to": """
         t = types.MappingProxyType({"a": 1})
