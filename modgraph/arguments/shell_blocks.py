@@ -15,8 +15,23 @@ _BETWEEN = ("then", "do", "else", "elif", "!", "time")
 _TESTS = ("[", "[[", "test", "false", "grep", "egrep", "command", "which", "type")
 """Commands that are run for what they find, and not for what they do."""
 _FUNCTION = re.compile(r"(?:function\s+[\w:.-]+\s*(?:\(\s*\))?|[\w:.-]+\s*\(\s*\))\s*(\{|\()?")
-_LEAVES = re.compile(r"(?:exit|return)(?![^\s)])|exec\s+(?!\d*[<>])")
-"""The shell is gone then: it has ended, or is another program."""
+_LEAVES = re.compile(
+    r"(?:(?:builtin|command)\s+)*(?:(?:exit|return|logout)(?![^\s)])|exec\s+(?!\d*[<>])|kill\s.*\$\$|set\s+-\w*n)"
+)
+"""The shell is gone then: it has ended, is another program, or runs nothing any more."""
+_IN_FAILURE = re.compile(r"(?:\w+\s+)*exit\s+[1-9]")
+_TRAPS = re.compile(r"trap\s+(?!-|''|\"\").*\sERR\b")
+_TRAPS_ALL = re.compile(r"trap\s.*\b(?:exit|kill|exec|return)\b.*\s(?:DEBUG|RETURN)\b")
+"""What is run then, where a command fails or before each of them, may end the shell."""
+_PIPEFAIL = re.compile(r"set\s+(?!\+).*\bpipefail\b")
+_FAILS = re.compile(r"(?:builtin\s+)?(?:false(?![^\s)])|let\s)|\(\(|\w+=[\"']?(?:\$\(|`)\s*false\b")
+"""Builtins that fail, or that fail where a number is 0."""
+_PROGRAMS = r"(?:python[\d.]*|torchrun|deepspeed|accelerate)"
+_NAMED_LIKE_ONE = re.compile(
+    rf"(?<![\w./-])(?:function\s+{_PROGRAMS}(?![^\s({{])|{_PROGRAMS}\s*\(\s*\)"
+    rf"|alias\s+{_PROGRAMS}=(?![\"']?[\w./~-]*python[\d.]*[\"']?\s*$))"
+)
+"""A function or an alias: from here on, the name stands for something else."""
 _FAILING = re.compile(r"set\s+(?:-\w+\s+)*-(?:[a-zA-Z]*e|\w*o\s+errexit)")
 """The shell ends from here on where a command fails."""
 _LEAVES_TURN = ("break", "continue")
@@ -52,6 +67,8 @@ class Blocks:
         """After `set -e`."""
         self._may_have_ended = False
         """The command before is a test that nothing looks at, and may have failed."""
+        self._fails_in_pipes = False
+        """After `set -o pipefail`."""
         self._doubtful = False
         """What stands before in its chain may keep it from running."""
         self._chain = ""
@@ -111,6 +128,7 @@ class Blocks:
             self._doubtful = False
         elif connected_by == "||":
             self._doubtful = True
+        in_pipe = self._may_have_ended and connected_by == "|" and self._fails_in_pipes
         if self._may_have_ended and connected_by not in _CHAINS:
             self._has_left = True
         rest = self._past_blocks(command)
@@ -119,17 +137,30 @@ class Blocks:
         word = rest.partition(" ")[0].rstrip(")")
         certain = not self._doubtful and not self._has_left and all(block.runs for block in self._open)
         if certain:
-            self._ends_where_it_fails = self._ends_where_it_fails or _FAILING.match(rest) is not None
-        self._may_have_ended = certain and self._ends_where_it_fails and word in _TESTS and not command.startswith("! ")
+            self._set(rest)
+        fails = word in _TESTS or _FAILS.match(rest) is not None
+        self._may_have_ended = in_pipe or (
+            certain and self._ends_where_it_fails and fails and not command.startswith("! ")
+        )
         self._doubtful = self._doubtful or word in _TESTS or rest.startswith("((") or command.startswith("! ")
         if certain and word in _LEAVES_TURN:
             self._leave("for")
         elif certain and _LEAVES.match(rest) is not None:
             self._has_left = not self._leave("(")
+            self._may_have_ended = self._ends_where_it_fails and _IN_FAILURE.match(rest) is not None
+        if _NAMED_LIKE_ONE.search(command) is not None:
+            self._has_left = True
         for _ in range(rest.count(")") - rest.count("(")):
             if self._open and self._open[-1].word == "(":
                 self._close()
         return certain
+
+    def _set(self, command: str) -> None:
+        """A command may say where the shell ends."""
+        for says in (_FAILING, _TRAPS):
+            self._ends_where_it_fails = self._ends_where_it_fails or says.match(command) is not None
+        self._fails_in_pipes = self._fails_in_pipes or _PIPEFAIL.match(command) is not None
+        self._has_left = self._has_left or _TRAPS_ALL.match(command) is not None
 
     def _leave(self, word: str) -> bool:
         """The rest of the innermost such block does not run; whether there is one."""

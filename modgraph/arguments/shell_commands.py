@@ -6,6 +6,7 @@ A command counts where it begins with Python, behind a prompt, variables, what r
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import shlex
@@ -205,7 +206,7 @@ class Document:
             command, before = text[begin : end[0]], text[:begin]
             bare = _PROMPT.sub("", command, 1)
             loop = _LOOP.match(bare.strip())
-            has_turns = loop is None or _has_turns(loop[2], self._variables)
+            has_turns = (loop is None or _has_turns(loop[2], self._variables)) and _counts(text[begin:])
             runs = may_be_prose or self._blocks.runs(bare, connected_by, has_turns=has_turns)
             self._variables.read(bare.strip())
             begin, connected_by = end[1], text[end[0] : end[1]].strip()
@@ -242,6 +243,23 @@ def _has_turns(words: str, variables: _Variables) -> bool:
     return any(
         _VARIABLE_ALONE.fullmatch(word) is None or variables.is_assigned(word.strip("${}")) for word in words.split()
     )
+
+
+_COUNTING = re.compile(r"\s*for\s*\(\(\s*(\w+)\s*=\s*(-?\d+)\s*;\s*\1\s*(<=?|>=?|!=|==)\s*(-?\d+)\s*;")
+_COMPARED = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "!=": operator.ne,
+    "==": operator.eq,
+}
+
+
+def _counts(text: str) -> bool:
+    """A loop over numbers that stands there has turns, as far as its numbers are written out."""
+    loop = _COUNTING.match(text)
+    return loop is None or _COMPARED[loop[3]](int(loop[2]), int(loop[4]))
 
 
 def started(command: str) -> tuple[str, tuple[str, ...]] | None:

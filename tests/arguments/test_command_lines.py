@@ -175,6 +175,14 @@ RUN = [
     "set -e\nif false; then echo; fi\npython train.py --depth 3\n",
     "set -e\nfalse || true\npython train.py --depth 3\n",
     "false\npython train.py --depth 3\n",
+    "set -e\nmkdir -p out\nx=$(echo 1)\nexport A=1\nsource /dev/null\npython train.py --depth 3\n",
+    "set -euo pipefail\necho a | cat\n! false\nfalse || echo\npython train.py --depth 3\n",
+    "trap 'echo' EXIT\nfalse\npython train.py --depth 3\n",
+    "for ((i=0;i<2;i++)); do\n  python train.py --depth 3\ndone\n",
+    "for (( i = 1; i <= 1; i++ )); do python train.py --depth 3; done\n",
+    "alias python=python3\npython train.py --depth 3\n",
+    "pythonic() { echo; }\npython train.py --depth 3\n",
+    "false | true\npython train.py --depth 3\n",
     "X='1 2'\nfor i in $X; do\n  python train.py --depth 3\ndone\n",
 ]
 NOT_RUN = [
@@ -214,6 +222,32 @@ NOT_RUN = [
     "set -o errexit\n[ -f nothing ]\npython train.py --depth 3\n",
     "for i in; do python train.py --depth 3; done\n",
     "for i in $NOTHING; do python train.py --depth 3; done\n",
+    *(
+        f"set -e\n{fails}\npython train.py --depth 3\n"
+        for fails in ("builtin false", "let 0", "((0))", "x=$(false)", "x=`false`", "command false", "(exit 1)")
+    ),
+    *(
+        f"{ends}\npython train.py --depth 3\n"
+        for ends in (
+            "builtin exit",
+            "command exit 0",
+            "kill $$",
+            "kill -9 $$",
+            "set -n",
+            "trap 'exit 0' DEBUG",
+            "{ exit; }",
+        )
+    ),
+    "set -eo pipefail\nfalse | true\npython train.py --depth 3\n",
+    "set -e\nset -o pipefail\nfalse | cat | cat\npython train.py --depth 3\n",
+    "set -e\ntrue | false\npython train.py --depth 3\n",
+    "trap 'exit' ERR\nfalse\npython train.py --depth 3\n",
+    "for ((i=0;i<0;i++)); do\n  python train.py --depth 3\ndone\n",
+    "for (( i = 3; i < 1; i++ )); do python train.py --depth 3; done\n",
+    "python() { echo; }\npython train.py --depth 3\n",
+    "function python {\n  echo\n}\npython train.py --depth 3\n",
+    "function python () { echo; }\npython train.py --depth 3\n",
+    "shopt -s expand_aliases\nalias python='echo no'\npython train.py --depth 3\n",
 ]
 
 

@@ -279,6 +279,9 @@ def test_torch_may_refuse_what_is_not_known(call: str, claims_that_fail: Callabl
 ON_META = """
 F.linear(torch.zeros(2, 3), x)|F.linear(x, x.double())|F.conv1d(torch.zeros(1, 3, 5), x.unsqueeze(2))|x & x|x @ x.double()
 torch.softmax(x.int(), 0)|nn.Conv1d(3, 2, 1, device="meta")(torch.zeros(1, 3, 3))|x + torch.zeros(3, 3)|x.view(2)|x.mm(x[:2])
+x.unique()|torch.allclose(x, x)|x.masked_select(x > 0)|x.nonzero()|x[x > 0]|float(x.sum())|int(x.sum())|torch.where(x > 0)
+nn.LayerNorm(3, device="meta")(torch.zeros(1, 3))|nn.LayerNorm(3)(x)|x.float()|x.repeat(2, 1)|x.argwhere()|x.bincount()
+torch.equal(x, x)|x.cpu()|x.numpy()|torch.cov(x)|nn.GroupNorm(1, 3, device="meta")(torch.zeros(1, 3))|x.unique_consecutive()
 """
 
 
@@ -295,6 +298,94 @@ def test_of_tensors_that_hold_nothing_torch_refuses_less(
         self.refused = nn.Tanh()
     """
     assert claims_that_fail(textwrap.dedent(body), HEADER) == []
+
+
+MAPPED = {
+    "a chain": "m = collections.ChainMap(d, e)",
+    "a chain of one": "m = collections.ChainMap(d)",
+    "parents": "m = collections.ChainMap(e, d).parents",
+    "a child": "m = collections.ChainMap(d).new_child({'c': 4})\nif flag: m.maps[1]['b'] = 2",
+    "a class of its own": "class Own(collections.ChainMap):\n    pass\nm = Own(d, e)",
+    "a proxy": "m = types.MappingProxyType(d)",
+    "a chain that makes items": "d = collections.defaultdict(lambda: 3, a=1)\nm = collections.ChainMap(d, e)",
+    "a chain that counts": "d = collections.Counter('a')\nm = collections.ChainMap(d, e)",
+    "a chain of a proxy that makes items": (
+        "d = collections.defaultdict(lambda: 3, a=1)\nm = collections.ChainMap(types.MappingProxyType(d), e)"
+    ),
+    "a chain of what is cleared": "m = collections.ChainMap(d, e)\nif flag: e.clear(); e['c'] = 1",
+    "a chain of a proxy of what is cleared": (
+        "m = collections.ChainMap(d, types.MappingProxyType(e))\nif flag: e.clear(); e['c'] = 1"
+    ),
+}
+ASKED_OF_ONE = """
+isinstance(m, dict)|issubclass(type(m), dict)|type(m) is dict|isinstance(m, collections.abc.Mapping)|dict(m) == {"a": 2}
+isinstance(m, collections.abc.MutableMapping)|list({**m}) == ["a"]|m == {"a": 2}|list(m)[0] == "a"|m.get("c") == 6
+list(m.values())[0] == 2|len(m) == 2|"c" in m|dict(m.items()).get("c") == 6|hasattr(m, "pop")|[*m.items()][-1][1] == 6
+isinstance(m, (int, dict))|isinstance({**m}, dict)|(m["c"] == 6 if flag else True) and len(d) == 1|bool(m)
+"""
+
+
+@pytest.mark.parametrize("asked", [each for line in ASKED_OF_ONE.strip().split("\n") for each in line.split("|")])
+def test_a_mapping_that_shows_others_is_no_dict(asked: str, claims_that_fail: Callable[..., list[Any]]) -> None:
+    for made in MAPPED.values():
+        before = 'd = {"a": 2}\ne = {"a": 5, "c": 6}\n'
+        body = f"{before}{made}\ntry:\n    self.x = nn.ReLU() if ({asked}) else nn.Tanh()\nexcept KeyError:\n    pass"
+        assert claims_that_fail(f"{body}\nself.y = nn.Linear(1 + len(d), 1)", HEADER) == [], made
+
+
+HELD = {
+    "by nothing": "p = weakref.proxy(Held())",
+    "on one path": "o = Held()\np = weakref.proxy(o)\nif flag: del o",
+    "until another is": "o = Held()\np = weakref.proxy(o)\no = None",
+    "all along": "o = Held()\np = weakref.proxy(o)",
+}
+ASKED_OF_A_PROXY = """
+p.x = 1|p.a|p()|len(p)|p[0]|p[0] = 1|del p.a|bool(p)|str(p)|isinstance(p, Held)|list(p)|1 in p|p + 1|hasattr(p, "a")|p.a += 1
+getattr(p, "a", 3)|setattr(p, "q", 1)|p == 1|not p|[*p]|vars(p)|delattr(p, "x")|p < 1
+"""
+OF_A_PROXY = """
+class Held:
+    a = 1
+
+    def __call__(self, *_):
+        return 1
+
+    __len__ = __getitem__ = __setitem__ = __contains__ = __add__ = __call__
+
+    def __iter__(self):
+        return iter([1])
+"""
+
+
+@pytest.mark.parametrize("asked", [each for line in ASKED_OF_A_PROXY.strip().split("\n") for each in line.split("|")])
+def test_the_object_of_a_proxy_may_be_gone(asked: str, claims_that_fail: Callable[..., list[Any]]) -> None:
+    for held in HELD.values():
+        body = f"""{held}
+try:
+    {asked}
+    self.x = nn.ReLU()
+except ReferenceError:
+    self.y = nn.Tanh()
+except Exception:
+    self.z = nn.Sigmoid()
+with contextlib.suppress(ReferenceError, AttributeError, TypeError):
+    {asked}
+    self.w = nn.ReLU()
+"""
+        assert claims_that_fail(body, HEADER + OF_A_PROXY) == [], held
+
+
+@pytest.mark.parametrize("values", ["(1, 2)|(1, 3)|(1, 2)", "1000|1001|1000", "2.5|3.5|2.5", "'a b'|'c d'|'a b'"])
+def test_equal_constants_may_be_one(values: str, claims_that_fail: Callable[..., list[Any]]) -> None:
+    one, other, same = values.split("|")
+    body = f"""
+    a = {one} if flag else {other}
+    b = {same}
+    self.x = nn.ReLU() if id(a) == id(b) else nn.Tanh()
+    self.y = nn.ReLU() if id(b) == id(a) else nn.Tanh()
+    self.z = nn.ReLU() if a is b else nn.Tanh()
+    """
+    assert claims_that_fail(body, HEADER) == []
 
 
 CASES: dict[str, str] = {

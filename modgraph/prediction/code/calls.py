@@ -38,6 +38,7 @@ from modgraph.prediction.domain.limits import (
     LimitError,
     TooDeepError,
 )
+from modgraph.prediction.domain.mapping_views import CHAIN
 from modgraph.prediction.domain.objects import (
     ClassObject,
     DictObject,
@@ -661,7 +662,7 @@ def empty_instance(machine: Machine, cls: Value, arguments: Arguments) -> HeapOb
     answer = True if MODULE in names else of_bases(map(_may_be_a_modules, order))
     if is_taken(answer, answer is None and (_is_taken_for_one(machine, cls) or _has_forward(machine, cls))):
         return ModuleObject(cls, where=where)
-    if "builtins.dict" in names:
+    if "builtins.dict" in names or CHAIN.name in names:
         return DictObject(cls=cls)
     if "builtins.list" in names or "collections.deque" in names:
         return ListObject(cls=cls)

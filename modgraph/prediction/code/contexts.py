@@ -33,7 +33,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import recording
-from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving, may_be_gone
 from modgraph.prediction.python import producing, standard_names
 from modgraph.prediction.python.classes import short_name
 from modgraph.source import nodes
@@ -149,7 +149,9 @@ def _guarded(machine: Machine, frame: Frame, manager: Value, block: Callable[[],
     machine.guards.append(guard)
     outcome: Outcome = "dead"
     try:
+        may_be_gone(machine)
         outcome = block()
+        may_be_gone(machine)
     except Raised as raised:
         del machine.frames[frames:]
         guard.insert(0, (raised.kept(), machine.state))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.objects import DictObject, ListObject, TensorObject
+from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import is_outside
 from modgraph.prediction.domain.values import (
     MODULE,
@@ -59,16 +59,55 @@ def may_refuse(machine: Machine, name: str, arguments: Arguments) -> bool:
 
 
 def _is_empty(machine: Machine, name: str, given: tuple[Value, ...]) -> bool:
-    """One of the tensors holds nothing (on "meta"), where what it holds is asked for, or others hold something."""
+    """One of the tensors holds nothing (on "meta"), where others hold something, or what it holds may be asked for."""
     lists = (machine.state.find(each, ListObject) for each in given)
     inside = [item for each in lists if each is not None for item in each.items[:_LOOKED_AT]]
     parts = [part for each in given if isinstance(each, TupleValue) for part in each.items]
-    tensors = (machine.state.find(each, TensorObject) for each in (*given, *inside, *parts))
-    devices = {each.device for each in tensors if each is not None}
-    return "meta" in devices and (len(devices) > 1 or last_name(name) in _READING)
+    layers = (machine.state.find(each, ModuleObject) for each in given)
+    weights = [
+        held for each in layers if each is not None for held in (*each.parameters.values(), *each.buffers.values())
+    ]
+    tensors = (machine.state.find(each, TensorObject) for each in (*given, *inside, *parts, *weights))
+    devices = [each.device for each in tensors if each is not None]
+    last = last_name(name)
+    if "meta" not in devices or last in _NOT_COMPUTING:
+        return False
+    if last == "__getitem__" and len(devices) > 1:  # one may be a mask
+        return True
+    return len(set(devices)) > 1 or not (name.startswith(_LAYERS) or last in _KINDS or last.strip("_") in _NOT_READING)
 
 
-_READING = frozenset(("item", "tolist", "__bool__", "__float__", "__int__", "cpu", "to", "numpy", "nonzero", "equal"))
+_LAYERS = ("torch.nn.modules.", "torch.nn.init.", "torch.nn.parameter.", MODULE)
+_NOT_COMPUTING = frozenset(
+    (
+        *("__init__", "register_buffer", "register_parameter", "add_module", "requires_grad_", "state_dict"),
+        *("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like", "to_empty", "detach"),
+        *("parameters", "buffers", "named_parameters", "named_buffers"),
+    )
+)
+_KINDS = ("float", "int")
+_NOT_READING = frozenset(
+    (
+        *("abs", "add", "addmm", "all", "amax", "amin", "and", "any", "argmax", "argmin", "asin", "atan"),
+        *("atan2", "baddbmm", "bernoulli", "bmm", "cat", "ceil", "chunk", "clamp", "clone", "concat"),
+        *("contiguous", "conv1d", "conv2d", "conv3d", "copy", "cos", "cosh", "cumprod", "cumsum", "detach"),
+        *("diff", "dim", "div", "double", "dropout", "einsum", "element_size", "elu", "empty", "eq", "erf"),
+        *("exp", "expand_as", "exponential", "eye", "fill", "flatten", "flip", "floor", "floordiv", "full"),
+        *("gather", "ge", "gelu", "getitem", "gt", "half", "iadd", "idiv", "imul", "invert", "is_complex"),
+        *("is_contiguous", "is_floating_point", "isfinite", "isinf", "isnan", "isub", "itruediv"),
+        *("layer_norm", "le", "len", "linear", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp"),
+        *("long", "lt", "masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum", "mish", "mm"),
+        *("mod", "movedim", "mul", "narrow", "ndimension", "ne", "neg", "norm", "normal", "numel", "ones"),
+        *("or", "outer", "permute", "pos", "pow", "prod", "radd", "rand", "randn", "randn_like", "relu"),
+        *("repeat", "reshape", "requires_grad", "rmul", "roll", "round", "rsqrt", "rsub", "rtruediv", "selu"),
+        *("sigmoid", "sign", "silu", "sin", "sinh", "size", "softmax", "softplus", "sort", "sqrt", "square"),
+        *("squeeze", "stack", "std", "stride", "sub", "sum", "swapaxes", "swapdims", "t", "tan", "tanh"),
+        *("tile", "transpose", "tril", "triu", "truediv", "type_as", "unbind", "uniform", "unsqueeze", "var"),
+        *("view", "view_as", "xor", "zero", "zeros", "Parameter", "Buffer"),
+    )
+)
+"""What works on "meta", as far as shapes and kinds fit: functions of torch and methods of tensors, without underscores
+around them. What is left out may ask for the items."""
 
 
 _FILLING = "torch.nn.init."

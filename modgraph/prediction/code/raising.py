@@ -14,7 +14,7 @@ from modgraph.prediction.domain.objects import InstanceObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Choice, ClassValue, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.paths import recording
-from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving
+from modgraph.prediction.paths.guards import OPERATION, Guard, Leaving, may_be_gone
 from modgraph.prediction.python import exceptions, node_text
 from modgraph.source import nodes
 
@@ -204,7 +204,9 @@ def _execute_handled(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome
     certain: Raised | None = None
     frames = len(machine.frames)
     try:
+        may_be_gone(machine)
         outcome = machine.execute(frame, node.body)
+        may_be_gone(machine)
     except Raised as raised:
         certain = raised.kept()
         outcome = "dead"

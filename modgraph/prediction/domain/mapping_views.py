@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.objects import DictObject, ListObject
+from modgraph.prediction.domain.objects import MIXED, DictObject, ListObject
 from modgraph.prediction.domain.values import KnownClass, Unknown, Value, is_optional
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ MAPS = "maps"
 """Attribute of either: the list of the mappings that it shows, of which the first that has a key counts."""
 CHAIN = KnownClass("collections.ChainMap")
 PROXY = KnownClass("types.MappingProxyType")
+_PLAIN = (KnownClass("builtins.dict"), KnownClass("collections.OrderedDict"))
 
 
 class MappingView(DictObject):
@@ -74,9 +75,34 @@ def _shown(state: State, maps: Value) -> tuple[dict[Value, Value], Unknown | Non
     for each in reversed(found):
         if isinstance(each, DictObject):
             keys.update(dict.fromkeys(each.entries))
-    if listed.open is not None or any(not isinstance(each, DictObject) for each in found):
-        return {}, points_to.either_of(reasons[0], [*reasons[1:], *listed.items])
-    return {key: _first(found, key) for key in keys}, reasons[0] if reasons else None
+    are_known = listed.open is None and all(isinstance(each, DictObject) for each in found)
+    if any(makes_items(state, each) for each in listed.items):
+        reasons.append(Unknown(MADE))
+    elif _is_mixed(found):
+        reasons.append(Unknown("the order of the keys of a ChainMap depends on which path is taken"))
+    elif are_known:
+        return {key: _first(found, key) for key in keys}, reasons[0] if reasons else None
+    return {}, points_to.either_of(reasons[0], [*reasons[1:], *listed.items])
+
+
+def makes_items(state: State, mapping: Value) -> bool:
+    """It may make an item of a key that it lacks, so that a ChainMap asks none of those behind it."""
+    item = state.find(mapping, DictObject)
+    if item is None or item.cls in _PLAIN:
+        return False
+    maps = state.find(item.attributes[MAPS], ListObject) if MAPS in item.attributes else None
+    if item.cls in (CHAIN, PROXY):
+        return maps is not None and any(makes_items(state, each) for each in maps.items)
+    return True
+
+
+def _is_mixed(found: list[DictObject | Value]) -> bool:
+    """Some paths alone have put a key into one of several mappings that have it, or into one in an order of its own."""
+    known = [each for each in found if isinstance(each, DictObject)]
+    if any(MIXED in each.attributes for each in known):
+        return True
+    unsure = {key for each in known for key, held in each.entries.items() if is_optional(held)}
+    return any(sum(key in each.entries for each in known) > 1 for key in unsure)
 
 
 def _reasons(found: list[DictObject | Value]) -> Iterator[Unknown]:
@@ -101,4 +127,5 @@ def _first(found: list[DictObject | Value], key: Value) -> Value:
     return points_to.either_of(Unknown(_WHICH, optional=True), perhaps)
 
 
+MADE = "what the mappings of a ChainMap make of keys that they lack is not followed"
 _WHICH = "which mapping of a ChainMap has a key is not known"

@@ -46,6 +46,16 @@ class Guard(list[tuple[Raised, State]]):
         """By what may be raised."""
 
 
+PROXIES = ("weakref", "<proxies>")
+"""Where a state keeps that there are some of objects that may be gone when they are asked for something."""
+
+
+def may_be_gone(machine: Machine) -> None:
+    """What runs here may ask a proxy for something whose object is gone: ReferenceError."""
+    if PROXIES in machine.state.globals or PROXIES in machine.base.globals:
+        machine.may_fail()
+
+
 def forget(raised: list[tuple[Raised, State]], number: int) -> None:
     """Of paths that raised, all but so many first ones: what they come after is followed in another way."""
     states = [state for _, state in raised[number:]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
-from modgraph.prediction.domain.mapping_views import CHAIN, PROXY
+from modgraph.prediction.domain.mapping_views import CHAIN, PROXY, makes_items
 from modgraph.prediction.domain.objects import (
     MIXED,
     VIEW_OF,
@@ -239,6 +239,8 @@ def _loaded_module(machine: Machine, key: Value) -> Value:
 
 
 def _from_dict(machine: Machine, address: Value, mapping: DictObject, key: Value) -> Value:
+    if mapping.cls == CHAIN and mapping.open is not None and makes_items(machine.state, address):
+        machine.expose([address], mapping.open)
     if isinstance(key, TupleValue):
         key = hashing.settled(machine, key)
         if isinstance(key, Unknown):

@@ -5,18 +5,19 @@ from __future__ import annotations
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.mapping_views import CHAIN, MAPS, PROXY, MappingView
+from modgraph.prediction.domain.mapping_views import CHAIN, MADE, MAPS, PROXY, MappingView, makes_items
 from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import NONE, Address, KnownFunction, Unknown, Value
 
-known_class(CHAIN.name, "builtins.dict")
-known_class(PROXY.name)
+known_class(CHAIN.name, "collections.abc.MutableMapping")
+known_class(PROXY.name, "collections.abc.Mapping")  # with which Python has registered it
 
 # ---- MappingProxyType ------------------------------------------------------------------------------------------------
 
 _READING = ("get", "keys", "values", "items", "copy", "__contains__", "__getitem__", "__iter__", "__len__")
 _OPERATORS = ("__reversed__", "__eq__", "__ne__", "__or__", "__ror__")
+_OF_CHAINS = tuple(name for name in (*_READING, *_OPERATORS) if name not in ("copy", "__or__", "__ror__"))
 
 
 @models(PROXY.name)
@@ -29,6 +30,7 @@ def proxy(arguments: Arguments, machine: Machine) -> Value:
 
 
 @models(*(f"{PROXY.name}.{name}" for name in (*_READING, *_OPERATORS)))
+@models(*(f"{CHAIN.name}.{name}" for name in _OF_CHAINS))
 def read(arguments: Arguments, machine: Machine) -> Value:
     """What the mapping itself gives."""
     method = KnownFunction(f"builtins.dict.{last_name(arguments.function)}")
@@ -61,9 +63,10 @@ def chain_map(arguments: Arguments, machine: Machine) -> Value:
 def _chain(machine: Machine, maps: Address) -> Value:
     held = machine.state.read(maps)
     assert isinstance(held, ListObject)
+    machine.expose([each for each in held.items if makes_items(machine.state, each)], machine.unknown(MADE))
     why = machine.unknown("what is written to the parents of a ChainMap is not followed")
     parents = machine.allocate(ListObject(list(held.items[1:]), held.open))
-    further = MappingView(CHAIN, {MAPS: parents}) if len(held.items) > 1 else DictObject({}, why)
+    further = MappingView(CHAIN, {MAPS: parents}) if len(held.items) > 1 else DictObject({}, why, CHAIN)
     return machine.allocate(MappingView(CHAIN, {MAPS: maps, "parents": machine.allocate(further)}))
 
 

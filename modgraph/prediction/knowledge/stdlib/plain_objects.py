@@ -13,6 +13,7 @@ from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListO
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import (
     NONE,
+    TRUE,
     Address,
     Constant,
     KnownClass,
@@ -21,6 +22,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths.guards import PROXIES
 from modgraph.prediction.python import exceptions, still_held
 from modgraph.prediction.python.bounds import MOST_LONG_NUMBERS, has_many_long_numbers
 from modgraph.prediction.python.plain import lifted
@@ -96,6 +98,7 @@ def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
     """The object itself, as long as names lead to it."""
     of = arguments.positional[0]
     _note_ending(machine, arguments)
+    machine.state.globals[PROXIES] = TRUE
     if not isinstance(of, Address) or still_held.are_held(machine, [of.index]):
         return of
     why = machine.unknown("whether the object of a weak reference is still there is not known")

@@ -345,6 +345,8 @@ def id_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
     if isinstance(value, Address):
         return _lies(machine, value)
+    if isinstance(value, Choice):  # of values, one may be equal to another one that is asked for by itself
+        return machine.unknown("id() is not known", value)
     if isinstance(value, BoundMethod):  # it is made anew each time, and may lie where another one lay
         return machine.unknown("where a method lies is not known", value)
     is_held = stays(machine, value) or still_held.are_held(machine, (), [value])
