@@ -88,7 +88,7 @@ def _percent(share: float | None) -> str:
 
 _ALL = {
     "class": _plain(Column("class", shortest=10, ample=18, dropped=3), "class_name", "cyan"),
-    "output": _shapes(Column("output", dropped=1), "output"),
+    "output": _shapes(Column("output", shortest=24, ample=24, dropped=1), "output"),
     "parameters": ModuleColumn(
         Column("parameters", right=True), lambda row: row.parameters.text, lambda row: _count(row.parameters)
     ),
