@@ -67,11 +67,27 @@ def find(subject: Subject) -> Iterator[Found]:
         if subject.is_module and not _is_registered(subject, name):
             yield Found(
                 store.statement,
-                f"`self.{name}` is a plain tensor: to() leaves it where it is, state_dict() does not have it; "
-                f'use self.register_buffer("{name}", ...)',
+                f"`self.{name}` is a plain tensor: to() leaves it where it is, {_advice(name, store)}",
                 name,
                 fix=_fix(subject, store),
             )
+
+
+def _advice(name: str, store: Store) -> str:
+    if _is_to_be_learnt(store.value):
+        return "parameters() and state_dict() do not have it; use nn.Parameter(...)"
+    return f'state_dict() does not have it; use self.register_buffer("{name}", ...)'
+
+
+def _is_to_be_learnt(value: ast.expr | None) -> bool:
+    """It is made with `requires_grad=True`."""
+    return any(
+        isinstance(node, ast.keyword)
+        and node.arg == "requires_grad"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is True
+        for node in (ast.walk(value) if value is not None else ())
+    )
 
 
 def _makes_a_tensor(subject: Subject, value: ast.expr | None) -> bool:
@@ -171,7 +187,9 @@ RULE = Rule(
 A tensor assigned to an attribute is neither parameter nor buffer: `model.to("cuda")` leaves it on the CPU, where the
 first operation with it raises, `half()` does not cast it, and the state dict does not have it.
 
-Use `self.register_buffer("name", tensor)`; with `persistent=False` it stays out of the state dict.
+Use `self.register_buffer("name", tensor)`; with `persistent=False` it stays out of the state dict. A tensor that is
+made with `requires_grad=True` is to be learnt, and no optimizer of `model.parameters()` has it: make it an
+`nn.Parameter`.
 """,
     find=find,
     default=False,

@@ -12,6 +12,7 @@ from modgraph.rules import torch_containers
 from modgraph.rules.one_file import Checker
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Outcome
+from modgraph.rules.paths import check_paths
 
 HEAD = """\
 import copy, json, random
@@ -233,3 +234,19 @@ def test_the_table_of_containers_is_that_of_torch(name: str, plain: type):
     methods = {key: each for key, each in signatures.items() if not key.startswith("__")}
     assert methods == torch_containers.METHODS[name]
     assert {key for key in own if key.startswith("__")} == torch_containers.OPERATIONS[name]
+
+
+def test_a_tensor_that_is_to_be_learnt_is_no_buffer(tmp_path):
+    text = "import torch\nfrom torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text += "        self.scale = torch.ones(8, requires_grad=True)\n        self.shift = torch.ones(8)\n\n"
+    text += "    def forward(self, x):\n        return x * self.scale + self.shift\n"
+    (tmp_path / "net.py").write_text(text)
+    options = CheckOptions(extend_select=("MG203",), isolated=True, cache=None)
+    found = {
+        ("scale" if "scale" in each.message else "shift"): each
+        for each in check_paths([str(tmp_path)], options).findings
+    }
+    assert "use nn.Parameter" in found["scale"].message
+    assert found["scale"].fix is None
+    assert "register_buffer" in found["shift"].message
+    assert found["shift"].fix is not None
