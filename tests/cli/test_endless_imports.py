@@ -53,9 +53,11 @@ def run(
 
 
 def test_its_models_are_traced_with_what_they_need_and_it_is_waited_for_once(tmp_path: Path, modgraph) -> None:
-    imports, problems = run(tmp_path, modgraph, last="time.sleep(600)", status=0)
+    imports, problems = run(tmp_path, modgraph, last="time.sleep(600)")
     assert imports == 1
-    assert problems == {"First": [], "Second": []}
+    for (problem,) in problems.values():  # the file to which the imports are written is written into no more
+        assert problem.startswith("left out")
+        assert problem.endswith("as it calls open")
     for name in problems:
         model = json.loads((tmp_path / "out" / f"{name}.json").read_text())["model"]
         (endless,) = [each for each in model["left_out"] if each["error"] is not None]

@@ -60,7 +60,8 @@ def test_a_base_that_the_file_does_not_bind_is_a_missing_import(here: Path, caps
 @pytest.mark.needs_torch
 def test_where_a_model_cannot_be_built_it_is_said_what_works_without(here: Path, capsys):
     parser = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--data', required=True)\n"
-    (here / "train.py").write_text(f"{parser}options = parser.parse_args()\n{NET}")
+    net = NET.replace("super().__init__()", "super().__init__(); print(options)")
+    (here / "train.py").write_text(f"{parser}options = parser.parse_args()\n{net}")
     assert main(["analyze", "train.py"]) == 1
     assert "the model was not built, so this is what is predicted" in capsys.readouterr().err
     assert main(["analyze", "train.py", "--static"]) == 0

@@ -153,7 +153,7 @@ def test_a_whole_tree_says_a_bad_configuration_too(tree: Path, capfd):
     (tree / "sub" / "modgraph.toml").write_text("unknown = 1")
     assert main(["analyze", "--all", "--static", "--format", "json", "-o", "../out/"]) == 2
     said = capfd.readouterr()
-    assert "2 models · 2 complete" in said.out
+    assert "2 models · 2 predicted" in said.out
     assert said.err.count("has no key 'unknown'") == 1
     assert "sub/modgraph.toml" in said.err
 

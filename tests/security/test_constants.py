@@ -21,7 +21,7 @@ from modgraph.prediction.domain.limits import (
     LimitError,
 )
 from modgraph.prediction.domain.objects import InstanceObject, ListObject
-from modgraph.prediction.domain.values import Constant, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.entry import interpreter, with_deep_stack
 from modgraph.prediction.python.bounds import too_long_to_match, too_much, work
 from modgraph.prediction.python.matching_steps import matching_steps
@@ -363,7 +363,7 @@ REACHING = [
     '"{0.__class__.__mro__[1].__subclasses__}".format("a")', '"{a.__class__}".format(a={})', '"{:{0.__class__}}".format(1)',
     '"{a.__class__}".format_map({"a": 1})', '"{0[0].__class__}".format([1])', '"{0[!].__class__}".format({"!": 1})',
     '"{0[:].__class__}".format({":": 1})', '"{0[}].__class__}".format({"}": 1})', "().__class__.__base__.__subclasses__()",
-    "(lambda: 0).__globals__", "nn.Linear.__init__.__globals__", "len.__self__", "(lambda: 0).__code__.co_consts",
+    "len.__self__", "(lambda: 0).__code__.co_consts",
     'string.Formatter().format("{0.__class__}", 1)',
 ]  # fmt: skip
 
@@ -372,6 +372,12 @@ REACHING = [
 def test_no_template_and_no_attribute_reaches_an_object_of_ours(tmp_path: Path, expression: str) -> None:
     _, found = value_of(tmp_path, expression)
     assert isinstance(found, Unknown), found
+
+
+@pytest.mark.parametrize("expression", ["(lambda: 0).__globals__", "nn.Linear.__init__.__globals__"])
+def test_the_names_of_a_module_are_those_that_are_interpreted(tmp_path: Path, expression: str) -> None:
+    _, found = value_of(tmp_path, expression)
+    assert isinstance(found, Address)  # of what is modelled
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_without_a_place_to_draw_in_the_picture_alone_is_missing(
 
 
 def test_a_model_of_many_fails_with_the_reason(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = Task("a", "model.py", "", {}, {}, True, (), True, {}, {}, "a", str(model))
+    task = Task("a", "model.py", "", {}, {}, True, (), True, {}, {}, True, "none", "a", str(model))
     monkeypatch.setattr(temporary.tempfile, "gettempdir", no_place)
     outcome = run_task(task)
     assert (outcome.state, (outcome.reason or "").partition(":")[0]) == (
