@@ -505,28 +505,18 @@ def _traced(
     from modgraph.isolation import trace_in_process
 
     needed_alone = {} if together is None else together.needed_alone
-    known = needed_alone.get(target.file)
-    if exporting is None:
-        result = trace_in_process(target, specs, options, watcher=watcher, cwd=cwd, endless=known)
-        if result.endless is not None:
-            needed_alone[target.file] = result.endless
-        return result.graph
-    from modgraph.exporting import CAPTURE
+    capturing: dict[str, Any] = {}
+    if exporting is not None:
+        from modgraph.exporting import CAPTURE
 
+        capturing = {"capture": CAPTURE, "settings": exporting.settings, "captured_into": exporting.directory}
     result = trace_in_process(
-        target,
-        specs,
-        options,
-        watcher=watcher,
-        capture=CAPTURE,
-        settings=exporting.settings,
-        captured_into=exporting.directory,
-        cwd=cwd,
-        endless=known,
+        target, specs, options, watcher=watcher, cwd=cwd, endless=needed_alone.get(target.file), **capturing
     )
     if result.endless is not None:
         needed_alone[target.file] = result.endless
-    exporting.settle(result.captured, result.capture_error)
+    if exporting is not None:
+        exporting.settle(result.captured, result.capture_error)
     return result.graph
 
 

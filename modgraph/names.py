@@ -1,4 +1,4 @@
-"""Dotted names, as texts."""
+"""Dotted names and conditions, as texts."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     import difflib  # here, as few ask for it
 
     return difflib.get_close_matches(name, list(names), 1)
+
+
+def is_in_parentheses(text: str) -> bool:
+    """All of it, in one pair: "(a or b)", and not "(a) or (b)"."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return letter == ")" and place == len(text) - 1
+    return False

@@ -89,7 +89,7 @@ class _Search:
             if self._n_found or not providers:
                 break
             names = {name for each in providers for name in each.names}
-            sites, providers, ways = self._users_of(providers), [], together(ways, further)
+            sites, providers, ways = self._users_of(providers, names), [], together(ways, further)
         if callers_up and not self._n_found:
             yield from self._instantiated()
 
@@ -102,8 +102,7 @@ class _Search:
             if self._n_found or self._is_over():
                 return
 
-    def _users_of(self, providers: list[Provider]) -> Iterator[_Sites]:
-        names = {name for each in providers for name in each.names}
+    def _users_of(self, providers: list[Provider], names: set[str]) -> Iterator[_Sites]:
         return self._sites(names, lambda path, tree: use_sites(path, tree, providers), own=True)
 
     def _sites(

@@ -84,6 +84,7 @@ def _option_of(setting: Setting, options: Mapping[str, AskedOption]) -> AskedOpt
 
 def _words(setting: Setting, option: AskedOption) -> tuple[str, ...] | None:
     value, flag = setting.value, option.flag
+    text: str | None
     if isinstance(value, bool):
         wanted = value is setting.holds
         if option.action == "BooleanOptionalAction" and flag is not None:
@@ -91,13 +92,11 @@ def _words(setting: Setting, option: AskedOption) -> tuple[str, ...] | None:
         if option.action in ("store_true", "store_false"):
             return (flag,) if flag is not None and wanted is (option.action == "store_true") else None
         return None  # any value would be one that nobody has said
-    elif setting.part:
-        text = next((str(each) for each in option.choices if str(value) in str(each)), None)
-    elif setting.holds:
+    if setting.holds and not setting.part:
         alike = [each for each in option.choices if str(each).casefold() == str(value).casefold()]
         text = str(value if value in option.choices or not alike else alike[0])
     else:
-        text = next((str(each) for each in option.choices if each != value), None)
+        text = next((str(each) for each in option.choices if _is_so(setting, each)), None)
     if text is None or option.action not in (None, "store"):
         return None
     return (text,) if flag is None else (flag, text)

@@ -16,6 +16,7 @@ from modgraph.changes.matching import Matching
 from modgraph.changes.model import Undecided
 from modgraph.changes.places import elsewhere, place_in_operation
 from modgraph.graph.model import Call, Condition, Edge, Graph, Operation, TensorInfo
+from modgraph.names import is_in_parentheses
 
 WHAT = "what forward does under a condition"
 _VAGUE = ("depends on", "another way")
@@ -258,16 +259,6 @@ def _of_either_arm(text: str) -> str:
     rest = text.removeprefix("not ")
     if rest == text:
         return text
-    if _is_in_parentheses(rest):
+    if is_in_parentheses(rest):
         return rest[1:-1]
     return text if " " in rest else rest
-
-
-def _is_in_parentheses(text: str) -> bool:
-    """All of it, in one pair."""
-    depth = 0
-    for place, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return letter == ")" and place == len(text) - 1
-    return False

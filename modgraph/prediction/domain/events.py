@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from modgraph.graph.model import SourceLocation
+from modgraph.names import is_in_parentheses
 from modgraph.prediction.domain.values import Address, Value
 
 _PLAIN = r"[\w.]+(?:\([^()]*\)[\w.]*)*"
@@ -23,7 +24,7 @@ _LOOSE = re.compile(r"\b(?:or|if|lambda)\b|:=")
 def negated(test: str) -> str:
     """ "not x.any()" for "x.any()", "not (x > 0)" for "x > 0", and the other way round."""
     rest = test.removeprefix("not ")
-    if rest != test and (re.fullmatch(_PLAIN, rest) or _is_in_parentheses(rest)):
+    if rest != test and (re.fullmatch(_PLAIN, rest) or is_in_parentheses(rest)):
         return rest[1:-1] if rest.startswith("(") else rest
     return f"not {test}" if re.fullmatch(_PLAIN, test) else f"not ({test})"
 
@@ -39,16 +40,6 @@ def _is_loose(test: str) -> bool:
     while outer != inner:
         outer, inner = re.sub(r"\([^()]*\)", "", outer), outer
     return _LOOSE.search(outer) is not None
-
-
-def _is_in_parentheses(text: str) -> bool:
-    """All of it, in one pair."""
-    depth = 0
-    for place, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return letter == ")" and place == len(text) - 1
-    return False
 
 
 @dataclass(frozen=True, slots=True)
