@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import is_lazy
 
-from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Spec, TensorSpec
+from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Reason, Spec, TensorSpec
 from modgraph.inputs.wishes import Wish, is_transposed, wish_of
 from modgraph.tracing.basics.forward_signature import ForwardSignature
 from modgraph.tracing.basics.members import every_module, parameters, registered_modules
@@ -121,7 +121,7 @@ class Guesser:
             given: parameters that need no guess.
         """
         names = self.signature.required
-        rules: list[str] = []
+        rules: list[Reason] = []
         if not names and not given:
             names = self._without_required()
         names = [name for name in names if name not in given]
@@ -129,7 +129,7 @@ class Guesser:
         for name in names:
             spec, rule = self.guess(name)
             entries.append((name, spec))
-            rules.append(rule)
+            rules.append(replace(rule, changes=(((name,), None, spec),)))
         return Candidate(tuple(entries), tuple(rules))
 
     def _without_required(self) -> list[str]:
@@ -143,14 +143,14 @@ class Guesser:
         variadic = self.signature.variadic(inspect.Parameter.VAR_POSITIONAL)
         return [f"{variadic}[0]"] if variadic else []
 
-    def guess(self, name: str) -> tuple[Spec, str]:
-        """The first guess of one parameter, and in words where it comes from."""
+    def guess(self, name: str) -> tuple[Spec, Reason]:
+        """The first guess of one parameter, and where it comes from."""
         hint = self.signature.hints.get(name)
         if hint is None and (sides := self._sides(name)) is not None:
-            return sides, f"{name}: by its name"
+            return sides, Reason(f"{name}: by its name")
         annotated = self._from_annotation(name, hint)
         if annotated is not None:
-            return annotated, f"{name}: annotated {_hint_text(hint)}"
+            return annotated, Reason(f"{name}: annotated {_hint_text(hint)}")
         return self.tensor(name)
 
     def _sides(self, name: str) -> Spec | None:
@@ -163,21 +163,22 @@ class Guesser:
             return LiteralSpec((GRID_SIDE, GRID_SIDE))
         return None
 
-    def tensor(self, name: str) -> tuple[Spec, str]:
+    def tensor(self, name: str) -> tuple[Spec, Reason]:
         """A tensor (or a tuple of states) by its name, else by the first layer."""
         kind = "graph_batch" if self.edges and name.lower() == "batch" else name_class(name)
         made = self._from_name(kind, name) if kind else None
-        return self.generic(name) if made is None else (made, f"{name}: by its name")
+        return self.generic(name) if made is None else (made, Reason(f"{name}: by its name"))
 
-    def generic(self, name: str) -> tuple[Spec, str]:
+    def generic(self, name: str) -> tuple[Spec, Reason]:
         """A tensor by the first layer."""
         layer = self._first_layer(name)
         if layer is None:
-            return self._without_layers(), f"{name}: generic"
+            return self._without_layers(), Reason(f"{name}: generic")
         spec = self.for_layer(layer)
         if name_class(name) == "label" and layer.wish.ndim is None and not layer.wish.integral:
             spec = replace(spec, shape=self.shape(2, layer.wish.sizes))  # of a class, one for each row
-        return spec, f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
+        text = f"{name}: for {layer.path or 'the first layer'} ({type(layer.module).__name__})"
+        return spec, Reason(text, layer=layer.path)
 
     def _from_annotation(self, name: str, hint: Any) -> Spec | None:
         plain: dict[Any, Any] = {int: 1, float: 1.0, bool: False, str: ""}

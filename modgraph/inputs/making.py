@@ -16,6 +16,7 @@ from modgraph.errors import InputError
 from modgraph.graph.model import INFERRED_IN_VAIN, ModelInput
 from modgraph.inputs.guesses import Guesser
 from modgraph.inputs.probe import Outcome, Prober, home_of
+from modgraph.inputs.reasons import told
 from modgraph.inputs.search import Found, Search, with_bounds
 from modgraph.inputs.specs import (
     Candidate,
@@ -269,9 +270,9 @@ def _made(found: Found, signature: ForwardSignature, given: set[str], device: to
         values = {name: make_value(spec, (name,), tensor) for name, spec in candidate.entries}
     infos = []
     for name, value in values.items():
-        rules = tuple(r for r in candidate.rules if r.startswith((f"{name}:", f"{name}[")) or not _names_one(r, values))
         origin: Origin = "given" if name in given else "inferred"
-        infos.append(model_input(name, value, origin, rules if origin == "inferred" else ()))
+        rules = told(candidate, found.outcome, name, tried=found.tries > 0) if origin == "inferred" else ()
+        infos.append(model_input(name, value, origin, rules))
     args, kwargs = signature.split(values)
     return Inputs(
         args,
@@ -281,10 +282,6 @@ def _made(found: Found, signature: ForwardSignature, given: set[str], device: to
         by_values=found.outcome.by_values,
         tries=found.tries,
     )
-
-
-def _names_one(rule: str, values: dict[str, Any]) -> bool:
-    return any(rule.startswith((f"{name}:", f"{name}[")) for name in values)
 
 
 def _warning(found: Found, signature: ForwardSignature, given: set[str]) -> str | None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from modgraph.inputs.guesses import STEPS, Guesser, name_class
 from modgraph.inputs.levels import halved
 from modgraph.inputs.probe import Attempt, Failure, Use
+from modgraph.inputs.reasons import received_by
 from modgraph.inputs.refusal import names_decided_on
 from modgraph.inputs.sizes import larger, numbers, resized, shapes_said, sizes
 from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Place, Spec, TensorSpec, place_name
@@ -45,13 +46,15 @@ def wishes(attempt: Attempt, guesser: Guesser) -> Repairs:
     for place, use in attempt.outcome.uses.items():
         options = _satisfying(tensors[place], use, guesser) if place in tensors else []
         if options:
-            wanted[place] = (options, f"{place_name(place)}: {use.layer or 'the first layer'} receives it")
+            wanted[place] = (options, use.layer)
     if len(wanted) > 1:
-        rule = "; ".join(rule for _, rule in wanted.values())
-        yield attempt.candidate.replaced({place: options[0] for place, (options, _) in wanted.items()}, rule)
-    for place, (options, rule) in wanted.items():
+        together = attempt.candidate
+        for place, (options, layer) in wanted.items():
+            together = together.replaced({place: options[0]}, received_by(place, layer), layer)
+        yield together
+    for place, (options, layer) in wanted.items():
         for option in options[:4]:
-            yield attempt.candidate.replaced({place: option}, rule)
+            yield attempt.candidate.replaced({place: option}, received_by(place, layer), layer)
 
 
 def _satisfying(spec: TensorSpec, use: Use, guesser: Guesser) -> list[TensorSpec]:
@@ -235,7 +238,7 @@ def _arguments(attempt: Attempt, guesser: Guesser, error: BaseException | None) 
                 yield from _added(attempt, guesser, [name], "None does not do")
     unwanted = re.search(r"unexpected keyword argument '(\w+)'", text)
     if unwanted and unwanted[1] in given:
-        yield attempt.candidate.without(unwanted[1], f"{unwanted[1]}: not taken")
+        yield attempt.candidate.without(unwanted[1])
 
 
 def _added(attempt: Attempt, guesser: Guesser, names: list[str], why: str) -> Repairs:

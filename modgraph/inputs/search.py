@@ -28,7 +28,7 @@ from modgraph.inputs.refusal import Refusals, comes_from_no_input, is_refusal
 from modgraph.inputs.repair import repairs, wishes
 from modgraph.inputs.sides import is_among_inputs, is_folded, miss_of, search_sides, smaller, usual_sizes, usual_volumes
 from modgraph.inputs.sizes import waveforms
-from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec, place_name, spec_text
+from modgraph.inputs.specs import Candidate, Place, Reason, Spec, TensorSpec, place_name, spec_text
 from modgraph.inputs.states import fitting_states, one_step
 from modgraph.tracing.basics.failures import describe, user_line
 from modgraph.tracing.basics.members import registered_modules
@@ -276,7 +276,8 @@ class Search:
                     continue
                 sides = "x".join(str(size) for size in dict.fromkeys(tried.shape[2:]))
                 why = describe(error).splitlines()[0][:_MAX_REASON]
-                notes.append(f"{place_name(place)}: ran at {spec_text(spec)}; {sides} failed: {why}")
+                text = f"{place_name(place)}: ran at {spec_text(spec)}; {sides} failed: {why}"
+                notes.append(Reason(text, ((place, None, spec),)))
                 break
         return Candidate(candidate.entries, tuple(notes))
 

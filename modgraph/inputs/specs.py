@@ -67,11 +67,22 @@ Spec: TypeAlias = "TensorSpec | LiteralSpec | GroupSpec"
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """One step towards a candidate: what it changed, and why in words."""
+
+    text: str
+    changes: tuple[tuple[Place, Spec | None, Spec], ...] = ()
+    """(place, before, after); before is None for what was not there."""
+    layer: str | None = None
+    """The layer for which it is meant, where that is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """One set of inputs to try: by parameter of `forward`, with how it was come by."""
 
     entries: tuple[tuple[str, Spec], ...]
-    rules: tuple[str, ...] = field(default=(), compare=False)
+    rules: tuple[Reason, ...] = field(default=(), compare=False)
 
     def tensors(self) -> dict[Place, TensorSpec]:
         """Every tensor in it, by place."""
@@ -82,17 +93,29 @@ class Candidate:
         """One of them is an array of numpy."""
         return any(spec.is_array for spec in self.tensors().values())
 
-    def replaced(self, changes: Mapping[Place, Spec], rule: str) -> Candidate:
-        """The same with other values at some places; a parameter that it does not have yet is added."""
+    def at(self, place: Place) -> Spec | None:
+        """What stands at a place; None where there is none."""
+        spec = next((entry for name, entry in self.entries if name == place[0]), None)
+        for key in place[1:]:
+            spec = dict(spec.items).get(key) if isinstance(spec, GroupSpec) else None
+        return spec
+
+    def replaced(self, changes: Mapping[Place, Spec], rule: str, layer: str | None = None) -> Candidate:
+        """The same with other values at some places; a parameter that it does not have yet is added.
+
+        Args:
+            rule: why, in words.
+            layer: the layer that wants it so, where that is the reason.
+        """
         entries = [(name, _replaced((name,), entry, changes)) for name, entry in self.entries]
         present = {name for name, _ in entries}
         entries += [(str(p[0]), spec) for p, spec in changes.items() if len(p) == 1 and p[0] not in present]
-        rules = self.rules if rule in self.rules else (*self.rules, rule)
-        return Candidate(tuple(entries), rules)
+        made = tuple((place, self.at(place), spec) for place, spec in changes.items())
+        return Candidate(tuple(entries), (*self.rules, Reason(rule, made, layer)))
 
-    def without(self, name: str, rule: str) -> Candidate:
+    def without(self, name: str) -> Candidate:
         """The same with one parameter left out."""
-        return replace(self, entries=tuple(e for e in self.entries if e[0] != name), rules=(*self.rules, rule))
+        return replace(self, entries=tuple(e for e in self.entries if e[0] != name))
 
     def text(self) -> str:
         """ "x=1x3x224x224, mask=1x8:bool"."""
