@@ -126,7 +126,11 @@ class _Search:
 
     def _in_file(self, path: Path, sites: CallSites, ways: list[Way], *, bare: bool) -> Iterator[ReachedCall]:
         """Those of one file, as it is started without words; where that says not all, as the project starts it, and
-        with the words that lead to the calls."""
+        with the words that lead to the calls.
+
+        Args:
+            bare: the calls stand in this file, and not in a function that it calls.
+        """
         script = script_of(path, self._target)
         if script is None:
             return
@@ -136,8 +140,11 @@ class _Search:
         looked = followed(script, sites, self._constructor, name_of, self._lines, ways=ways, most=1, most_work=left)
         self._work += looked.work
         self._n_found += len(looked.found)
-        for call in looked.found or (looked.partly[:1] if bare else ()):
-            yield replace(call, file=_shown(path, call.file, script, self._target))
+        for call in looked.found or looked.partly[:1]:
+            shown = _shown(path, call.file, script, self._target)
+            here = relative(str(path), self._target)
+            says = (*([] if bare or shown == here else [here]), *call.with_files)
+            yield replace(call, file=shown, with_files=says)
 
 
 def _shown(path: Path, file: str, script: Target, target: Target) -> str:

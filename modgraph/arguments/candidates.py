@@ -68,9 +68,14 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> t
     partly: list[tuple[ReachedCall, tuple[str, ...]]] = []
     found = list(_without_the_same(_found(constructor, partly, assume=assume)))
     if assume:
+        partly.sort(key=lambda each: _n_unsaid(*each))
         last = (_of_partly(constructor, call, names) for call, names in partly)
         found += _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
     return tuple(found)
+
+
+def _n_unsaid(call: ReachedCall, names: tuple[str, ...]) -> int:
+    return sum(isinstance(value, Unsaid) for value in call.values) + len(names)
 
 
 def _located(target: Target) -> Target | None:
@@ -171,7 +176,12 @@ def _of_call(constructor: Constructor, call: ReachedCall, kind: Literal["call", 
         return None
     target = _with(constructor.target, call.positional, dict(call.keywords))
     origin = ArgumentsFrom(
-        kind=kind, text=shown_arguments(bound), file=call.file, line=call.line, started_by=call.started_by
+        kind=kind,
+        text=shown_arguments(bound),
+        file=call.file,
+        line=call.line,
+        started_by=call.started_by,
+        with_files=call.with_files,
     )
     return Candidate(target, origin, bound)
 
@@ -207,17 +217,16 @@ def _of_partly(constructor: Constructor, call: ReachedCall, names: tuple[str, ..
     if values is None or not said:
         return None
     given = {name: said[name] if name in said else values[name] for name in bound if name in said or name in values}
-    assumed = (
-        *names,
-        *(name for name in bound if name not in said),
-    )  # where there is a default, it stands for what is given
+    left = tuple(name for name in bound if name not in said and name not in values)
     origin = ArgumentsFrom(
         kind="assumed",
         text=shown_arguments(given),
         file=call.file,
         line=call.line,
-        assumed=assumed,
+        assumed=(*names, *(name for name in bound if name not in said)),
+        left_at_default=left,
         started_by=call.started_by,
+        with_files=call.with_files,
     )
     return Candidate(_with(constructor.target, (), given), origin, given)
 

@@ -90,12 +90,15 @@ def with_origin(graph: Graph, way: Way) -> Graph:
     builder = GraphBuilder.of(graph)
     builder.model = replace(graph.model, arguments_from=way.origin)
     if way.origin.assumed:
-        names = way.origin.assumed_names
-        are = "is" if len(way.origin.assumed) == 1 else "are"
-        message = f"nothing says what the constructor is given: {names} {are} assumed, so no size is the model's own"
-        if way.origin.file is not None:
-            message = (
-                f"nothing says all that the constructor is given: {names} {are} assumed, and sizes follow from that"
-            )
-        builder.problems.insert(0, Problem(stage="predict", message=message, module=""))
+        builder.problems.insert(0, Problem(stage="predict", message=_what_is_assumed(way.origin), module=""))
     return builder.build()
+
+
+def _what_is_assumed(origin: ArgumentsFrom) -> str:
+    n_defaults = len(origin.left_at_default)
+    assumed = f"{origin.assumed_names} {'is' if len(origin.assumed) - n_defaults == 1 else 'are'} assumed"
+    if origin.file is None:
+        return f"nothing says what the constructor is given: {assumed}, so no size is the model's own"
+    default = f"{origin.default_names} {'is' if n_defaults == 1 else 'are'} left at the default"
+    told = " and ".join([assumed] * bool(origin.assumed_names) + [default] * bool(n_defaults))
+    return f"nothing says all that the constructor is given: {told}, and sizes follow from that"

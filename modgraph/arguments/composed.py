@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from modgraph.arguments.config_files import DATA_READERS, MAX_FILE, read_as
+from modgraph.arguments.data_files import Opened
 from modgraph.arguments.interpolations import Path, References
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
@@ -55,15 +56,18 @@ class Composing:
     """Composes what a script asks for, within its project. A reference is what it refers to in the files; where the
     script may change that, it is not said."""
 
-    def __init__(self, script: str) -> None:
+    def __init__(self, script: str, opened: Opened) -> None:
         self.refers = False
         """There was a reference in one that was given."""
+        self._opened = opened
         self._script = script
         self._border = border_around(os.path.dirname(script))
 
     def __call__(self, folder: str, name: str, words: tuple[str, ...], /) -> Any:
         if not self._border.holds(folder):
             return Unsaid("the configuration lies outside of the project")
+        if not self._opened.admits(_primary(folder, name)):
+            return Unsaid("what the configuration holds is not asked")
         try:
             held = composed(folder, name, self._border, words)
         except NotComposedError as error:
@@ -83,6 +87,11 @@ class Composing:
         if "${" in held and _may_change(held, script):
             return Unsaid("the script may change what it refers to")
         return found
+
+
+def _primary(folder: str, name: str) -> str:
+    """The file with which a configuration begins, which names the others."""
+    return next((path for path in (os.path.join(folder, name + end) for end in ENDINGS) if os.path.isfile(path)), name)
 
 
 def wholes_around(path: str, border: Border) -> list[dict[str, Any]]:

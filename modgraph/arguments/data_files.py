@@ -15,7 +15,24 @@ MAX_FILES = 8
 _MAX_UP = 4
 
 
-def data_beside(script: str) -> Callable[[str], str | None]:
+class Opened:
+    """The files that one script reads, in their order. One of them may be hidden: it is then not known what it holds.
+
+    Args:
+        hidden: its path.
+    """
+
+    def __init__(self, hidden: str | None = None) -> None:
+        self.paths: dict[str, None] = {}
+        self._hidden = hidden
+
+    def admits(self, path: str) -> bool:
+        """Notes the file; whether the script is given what it holds."""
+        self.paths[path] = None
+        return path != self._hidden
+
+
+def data_beside(script: str, opened: Opened) -> Callable[[str], str | None]:
     """The text of such a file by its path: relative to the folder of the script, or to one around it in the project, as
     nobody says where the script is started."""
     border = border_around(os.path.dirname(script))
@@ -32,7 +49,7 @@ def data_beside(script: str) -> Callable[[str], str | None]:
             place = os.path.join(folder, path)
             if border.holds(folder) and border.admits(place, DATA) and os.path.isfile(place) and left[0]:
                 left[0] -= 1
-                return text_of(place, MAX_FILE)
+                return text_of(place, MAX_FILE) if opened.admits(place) else None
             folder = os.path.dirname(folder)
         return None
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.composed import Composing
 from modgraph.arguments.conditions import Way, words_for
 from modgraph.arguments.constructor import Constructor
-from modgraph.arguments.data_files import data_beside
+from modgraph.arguments.data_files import Opened, data_beside
 from modgraph.prediction.answer.found_arguments import NameOf
 from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
 from modgraph.prediction.domain.asked_options import AskedOption
@@ -71,12 +71,17 @@ def followed(
     assert path is not None
     wanted = (target.file, target.name)
 
-    def look(words: tuple[str, ...] | None) -> Followed:
-        data_of = data_beside(str(path))
+    def look_with(words: tuple[str, ...] | None, opened: Opened) -> Followed:
+        data_of, compose = data_beside(str(path), opened), Composing(str(path), opened)
         says_all = partial(_says_all, constructor)
-        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, Composing(str(path)))
+        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, compose)
         looked.look(sites.scopes, sites.names, in_script=sites.in_script)
         return Followed(looked.found, looked.partly, looked.work, looked.options)
+
+    def look(words: tuple[str, ...] | None) -> Followed:
+        opened = Opened()
+        looked = look_with(words, opened)
+        return _with_files(looked, list(opened.paths), lambda path: look_with(words, Opened(path)), target)
 
     first = look(() if _sets_words(path) else None)
     work = first.work
@@ -93,6 +98,29 @@ def followed(
             break
         first.partly = first.partly or [replace(call, started_by=where) for call in again.partly]
     return Followed(found, [], work) if found else replace(first, work=work)
+
+
+_MOST_FILES = 3
+"""Data files of one script of which it is asked whether a call is as it is because of them."""
+
+
+def _with_files(looked: Followed, paths: list[str], without: Callable[[str], Followed], target: Target) -> Followed:
+    """The same, each call with the data files that say what it is given: where such a file is not known, the script
+    comes to no such call."""
+    if not (looked.found or looked.partly):
+        return looked
+    beside: dict[int, tuple[str, ...]] = {}
+    for path in paths[:_MOST_FILES]:
+        other = without(path)
+        looked.work += other.work
+        for call in (*looked.found, *looked.partly):
+            if call not in (*other.found, *other.partly):
+                beside[id(call)] = (*beside.get(id(call), ()), relative(path, target))
+
+    def told(calls: list[ReachedCall]) -> list[ReachedCall]:
+        return [replace(call, with_files=beside.get(id(call), ())) for call in calls]
+
+    return replace(looked, found=told(looked.found), partly=told(looked.partly))
 
 
 _MOST_BRANCHES = 3

@@ -338,6 +338,9 @@ def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *
     built = (graph.model.target or "").partition(":")[2]
     example = built if is_assumed and built.endswith(")") else example_call(target)
     giving = "give the arguments"
+    if example == built and found is not None and found.left_at_default:
+        example = f"{built[:-1]}, {', '.join(f'{each}=...' for each in found.left_at_default)})"
+        giving = "give the arguments, with a value for each ..."
     if example is None and not wants_object(target):
         example, giving = open_call(target), "give the arguments, with a value for each ..."
     first = "" if example is None else f"{giving}, modgraph analyze {target.typed(example)}{alone}, or "

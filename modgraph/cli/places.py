@@ -15,7 +15,7 @@ from modgraph.graph.model import Graph
 from modgraph.source.targets import Target
 
 _T = TypeVar("_T")
-_NAMING = ("file", "started_by")
+_NAMING = ("file", "started_by", "with_files")
 """Fields that name a file, with a line or without."""
 
 
@@ -48,6 +48,12 @@ def seen_from_here(graph: Graph, target: Target) -> Graph:
     )
 
 
+def _shown(held: object, shown: Callable[[str], str]) -> object:
+    if isinstance(held, tuple):
+        return tuple(shown(each) for each in held)
+    return shown(held) if isinstance(held, str) else held
+
+
 def _renamed(value: _T, shown: Callable[[str], str]) -> _T:
     """The value with every file in it renamed."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -57,7 +63,7 @@ def _renamed(value: _T, shown: Callable[[str], str]) -> _T:
     changes = {}
     for each in fields(value):
         held = getattr(value, each.name)
-        new = shown(held) if each.name in _NAMING and isinstance(held, str) else _renamed(held, shown)
-        if new is not held:
+        new = _shown(held, shown) if each.name in _NAMING else _renamed(held, shown)
+        if new != held:
             changes[each.name] = new
     return replace(value, **changes) if changes else value

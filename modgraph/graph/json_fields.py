@@ -63,7 +63,7 @@ KEYS: dict[Any, str] = {
     "backward? ranks? world_size? arguments_from? assumed? no_calls? absent_packages? missing_weights? "
     "left_out?",
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
-    ArgumentsFrom: "kind file line text assumed? others? started_by?",
+    ArgumentsFrom: "kind file line text assumed? others? started_by? with_files? left_at_default?",
     OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules? constraints?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "

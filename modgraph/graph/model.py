@@ -8,7 +8,7 @@ that everything an index or a path names exists.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -440,13 +440,27 @@ class ArgumentsFrom:
     started_by: str | None = None
     """Where the command line stands with which the project starts the script that has the call: "README.md:57"; else
     the script and the words with which it comes to the call: "train.py --model gat"."""
+    with_files: tuple[str, ...] = ()
+    """Further files that say what is given: data files that the script reads, and the script, where the call stands in
+    a function that it calls."""
+    left_at_default: tuple[str, ...] = ()
+    """Those of `assumed` that the call gives something which is not known, and that have their default instead."""
 
     @property
     def assumed_names(self) -> str:
         """Short: "config.n_embd, config.n_head and 7 more"."""
-        more = len(self.assumed) - MAX_ASSUMED_NAMED
-        named = ", ".join(self.assumed[:MAX_ASSUMED_NAMED])
-        return f"{named} and {more} more" if more > 0 else named
+        return _some_of([name for name in self.assumed if name not in self.left_at_default])
+
+    @property
+    def default_names(self) -> str:
+        """Those that are left at their default, as short."""
+        return _some_of(self.left_at_default)
+
+
+def _some_of(names: Sequence[str]) -> str:
+    more = len(names) - MAX_ASSUMED_NAMED
+    named = ", ".join(names[:MAX_ASSUMED_NAMED])
+    return f"{named} and {more} more" if more > 0 else named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

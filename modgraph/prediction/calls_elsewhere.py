@@ -47,6 +47,9 @@ class ReachedCall:
     started_by: str | None = None
     """Where the command line stands with which the project starts the script: "README.md:57"; else the script and its
     words, "train.py --model gat"; None where the script was followed as it runs without words."""
+    with_files: tuple[str, ...] = ()
+    """Further files that say what is given: data that the script reads, the script where the call stands in a function
+    that it calls."""
 
     @property
     def values(self) -> tuple[Any, ...]:

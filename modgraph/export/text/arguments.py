@@ -15,7 +15,12 @@ def arguments_line(graph: Graph) -> str:
     if found.kind == "assumed" and found.file is None:
         return f"arguments assumed: {found.text}"
     if found.kind == "assumed":
-        return f"arguments found in {_place(found)}, but for {found.assumed_names}, assumed"
+        parts = [
+            f"but for {names}, {how}"
+            for names, how in ((found.assumed_names, "assumed"), (found.default_names, "left at the default"))
+            if names
+        ]
+        return f"arguments found in {_place(found)}, {' and '.join(parts)}"
     if found.kind == "config" and found.line is None:
         return f"arguments read from {found.file}"
     if found.kind == "config" and not _is_data(found.file):
@@ -30,7 +35,10 @@ def arguments_rows(graph: Graph) -> Iterator[str]:
         return
     if found.kind == "assumed":
         call = "" if found.file is None else f"found in {_place(found)}: "
-        yield f"{call}{found.text}; assumed from the names: {found.assumed_names}"
+        assumed = f"; assumed from the names: {found.assumed_names}" if found.assumed_names else ""
+        yield f"{call}{found.text}{assumed}"
+        if found.default_names:
+            yield f"left at the default, as what is given for it is not known: {found.default_names}"
     elif found.kind == "config" and found.line is None:
         yield f"{found.text} read from {found.file}, which has all that the constructor wants"
     elif found.kind == "config" and not _is_data(found.file):
@@ -64,4 +72,5 @@ def no_calls_line(graph: Graph) -> str:
 
 def _place(found: ArgumentsFrom) -> str:
     place = f"{found.file}:{found.line}" if found.line is not None else str(found.file)
-    return f"{place}, as {found.started_by} starts it" if found.started_by is not None else place
+    place = f"{place}, as {found.started_by} starts it" if found.started_by is not None else place
+    return f"{place}, with {', '.join(found.with_files)}" if found.with_files else place
