@@ -105,6 +105,10 @@ def _state(graph: Graph, *, static: bool) -> tuple[str, str | None]:
     return "partial", reason
 
 
+_FAILS = "; forward fails with every input"
+"""How a finding ends that says so of a class, however it is built."""
+
+
 def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
     from modgraph.export.text.arguments import no_calls_line
 
@@ -123,4 +127,5 @@ def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
             for each in graph.findings
         ],
         "thumbnail": thumbnail,
+        "fails": any(each.module == "" and each.message.endswith(_FAILS) for each in graph.findings),
     }

@@ -18,6 +18,7 @@ _TYPES: dict[str, tuple[type[Any], ...]] = {
     "modules": (int,),
     "calls": _MAYBE_INT,
     "thumbnail": _MAYBE_STR,
+    "fails": (bool,),
 }
 _FINDING: dict[str, tuple[type[Any], ...]] = {
     "code": (str,),

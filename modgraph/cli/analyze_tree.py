@@ -45,7 +45,7 @@ def check_alone(arguments: argparse.Namespace) -> None:
 def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) -> ExitStatus:
     """Analyze them; the status of the worst."""
     from modgraph.batch.running import DEFAULT_TIMEOUT, analyze_tree
-    from modgraph.export.picture.overview import state_word
+    from modgraph.export.picture.overview import forward_fault, state_word
 
     given = [name for name in _NOT_HERE if getattr(arguments, name, None)]
     if given:
@@ -58,8 +58,9 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     check_color(arguments)
 
     def tell(record: Record, n_done: int, n_all: int) -> None:
-        if record.reason or not console.quiet:
-            reason = f": {_one_line(record.reason)}" if record.reason else ""
+        why = forward_fault(record.state, record.facts) or record.reason
+        if why or not console.quiet:
+            reason = f": {_one_line(why)}" if why else ""
             word = state_word(record.state, record.facts)
             console.result(f"[{n_done}/{n_all}] {word:9}  {printable(record.name)}{reason}")
             console.flush()

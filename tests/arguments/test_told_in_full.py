@@ -59,7 +59,7 @@ def told(folder, files):
         ({"build.py": BUILD, "a.py": "from build import build\nimport data\nbuild(3, depth=2, classes=data.c())\n"},
          {"width": 3, "depth": 2}, "found in build.py:4, with a.py", "", "classes"),
         ({"build.py": BUILD, "a.py": "from build import build\nimport data\nbuild(width=data.w(), depth=2)\n"},
-         {"depth": 2, "classes": 10}, "found in build.py:4, with a.py", "width", ""),
+         {"depth": 2}, "found in build.py:4, with a.py", "width", ""),
         ({"build.py": BUILDER, "a.py": "from build import Builder\nimport data\nBuilder(3, data.d()).build(7)\n"},
          {"width": 3, "classes": 7}, "found in build.py:8, with a.py", "", "depth"),
     ],

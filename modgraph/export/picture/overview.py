@@ -47,6 +47,18 @@ def state_word(state: str, facts: Mapping[str, Any]) -> str:
     return "predicted" if state == "complete" and facts.get("traced") is False else state
 
 
+def forward_fault(state: str, facts: Mapping[str, Any]) -> str | None:
+    """The finding that says that `forward`, of the model or of a part, fails with every input; None where a run shows
+    what it does."""
+    if state_word(state, facts) != "predicted":
+        return None
+    return next((_finding_line(each) for each in facts.get("findings", []) if each["code"].startswith("MG30")), None)
+
+
+def _finding_line(found: Mapping[str, Any]) -> str:
+    return f"{found['code']} {found['file']}:{found['line']}: {found['message']}"
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One model."""
@@ -70,13 +82,26 @@ class Entry:
 
     @property
     def word(self) -> str:
-        """How far it is known, with the mark of assumed arguments."""
-        return state_word(self.state, self.facts) + (", arguments assumed" if self.facts.get("assumed") else "")
+        """How far it is known, with the marks of assumed arguments and of a run that must fail."""
+        marks = ", arguments assumed" if self.facts.get("assumed") else ""
+        return state_word(self.state, self.facts) + marks + (", forward fails" if self.fails else "")
 
     @property
     def sign(self) -> str:
-        """A sign for that; of a prediction without `forward`, that of a part."""
-        return _SIGNS["partial" if self.state == "complete" and self.lacks_forward else self.state]
+        """A sign for that."""
+        return _SIGNS[self.look]
+
+    @property
+    def look(self) -> str:
+        """The state as which it is shown; a prediction without `forward` is a part."""
+        if self.fails:
+            return "failed"
+        return "partial" if self.state == "complete" and self.lacks_forward else self.state
+
+    @property
+    def fails(self) -> bool:
+        """It is predicted, and its own `forward` fails with every input."""
+        return bool(self.facts.get("fails")) and forward_fault(self.state, self.facts) is not None
 
     @property
     def lacks_forward(self) -> bool:
@@ -97,7 +122,7 @@ class Entry:
     def findings(self) -> list[str]:
         """A line each."""
         found = self.facts.get("findings", [])
-        return [f"{each['code']} {each['file']}:{each['line']}: {each['message']}" for each in found]
+        return [_finding_line(each) for each in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +140,12 @@ class Overview:
         """How many there are of which kind."""
         states = [state_word(entry.state, entry.facts) for entry in self.entries]
         bare = sum(entry.lacks_forward and entry.state == "complete" for entry in self.entries)
+        n_fail = sum(entry.fails for entry in self.entries)
+        notes = ", ".join(
+            [f"{bare} without forward"] * bool(bare) + [f"{n_fail} of which forward fails"] * bool(n_fail)
+        )
         counts = [
-            f"{states.count(state)} {state}" + (f" ({bare} without forward)" if state == "predicted" and bare else "")
+            f"{states.count(state)} {state}" + (f" ({notes})" if state == "predicted" and notes else "")
             for state in ("complete", "predicted", "partial", "failed")
             if state in states
         ]
@@ -187,7 +216,7 @@ def _table(title: str, what: str, rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _card(entry: Entry) -> str:
-    color = _COLORS["partial" if entry.state == "complete" and entry.lacks_forward else entry.state]
+    color = _COLORS[entry.look]
     links = " · ".join(f'<a href="{_link(file)}">{_text(_suffix(file))}</a>' for file in entry.written)
     parts = ["<li>"]
     if entry.thumbnail is not None:
