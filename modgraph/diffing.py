@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -92,11 +93,11 @@ def _require_like(old: Graph, new: Graph) -> None:
         return
     weights, model = (old, new) if bare[0] else (new, old)
     file = weights.model.target
-    name = model.model.target or "model.py:Net"
+    typed = f"{shlex.quote(model.model.target or 'model.py:Net')} --static --against {shlex.quote(str(file))}"
     raise GraphError(
         f"{file} holds names and shapes of tensors and no classes, so it can be compared with another file of weights"
         " alone",
-        hint=f"whether it fits the model: modgraph analyze {name} --static --against {file}",
+        hint=f"whether it fits the model: modgraph analyze {typed}",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from modgraph.doors.reading import irregular
@@ -34,7 +35,7 @@ def load_file(path: str | os.PathLike[str], kind: Kind | None = None) -> Graph:
         raise TargetError(
             f"{shown} is {article} {kind.called}, which holds no graph yet",
             file=shown,
-            hint=f"make one of it: modgraph analyze {shown}",
+            hint=f"make one of it: modgraph analyze {shlex.quote(shown)}",
         )
     from modgraph.stored.reading import load_stored
 

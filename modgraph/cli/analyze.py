@@ -26,7 +26,7 @@ from modgraph.cli.output import (
     write_graph,
     write_interrupted,
 )
-from modgraph.cli.places import seen_from_here
+from modgraph.cli.places import error_seen_from_here, seen_from_here
 from modgraph.doors.printing import place, printable
 from modgraph.errors import (
     ArgumentsError,
@@ -162,7 +162,10 @@ def _groups(arguments: argparse.Namespace, console: Console) -> tuple[list[tuple
     if arguments.target is not None:
         from modgraph.api import find_targets
 
-        of_it = find_targets(arguments.target)
+        try:
+            of_it = find_targets(arguments.target)
+        except ModgraphError as error:
+            raise error_seen_from_here(error, arguments.target) from error.__cause__
         if len(of_it) > MAX_MODELS:
             example = f"name others, as in {of_it[MAX_MODELS].typed(of_it[MAX_MODELS].name)}"
             console.warning(f"{arguments.target} has {len(of_it):,} models: taking the first {MAX_MODELS}; {example}")
@@ -222,6 +225,7 @@ class _Work:
         except Interrupted as stop:
             return write_interrupted(stop.graph, self.where, self.arguments, self.console, stem=stem)
         except ModgraphError as error:
+            error_seen_from_here(error, target.written or self.arguments.target)
             if isinstance(error, TargetError) and doubted is not None:
                 doubted.append((target, error))
                 return ExitStatus.OK

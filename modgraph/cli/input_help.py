@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ def help_with_inputs(graph: Graph, specs: Sequence[InputSpec]) -> Iterator[str]:
         tensor = as_tensor(spec)
         if tensor is not None:
             kind = type(spec.literal).__name__
-            yield f"--input {spec.text!r} is a {kind} of numbers; a tensor of that shape is --input {tensor}"
+            meant = shlex.quote(tensor)
+            yield f"--input {spec.text!r} is a {kind} of numbers; a tensor of that shape is --input {meant}"
     if _INDICES.search(said):
         yield from _whole_numbers(graph)
     why = graph.model.no_calls
@@ -50,7 +52,7 @@ def _whole_numbers(graph: Graph) -> Iterator[str]:
     ]
     if len(given) == 1:
         (each, tensor), *_ = given
-        yield f"what looks up indices takes whole numbers: --input {_typed(each, tensor)}:int64"
+        yield f"what looks up indices takes whole numbers: --input {shlex.quote(_typed(each, tensor))}:int64"
 
 
 def _typed(given: ModelInput, tensor: TensorInfo) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
+from modgraph.errors import ConfigError, ModgraphError
 from modgraph.graph.model import Graph
 from modgraph.source.targets import Target
 
@@ -46,6 +47,29 @@ def seen_from_here(graph: Graph, target: Target) -> Graph:
         problems=_renamed(graph.problems, shown),
         findings=_renamed(graph.findings, shown),
     )
+
+
+def error_seen_from_here(error: ModgraphError, target: str | None) -> ModgraphError:
+    """An error about a model, with its file named from the working directory: one that lies in a folder around the file
+    of the target is that one.
+
+    Args:
+        target: as the user wrote it.
+    """
+    file, written = error.file, (target or "").partition(".py:")[0]
+    written = written if written.endswith(".py") or written == target else f"{written}.py"
+    if isinstance(error, ConfigError) or file is None or os.path.isabs(file) or not os.path.isfile(written):
+        return error
+    folder = os.path.dirname(written)
+    while folder:
+        there = os.path.join(folder, file)
+        if os.path.isfile(there):
+            error.file = there
+            if error.message.startswith(f"{file} "):
+                error.message = f"{there}{error.message.removeprefix(file)}"
+            break
+        folder = os.path.dirname(folder) if os.path.dirname(folder) != folder else ""
+    return error
 
 
 def _shown(held: object, shown: Callable[[str], str]) -> object:

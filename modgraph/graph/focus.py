@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from dataclasses import dataclass
 
 from modgraph.errors import ExportError
@@ -79,7 +80,7 @@ def _shown(run: Run, path: str) -> tuple[list[Occurrence], int]:
         return parts, 1
     outer = run.index.parents[path]
     if outer:
-        hint = f"it is part of {outer}, which may be drawn: --focus {outer}"
+        hint = f"it is part of {outer}, which may be drawn: --focus {shlex.quote(outer)}"
     else:
         hint = "it is never called"
     raise ExportError(f"the module {path!r} takes no part in what is drawn", hint=hint)

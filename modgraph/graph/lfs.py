@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from modgraph.doors.reading import beginning
@@ -24,5 +25,5 @@ def refuse_pointer(file: str | Path) -> None:
         raise GraphError(
             "this is a pointer of Git LFS, not the graph itself",
             file=str(file),
-            hint=f"fetch the file: git lfs pull --include {file}",
+            hint=f"fetch the file: git lfs pull --include {shlex.quote(str(file))}",
         )

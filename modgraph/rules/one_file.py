@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -263,8 +264,8 @@ def undisturbed() -> Iterator[None]:
 def _help(path: str, shown: str) -> str:
     """What to do about a file that is not read."""
     if irregular(path) is not None:
-        return f"standard input is checked: modgraph check - < {shown}"
-    return f"split the file, or leave it out: --exclude {shown}"
+        return f"standard input is checked: modgraph check - < {shlex.quote(shown)}"
+    return f"split the file, or leave it out: --exclude {shlex.quote(shown)}"
 
 
 def defect(shown: str, error: BaseException) -> Failure:

@@ -83,7 +83,8 @@ def _together(name: str, specs: Sequence[InputSpec]) -> Given:
     if indices != list(range(len(indices))):
         missing = next(i for i in range(len(indices) + 1) if i not in indices)
         raise InputError(
-            f"--input {specs[-1].text}: {name} has no item {missing}", hint=f"give {name}[{missing}]=... as well"
+            f"--input {specs[-1].text}: {name} has no item {missing}",
+            hint=f"give --input '{name}[{missing}]=...' as well",
         )
     keys: list[str | int] = [*indices] or list(inside)
     return InputGroup(name, {key: _together(_place(name, key), inside[key]) for key in keys})

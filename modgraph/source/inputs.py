@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -78,11 +79,15 @@ _SIZE_WORDS = frozenset(
 _BETWEEN = re.compile(r"\s+[xX]\s+|\s*×\s*|(?<=\d)[xX](?=\d)")
 _HELP = (
     "write a tensor as 1x3x224x224, x=1x3x224x224 or ids=1x128:int64 (a number alone is a tensor when it has a dtype:"
-    " n=5:float32; no dimension at all is scalar:float32), sizes that are left open by name, x=batch x 3 x h x w"
-    " or x=Bx3xHxW, what stands in a dict or list by its place, batch.image=2x3x32x32 or images[0]=3x32x32, and any"
-    " other value as a Python literal: flag=True"
+    " n=5:float32; no dimension at all is scalar:float32), sizes that are left open by name, 'x=batch x 3 x h x w'"
+    " or x=Bx3xHxW, what stands in a dict or list by its place, batch.image=2x3x32x32 or 'images[0]=3x32x32', and any"
+    " other value as a Python literal: flag=True, 'mode=\"fast\"'"
 )
-_SPACES = "a name of a size may have an x in it: write spaces around the x between two sizes, as in x={}"
+_SPACES = "a name of a size may have an x in it: write spaces around the x between two sizes, as in {}"
+_NAMED_OTHERWISE = {"true": "True", "false": "False", "none": "None", "null": "None"}
+"""Values that other languages write so."""
+_WORDS = re.compile(r"[^\W\d][\w./-]*(?: [\w./-]+)*")
+"""What is likely to be meant as a text."""
 
 
 def parse_input(text: object) -> InputSpec:
@@ -128,7 +133,9 @@ def _of_value(text: str, name: str | None, value: str) -> InputSpec:
         return InputSpec(text=text, name=name, shape=named, dtype=_dtype(close["dtype"], text))
     open_ = _OPEN.match(value)
     if open_ and close and len(_BETWEEN.split(open_["shape"])) > 1:
-        raise InputError(f"which sizes {text!r} has is not plain", hint=_SPACES.format(_with_spaces(open_["shape"])))
+        raise InputError(
+            f"which sizes {text!r} has is not plain", hint=_SPACES.format(_typed(text, value, _with_spaces(value)))
+        )
     if open_ and (open_["dtype"] or len(_BETWEEN.split(open_["shape"])) > 1):
         return InputSpec(text=text, name=name, shape=_sizes(open_["shape"], text), dtype=_dtype(open_["dtype"], text))
     try:
@@ -137,9 +144,14 @@ def _of_value(text: str, name: str | None, value: str) -> InputSpec:
         is_close = re.fullmatch(r"[^\W_]+(?:[xX][^\W_]+)+", value) and re.search(r"\d|[A-Z]", value)
         numbers = re.findall(r"\d+", value)
         if is_close:
-            hint = _SPACES.format(_with_spaces(value))
+            hint = _SPACES.format(_typed(text, value, _with_spaces(value)))
         elif len(numbers) > 1 and re.fullmatch(r"[\s\dxX×*,;()\[\]]+", value):
             hint = f"a tensor is written with an x between its sizes: {_named(name, numbers)}"
+        elif value.lower() in _NAMED_OTHERWISE:
+            hint = f"as Python writes it: --input {_typed(text, value, _NAMED_OTHERWISE[value.lower()])}"
+        elif _WORDS.fullmatch(value):
+            typed = _typed(text, value, f'"{value}"')
+            hint = f"a text is given in quotes, which the shell has to leave: --input {typed}"
         else:
             hint = _HELP
         raise InputError(f"{text!r} is no input", hint=hint) from None
@@ -159,6 +171,11 @@ def as_tensor(spec: InputSpec) -> str | None:
 
 def _named(name: str | None, sizes: Iterable[str]) -> str:
     return (f"{name}=" if name else "") + "x".join(sizes)
+
+
+def _typed(text: str, value: str, other: str) -> str:
+    """The same input with another value, as a shell takes it."""
+    return shlex.quote(f"{text.strip().removesuffix(value)}{other}")
 
 
 def _close_sizes(shape: str) -> tuple[int | str, ...]:

@@ -6,6 +6,7 @@ What is said of kinds elsewhere (`--help`, the guide, the error for what is none
 from __future__ import annotations
 
 import os
+import shlex
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,7 +225,7 @@ def _what(head: bytes) -> str:
 
 
 def _hint(head: bytes, name: str) -> str:
-    return f"fetch the file: git lfs pull --include {name}" if head.startswith(_LFS) else FORMS
+    return f"fetch the file: git lfs pull --include {shlex.quote(name)}" if head.startswith(_LFS) else FORMS
 
 
 def saved_file(text: str, cwd: Path | None = None) -> Kind | None:

@@ -461,8 +461,9 @@ def _files_in(directory: Path, name: str) -> str:
     files = sorted(entry.name for entry in directory.glob("*.py") if os.path.isfile(entry))[:5]
     if not files and (notebook := _notebook_below(directory)) is not None:
         return f"name the notebook in it: modgraph analyze {shlex.quote(os.path.join(name, notebook))}"
-    named = "".join(f"{', ' if number else ' in it: '}{name.rstrip('/')}/{file}" for number, file in enumerate(files))
-    return f"name a file{named}, or take all models below: modgraph analyze --all {shlex.quote(name)}"
+    named = ", ".join(_quoted(os.path.join(name, file)) for file in files)
+    in_it = f" in it: {named}" if named else ""
+    return f"name a file{in_it}, or take all models below: modgraph analyze --all {_quoted(name)}"
 
 
 _MOST_LOOKED_AT = 2_000
