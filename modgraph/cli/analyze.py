@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -272,9 +273,7 @@ class _Work:
         if _say_how_to_give_arguments(target, graph, console, static=arguments.static):
             pass
         elif not arguments.static and graph.predicted and not graph.traced:
-            console.note(
-                "help: the model was not built, so this is what is predicted; --static predicts alone, without a try"
-            )
+            console.note(f"help: {_what_is_lacking(graph)}; --static predicts alone, without a try")
         for line in help_with_inputs(graph, self.specs):
             console.note(f"help: {line}")
         self.n_written += 1
@@ -324,6 +323,13 @@ def _say_what_was_taken(target: Target, graph: Graph, console: Console, *, stati
     if target.caller is not None and static and of_file:
         caller = "the script itself" if target.caller == SCRIPT else f"{target.caller}()"
         console.note(f"note: {target.name} needs arguments: taking those with which {caller} calls it")
+
+
+def _what_is_lacking(graph: Graph) -> str:
+    """Of a model of which there is no run, as far as is known."""
+    told = [each.message for each in graph.problems if each.stage == "trace"]
+    built = not any(re.search(r"\w\(.*?\) raised |\bimporting ", each) for each in told)
+    return f"the model was not {'run' if built else 'built'}, so this is what is predicted"
 
 
 def _say_how_to_give_arguments(target: Target, graph: Graph, console: Console, *, static: bool) -> bool:

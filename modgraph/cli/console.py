@@ -104,7 +104,7 @@ class Console:
     def error(self, error: ModgraphError) -> None:
         """What was wrong, where, and what to do; the traceback where it was asked for."""
         self._say(f"{self._paint('bold red', 'error:')} ", error.message)
-        if error.file is not None:
+        if error.file is not None and (error.line is not None or error.file not in error.message):
             self._say(f"  {self._paint('cyan', '-->')} ", printing.place(error.file, error.line, error.column))
         if error.text is not None:
             shown = excerpt(error.text.rstrip())

@@ -7,6 +7,7 @@ machine. On a terminal that is a name that leads nowhere: `graphcnn.py:196` of `
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
@@ -16,6 +17,8 @@ from modgraph.graph.model import Graph
 from modgraph.source.targets import Target
 
 _T = TypeVar("_T")
+_OF_OURS = re.compile(r"(?<=\bas )[\w./-]+\.py:\d+(?= raised )|(?<=\bimporting )[\w./-]+\.py(?=[ :])")
+"""Files in messages of our own."""
 _NAMING = ("file", "started_by", "with_files")
 """Fields that name a file, with a line or without."""
 
@@ -26,16 +29,19 @@ def seen_from_here(graph: Graph, target: Target) -> Graph:
     root = target.root
     if target.file is None or root is None:
         return graph
-    is_absolute = os.path.isabs(target.written or "")
+    is_absolute, home = os.path.isabs(target.written or ""), os.path.dirname(target.file)
 
     def shown(name: str) -> str:
         file, colon, line = name.rpartition(":")
         if not line.isdecimal():
             file, colon, line = name, "", ""
-        path = os.path.normpath(os.path.join(root, file))
-        if os.path.isabs(file) or not os.path.isfile(path):
+        if os.path.isabs(file):
             return name
-        return f"{path if is_absolute else os.path.relpath(path)}{colon}{line}"
+        for folder in (root, home):  # a run names a file by the folder on the search path that has it
+            path = os.path.normpath(os.path.join(folder, file))
+            if os.path.isfile(path):
+                return f"{path if is_absolute else os.path.relpath(path)}{colon}{line}"
+        return name
 
     model = _renamed(graph.model, shown)
     if model.target is not None:
@@ -44,7 +50,10 @@ def seen_from_here(graph: Graph, target: Target) -> Graph:
     return replace(
         graph,
         model=model,
-        problems=_renamed(graph.problems, shown),
+        problems=tuple(
+            replace(each, message=_OF_OURS.sub(lambda found: shown(found[0]), each.message))
+            for each in _renamed(graph.problems, shown)
+        ),
         findings=_renamed(graph.findings, shown),
     )
 

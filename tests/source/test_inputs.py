@@ -61,18 +61,18 @@ def test_what_is_no_input_is_an_error_with_help(text):
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("boxesx4", "x=boxes x 4"),
-        ("boxesx4x5", "x=boxes x 4 x 5"),
+        ("boxesx4", "boxes x 4"),
+        ("boxesx4x5", "boxes x 4 x 5"),
         ("x=myBx3x4", "x=myB x 3 x 4"),
-        ("Boxx3", "x=Box x 3"),
-        ("OnexTwo", "x=One x Two"),
+        ("Boxx3", "Box x 3"),
+        ("OnexTwo", "One x Two"),
     ],
 )
 def test_names_of_which_it_is_not_plain_where_they_end_are_asked_for_with_spaces(text, meant):
     with pytest.raises(InputError) as caught:
         parse_input(text)
     assert caught.value.hint is not None
-    assert caught.value.hint.endswith(f"as in {meant}")
+    assert caught.value.hint.endswith(f"as in '{meant}'")  # with the quotes that a shell needs
 
 
 @pytest.mark.parametrize("text", ["mode=exp", "s=text", "axe"])

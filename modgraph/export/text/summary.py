@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -249,9 +250,30 @@ def _problems(graph: Graph, width: int, pen: Pen) -> list[str]:
     for problem in graph.problems:
         # The cause is where its line is, and not of the module that holds all that depends on it.
         module = None if problem.places else problem.module
-        lines += _remark([problem.stage], problem.file, problem.line, module, problem.headline, width, pen)
+        message = _said_by_a_finding(problem, graph) or problem.headline
+        lines += _remark([problem.stage], problem.file, problem.line, module, message, width, pen)
         lines += _places(problem, width, pen)
     return lines
+
+
+_RUN_SAYS = {
+    "MG301": r"RuntimeError(?=: .*shapes? )",
+    "MG302": r"RuntimeError(?=: .*shapes? )",
+    "MG108": r".*AttributeError(?=: cannot assign \w+ before Module.__init__\(\) call)",
+}
+"""By finding: what a run says that fails so; the beginning that is shown."""
+
+
+def _said_by_a_finding(problem: Problem, graph: Graph) -> str | None:
+    """In place of a problem that says again what a finding of the same place does, which names layers and lines: what
+    was raised, and which finding it is."""
+    for each in graph.findings if problem.stage == "trace" else ():
+        if (each.file, each.line) == (problem.file, problem.line) and each.code in _RUN_SAYS:
+            found = re.match(_RUN_SAYS[each.code], problem.message)
+            parts = [each.module or "", each.attribute or ""] if each.code != "MG108" else []
+            if found and ".".join(filter(None, parts)) == (problem.module or ""):
+                return f"{found[0]}, as {each.code} says"
+    return None
 
 
 def _places(problem: Problem, width: int, pen: Pen) -> list[str]:

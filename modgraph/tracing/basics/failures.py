@@ -110,7 +110,7 @@ def user_line(error: BaseException) -> tuple[str | None, int | None]:
     own = [place for place in places if not is_installed(place[0])]
     # A model of an installed package is not torch's fault either.
     outside_torch = [place for place in places if not relative_file(place[0]).startswith("torch/")]
-    for file, line in reversed(own or outside_torch or places):
+    for file, line in reversed(own or outside_torch):  # a line of torch's own is nothing that anybody can mend
         return relative_file(file), line
     return None, None
 
