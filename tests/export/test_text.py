@@ -8,6 +8,7 @@ import re
 import pytest
 
 from modgraph.errors import ConfigError, ExportError
+from modgraph.export.text import table
 from modgraph.export.text.summary import summary
 from modgraph.export.text.table import text_width
 from modgraph.graph.build import GraphBuilder
@@ -477,3 +478,22 @@ def test_a_focus_is_the_tree_from_that_module_on_and_says_so():
     assert not re.search(r"^[├└]─ fc", text, re.MULTILINE)
     with pytest.raises(ExportError, match="no module 'nett'"):
         columned().text(focus="nett")
+
+
+@pytest.mark.parametrize("width", range(1, 30))
+@pytest.mark.parametrize("text", ["Größe", "层一二三", "a\x07b", "é" * 9])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_an_escape_and_a_letter_with_its_accent_are_not_cut_in_two(text, width, at_end):
+    pen = table.Pen(unicode=False)
+    whole = pen.plain(text)
+    cut = table.shortened(whole, width, pen, at_end=at_end)
+    assert table.text_width(cut) <= max(width, 1)
+    rest = re.sub(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}", "", cut)
+    assert "\\" not in rest
+    assert set(rest) <= set(re.sub(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}", "", whole)) | {"~"}
+
+
+def test_of_several_states_the_first_can_be_read_where_they_are_cut():
+    column = table.Column("state", shortest=10, at_end=True)
+    lines = table.table([column], [[table.Cell("✖ failed here RuntimeError ▲ unregistered")]], 14, table.Pen())
+    assert lines[1] == "✖ failed here…"

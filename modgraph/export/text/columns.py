@@ -97,7 +97,7 @@ _ALL = {
         lambda row: row.calls,
         lambda row: int(row.calls) if row.calls else None,
     ),
-    "state": ModuleColumn(Column("state", shortest=10, ample=30), _state, _state),
+    "state": ModuleColumn(Column("state", shortest=10, ample=30, at_end=True), _state, _state),
     "input": _shapes(Column("input"), "input"),
     "arguments": _plain(Column("arguments", shortest=10, ample=24), "arguments"),
     "source": _plain(Column("source", shortest=12, ample=28), "source", "dim"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ class Column:
     """How narrow it may become while others can be left out instead; as narrow as ever, where that is None."""
     ample: int = 0
     """How wide it is when nobody misses anything: what is wider than that gives way first."""
+    at_end: bool = False
+    """It is cut at its end: what comes first matters most."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, pen: Pen) -> list[str]:
@@ -101,31 +104,37 @@ def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: i
 def _line(columns: Sequence[Column], cells: Sequence[Cell], widths: Sequence[int], pen: Pen) -> str:
     parts = []
     for column, cell, width in zip(columns, cells, widths, strict=True):
-        text = shortened(cell.text, width - text_width(cell.lead), pen)
+        text = shortened(cell.text, width - text_width(cell.lead), pen, at_end=column.at_end)
         padding = " " * (width - text_width(cell.lead + text))
         painted = pen.paint(cell.lead, "dim") + pen.paint(text, cell.style)
         parts.append(padding + painted if column.right else painted + padding)
     return GAP.join(parts).rstrip()
 
 
-def shortened(text: str, width: int, pen: Pen) -> str:
-    """`text` within `width` columns, cut in the middle, where names of modules are least telling."""
+def shortened(text: str, width: int, pen: Pen, *, at_end: bool = False) -> str:
+    """`text` within `width` columns, cut in the middle, where names of modules are least telling, or at its end."""
     if text_width(text) <= width:
         return text
     mark = pen.plain("…")
     keep = max(0, width - 1)
-    head = _prefix(text, (keep + 1) // 2)
-    tail = _prefix(text[::-1], keep // 2)[::-1]
-    return head + mark + tail
+    units = _UNIT.findall(text)
+    if at_end:
+        return "".join(_first(units, keep)).rstrip() + mark
+    head, tail = _first(units, (keep + 1) // 2), _first(units[::-1], keep // 2)[::-1]
+    return "".join([*head, mark, *tail])
 
 
-def _prefix(text: str, width: int) -> str:
+_UNIT = re.compile(r"(?:\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|.)[\u0300-\u036f]*", re.DOTALL)
+"""What is not cut in two: a character that is written as an escape, a letter with its accents."""
+
+
+def _first(units: Sequence[str], width: int) -> Sequence[str]:
     taken = 0
-    for position, character in enumerate(text):
-        taken += text_width(character)
+    for position, unit in enumerate(units):
+        taken += text_width(unit)
         if taken > width:
-            return text[:position]
-    return text
+            return units[:position]
+    return units
 
 
 def text_width(text: str) -> int:
