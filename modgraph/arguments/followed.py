@@ -100,6 +100,8 @@ def followed(
     return Followed(found, [], work) if found else replace(first, work=work)
 
 
+_MOST_AGAIN = 2_000_000
+"""Units of work of a script that is followed again to see which data file says what."""
 _MOST_FILES = 3
 """Data files of one script of which it is asked whether a call is as it is because of them."""
 
@@ -107,12 +109,11 @@ _MOST_FILES = 3
 def _with_files(looked: Followed, paths: list[str], without: Callable[[str], Followed], target: Target) -> Followed:
     """The same, each call with the data files that say what it is given: where such a file is not known, the script
     comes to no such call."""
-    if not (looked.found or looked.partly):
+    if not (looked.found or looked.partly) or looked.work > _MOST_AGAIN:
         return looked
     beside: dict[int, tuple[str, ...]] = {}
     for path in paths[:_MOST_FILES]:
-        other = without(path)
-        looked.work += other.work
+        other = without(path)  # its work is not counted: what is found does not depend on what is said of it
         for call in (*looked.found, *looked.partly):
             if call not in (*other.found, *other.partly):
                 beside[id(call)] = (*beside.get(id(call), ()), relative(path, target))
