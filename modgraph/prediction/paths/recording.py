@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Handed, Leave, Lost, Operate, Refusal, Seen
 from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (
@@ -200,7 +200,7 @@ def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
 def alias(machine: Machine, new: Value, of: Value) -> None:
     """A tensor is as another one was computed."""
     if machine.is_recording and isinstance(new, Address) and isinstance(of, Address):
-        add(machine, Alias(new.index, of.index))
+        add(machine, Alias(new.index, of.way))
 
 
 def is_in_place(name: str) -> bool:
@@ -333,6 +333,7 @@ def module_call(
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
+    began = machine.base.next_index
     try:
         result = run()
     except Raised as raised:
@@ -345,8 +346,56 @@ def module_call(
         machine.operating = operating
     now = _writes(machine, inputs) if is_layer else {}
     written = tuple(index for index, number in now.items() if number != before.get(index))
-    add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result), written=written))
+    passing = _Passing(machine, began, frozenset(written))
+    result = passing.through(result)
+    outputs = tuple(seen_in(machine, result, "output"))
+    add(machine, Leave(outputs, is_known=_is_known(result), written=written, handed=tuple(passing.handed.values())))
     return result
+
+
+class _Passing:
+    """What a call gives, with another way for each tensor that was there before it, as those have that it was given."""
+
+    def __init__(self, machine: Machine, began: int, written: frozenset[int]) -> None:
+        self.handed: dict[int, Handed] = {}
+        self._machine = machine
+        self._began = began
+        self._written = written
+
+    def through(self, value: Value, depth: int = 0) -> Value:
+        if depth > MAX_DEPTH:
+            return value
+        if isinstance(value, TupleValue):
+            return value.mapped(lambda each: self.through(each, depth + 1))
+        if type(value) is not Address:
+            return value
+        held = self._machine.state.read(value)
+        if isinstance(held, TensorObject):
+            return self._tensor(value)
+        if value.index >= self._began and isinstance(held, (ListObject, DictObject)):
+            self._inside(value, depth)
+        return value
+
+    def _tensor(self, address: Address) -> Address:
+        index = address.index
+        if index >= self._began or index in self._written:
+            return address
+        if index not in self.handed:
+            self._machine.base.ways += 1
+            self.handed[index] = Handed(-self._machine.base.ways, index, address.way)
+        return Address(index, self.handed[index].number)
+
+    def _inside(self, address: Address, depth: int) -> None:
+        """Of a list or dict that the call has made."""
+        held = self._machine.state.read(address)
+        if isinstance(held, ListObject):
+            items = [self.through(each, depth + 1) for each in held.items]
+            if any(new is not old for new, old in zip(items, held.items, strict=True)):
+                cast("ListObject", self._machine.state.write(address)).items = items
+        elif isinstance(held, DictObject):
+            entries = {key: self.through(each, depth + 1) for key, each in held.entries.items()}
+            if any(new is not held.entries[key] for key, new in entries.items()):
+                cast("DictObject", self._machine.state.write(address)).entries = entries
 
 
 def _own_tensors(machine: Machine, held: ModuleObject | None) -> tuple[Seen, ...]:
@@ -482,7 +531,7 @@ def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     _look(machine, value, name, found, 0)
     once: dict[object, Seen] = {}
     for each in found:
-        once.setdefault(each.indices or each.name, each)
+        once.setdefault(each.ways or each.name, each)
     return list(once.values())
 
 
@@ -516,7 +565,7 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
     if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(_OF_ARRAYS):
         return
     if isinstance(held, TensorObject):
-        found.append(_seen(held, name, (address.index,)))
+        found.append(_seen(held, name, (address,)))
     elif isinstance(held, ListObject):
         for place, each in enumerate(held.items):
             _look(machine, each, f"{name}[{place}]", found, depth + 1)
@@ -536,7 +585,7 @@ def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen
     if held:
         shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
-        found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+        found.append(replace(_seen(held[0], name, tensors), shape=shape, dtype=dtype))
     for each in value.alternatives:
         if each not in tensors or not held:
             _look(machine, each, name, found, depth + 1)
@@ -547,9 +596,11 @@ def _is_record(machine: Machine, item: InstanceObject) -> bool:
     return isinstance(item.cls, ClassValue) and not machine.is_module_class(item.cls)
 
 
-def _seen(tensor: TensorObject, name: str, indices: tuple[int, ...]) -> Seen:
+def _seen(tensor: TensorObject, name: str, addresses: Sequence[Address]) -> Seen:
     shape = None if tensor.shape is None else tuple(tensor.shape)
-    return Seen(name, indices, shape, tensor.dtype, tensor.device)
+    indices = tuple(each.index for each in addresses)
+    handed = tuple(each.way for each in addresses)
+    return Seen(name, indices, shape, tensor.dtype, tensor.device, handed if handed != indices else ())
 
 
 def _writes(machine: Machine, inputs: Iterable[Seen]) -> dict[int, int | None]:
