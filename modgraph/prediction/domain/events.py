@@ -116,6 +116,7 @@ class Operate:
     """Addresses of the tensors that it writes into."""
     key: Value | None = None
     """What stands in the brackets, of an item that is read or written."""
+    handed: tuple[Handed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,6 @@ class _Reader:
     def _operate(self, event: Operate) -> None:
         call = self.open[-1] if self.open else None
         self.regions.note(event)
-        outputs = {index for seen in event.outputs for index in seen.indices}
         if call is not None and call.is_silent:
             return
         name = f"op:{len(self.builder.operations)}"
@@ -260,8 +259,12 @@ class _Reader:
         )
         for seen in event.inputs:
             self._add_edges(self._read_by(event, seen), name, seen)
-        for index in outputs.difference(event.written):
-            self.makers[index] = {name: None}
+        for each in event.handed:
+            self._alias(each.number, each.of, each.index)
+        for seen in event.outputs:
+            for index, way in zip(seen.indices, seen.ways, strict=True):
+                if index not in event.written:
+                    self.makers[way] = {name: None}
         self._write(event.written, name, event.key)
 
     def _read_by(self, event: Operate, seen: Seen) -> Makers:

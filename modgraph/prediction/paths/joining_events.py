@@ -170,7 +170,8 @@ def _both(one: Event, two: Event) -> Event | None:
             return None
         written = tuple(dict.fromkeys((*one.written, *two.written)))
         inputs, outputs = _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs)
-        return Operate(one.name, inputs, outputs, one.where, written, one.key if one.key == two.key else None)
+        handed = tuple(dict.fromkeys((*one.handed, *two.handed)))
+        return Operate(one.name, inputs, outputs, one.where, written, one.key if one.key == two.key else None, handed)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 

@@ -39,7 +39,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import layer_operations
 from modgraph.prediction.paths.joining_events import ended_by
 from modgraph.source import nodes
-from modgraph.source.torch_names import OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
+from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -148,6 +148,7 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     called = layer_operations.by_arguments(called, arguments)
     inputs = tuple(_given(machine, arguments))
     where = arguments.where
+    began = machine.base.next_index
     machine.operating += 1
     try:
         result = run()
@@ -157,6 +158,8 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         raise
     finally:
         machine.operating -= 1
+    if last_name(called) in EACH_OF_ONE and _sees_through(machine, arguments, result):
+        return result
     taken = {index for each in inputs for index in each.indices}
     last = last_name(called)
     read = _read(last, inputs)
@@ -171,11 +174,34 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     elif in_place and inputs:
         add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key))
     elif any(not taken.issuperset(each.indices) for each in outputs):
-        add(machine, Operate(called, read, outputs, where, (), key))
+        passing = _Passing(machine, began, frozenset())
+        if len(outputs) > 1 and any(taken.issuperset(each.indices) for each in outputs):
+            result = passing.through(result)
+            outputs = tuple(seen_in(machine, result, "output"))
+        add(machine, Operate(called, read, outputs, where, (), key, tuple(passing.handed.values())))
     elif not outputs and inputs and isinstance(result, Unknown) and is_of_torch(result):
         add(machine, Operate(called, read, (), where))
         add(machine, Lost(result.reason, where))
     return result
+
+
+def _sees_through(machine: Machine, arguments: Arguments, result: Value) -> bool:
+    """Torch's own code asks for views of several tensors: each comes of its tensor, and nobody wrote a step."""
+    given = arguments.positional
+    if len(given) == 1 and isinstance(given[0], Address):
+        held = machine.state.read(given[0])
+        given = tuple(held.items) if isinstance(held, ListObject) and held.open is None else given
+    if len(given) == 1 and isinstance(given[0], TupleValue):
+        given = given[0].items
+    if frame_outside_torch(machine.frames) is None or arguments.keywords or not isinstance(result, TupleValue):
+        return False
+    pairs = list(zip(given, result.items, strict=False))
+    if len(given) != len(result.items) or not all(type(each) is Address for pair in pairs for each in pair):
+        return False
+    for source, view in pairs:
+        if view != source:
+            alias(machine, view, source)
+    return True
 
 
 def own_operation(machine: Machine, module: Address, given: Iterable[Value], result: Value) -> None:
@@ -365,7 +391,7 @@ class _Passing:
     def through(self, value: Value, depth: int = 0) -> Value:
         if depth > MAX_DEPTH:
             return value
-        if isinstance(value, TupleValue):
+        if isinstance(value, (TupleValue, Choice)):
             return value.mapped(lambda each: self.through(each, depth + 1))
         if type(value) is not Address:
             return value
