@@ -47,8 +47,8 @@ class Flow:
     """A tensor that arrived, and one of those that made it."""
 
     producer: str
-    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves; `was:` and one of these for
-    who had given the very tensor before the one that is named last gave it back."""
+    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves; `was:` and one of these
+    for who had given the very tensor before the one that is named last gave it back."""
     tensor: TensorInfo
     """Named for the place where it arrived."""
 

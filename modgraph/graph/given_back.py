@@ -1,7 +1,7 @@
 """Edges of a tensor that a call gave back as it was: from which of its givers a run took it, as the prediction says.
 
-`y = drop(h)` with a dropout that does nothing is `h` itself. A run cannot tell whether `h` or `y` was read later on, and
-names the last call that gave it; source does tell.
+`y = drop(h)` with a dropout that does nothing is `h` itself. A run cannot tell whether `h` or `y` was read later on,
+and names the last call that gave it; source does tell.
 """
 
 from __future__ import annotations

@@ -10,7 +10,19 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Handed, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.events import (
+    Alias,
+    Assume,
+    Cell,
+    Enter,
+    Event,
+    Handed,
+    Leave,
+    Lost,
+    Operate,
+    Refusal,
+    Seen,
+)
 from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.events import Cell, Repeat
+from modgraph.prediction.domain.events import Cell, Repeat, since
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import OPEN, Address, Choice, Unknown, Value
@@ -52,7 +52,7 @@ class _Widener(Joiner):
             self.first.events = chain
         elif chain is not None and isinstance(chain.event, Repeat):
             begun = chain.before
-            for alias in joining_events.since(before, self.first.events):
+            for alias in since(before, self.first.events):
                 begun = Cell(begun, alias)
             self.first.events = Cell(begun, chain.event)
         else:
