@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
@@ -27,6 +27,7 @@ from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (
     DictObject,
+    HeapObject,
     InstanceObject,
     ListObject,
     ModuleObject,
@@ -410,8 +411,8 @@ class _Passing:
         held = self._machine.state.read(value)
         if isinstance(held, TensorObject):
             return self._tensor(value)
-        if value.index >= self._began and isinstance(held, (ListObject, DictObject)):
-            self._inside(value, depth)
+        if value.index >= self._began:  # the call has made it, and nobody else has it
+            self._inside(value, held, depth + 1)
         return value
 
     def _tensor(self, address: Address) -> Address:
@@ -423,17 +424,22 @@ class _Passing:
             self.handed[index] = Handed(-self._machine.base.ways, index, address.way)
         return Address(index, self.handed[index].number)
 
-    def _inside(self, address: Address, depth: int) -> None:
-        """Of a list or dict that the call has made."""
-        held = self._machine.state.read(address)
+    def _inside(self, address: Address, held: HeapObject, depth: int) -> None:
+        names: tuple[str, ...] = ()
         if isinstance(held, ListObject):
-            items = [self.through(each, depth + 1) for each in held.items]
-            if any(new is not old for new, old in zip(items, held.items, strict=True)):
-                cast("ListObject", self._machine.state.write(address)).items = items
+            names = ("items",)
         elif isinstance(held, DictObject):
-            entries = {key: self.through(each, depth + 1) for key, each in held.entries.items()}
-            if any(new is not held.entries[key] for key, new in entries.items()):
-                cast("DictObject", self._machine.state.write(address)).entries = entries
+            names = ("entries", "attributes")
+        elif isinstance(held, InstanceObject) and _is_record(self._machine, held):
+            names = ("attributes",)
+        for name in names:
+            old = getattr(held, name)
+            new: Any = [self.through(each, depth) for each in old] if isinstance(old, list) else None
+            if new is None:
+                new = {key: self.through(each, depth) for key, each in old.items()}
+            before, after = (each if isinstance(each, list) else list(each.values()) for each in (old, new))
+            if any(one is not other for one, other in zip(before, after, strict=True)):
+                setattr(self._machine.state.write(address), name, new)
 
 
 def _own_tensors(machine: Machine, held: ModuleObject | None) -> tuple[Seen, ...]:

@@ -303,6 +303,8 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         for source, view in pairs:
             if view is not source:
                 self.recorder.dataflow.bind(view, self.recorder.dataflow.arrival(source)[0])
+                if self.recorder.recipes is not None:
+                    self.recorder.recipes.shown(view, source)
         return True
 
     def _keep_step(self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]) -> None:
