@@ -56,6 +56,7 @@ _HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
 _OUTSIDE = "outside:"
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
+_OTHER_WAY = Condition(text="another way through forward")
 _TEST = re.compile(r"depends on `([^`]+)`")
 
 
@@ -284,7 +285,7 @@ class _Reader:
 
     def _write(self, indices: Sequence[int], name: str, key: Value | None = None) -> None:
         """Something writes into tensors, and so into those that share their memory; into one of several, one by one."""
-        why = None if len(set(indices)) == 1 else Condition(text="another way through forward")
+        why = None if len(set(indices)) == 1 else _OTHER_WAY
         for index in dict.fromkeys(indices):
             written = self.regions.written(index, key)
             above = self.regions.above(index) if written.is_sure else ()
@@ -332,7 +333,7 @@ class _Reader:
         if doubt is not None and len(alternatives) == 2:
             doubt = replace(doubt, text=negated(doubt.text))
         elif len(alternatives) > 1:
-            doubt = Condition(text="another way through forward")
+            doubt = _OTHER_WAY
         return {
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()
@@ -504,6 +505,8 @@ def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Conditio
 
 
 def _condition(event: Either | Repeat) -> Condition:
+    if isinstance(event, Either) and all(isinstance(each, Alias) for each in (*event.first, *event.second)):
+        return _OTHER_WAY  # one of several objects is read, and no test is made here
     tested = _TEST.search(event.reason)
     where = event.where
     return Condition(

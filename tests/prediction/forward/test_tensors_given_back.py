@@ -255,6 +255,7 @@ def _into(graph: Graph, consumer: str) -> set[tuple[str, str]]:
     }
 
 
+OTHER_WAY = "another way through forward"
 UNDECIDED = {
     "d = h\n        if h.sum() > 0: d = self.p(h)": {("p", "h.sum() > 0"), ("a", "not (h.sum() > 0)")},
     "e = self.p(h)\n        d = e if h.sum() > 0 else h": {("p", "h.sum() > 0"), ("a", "not (h.sum() > 0)")},
@@ -263,6 +264,7 @@ UNDECIDED = {
         ("a", "not (h.sum() > 0)"),
     },
     "if h.sum() > 0: d = self.p(h)\n        else: d = self.q(h)": {("p", "h.sum() > 0"), ("q", "not (h.sum() > 0)")},
+    "e = self.p(h)\n        d = ([e] if h.sum() > 0 else [h])[0]": {("p", OTHER_WAY), ("a", OTHER_WAY)},
     "e = self.p(h); d = e.relu_()": {("relu_", "")},
     "d = h; self.p(h).relu_()": {("relu_", "")},
     "d = self.p(h); h.relu_()": {("relu_", "")},
@@ -299,3 +301,21 @@ def test_a_change_of_what_is_added_is_seen(tmp_path: Path) -> None:
         found = modgraph.diff(old, new).dataflow
         assert {each.side for each in found} == {"old", "new"}
         assert len(modgraph.diff(old, old).dataflow) == 0
+
+
+def test_what_a_run_leaves_open_is_no_difference_and_said_to_be_open(tmp_path: Path) -> None:
+    graphs = []
+    for number, added in enumerate(("h", "d", "d * self.c(x)")):
+        file = tmp_path / f"net{number}.py"
+        model = _model(file, "nn.Dropout()", f"h = self.a(x); d = self.p(h); return self.b(d) + {added}")
+        run = modgraph.trace(model, torch.ones(2, 4))
+        graphs.append((merge(modgraph.predict(f"{file}:Net", inputs=["2x4"]), run), run))
+    (before, open_before), (behind, open_behind), (_, other) = graphs
+    for old, new in ((before, open_before), (open_behind, before), (behind, open_before), (open_before, open_behind)):
+        changes = modgraph.diff(old, new)
+        assert changes.dataflow == ()
+        assert "from which of its givers a tensor is taken" in {each.what for each in changes.not_compared}
+    assert "from which of its givers a tensor is taken" not in {
+        each.what for each in modgraph.diff(before, behind).not_compared
+    }
+    assert modgraph.diff(before, other).dataflow != ()
