@@ -99,6 +99,16 @@ def test_whoever_gave_the_same_tensor_before_is_named(forward, device):
     assert into(traced(forward, device=device), "b") == TOLD[forward]
 
 
+def test_where_no_versions_are_counted():
+    def inside(self, x):
+        with torch.inference_mode():
+            self.p(self.q(self.a(x)))  # the first of a class takes no shortcut
+            self.q(x)
+            return self.b(self.q(self.p(self.a(x))))
+
+    assert into(traced(inside), "b") == [("q", "p", "a")]
+
+
 def test_with_other_values_there_are_two_tensors():
     assert into(traced(behind_a_dropout, mode="train"), "b") == [("a",)]
     assert into(traced(behind_two, mode="train"), "b") == [("q", "p")]

@@ -132,7 +132,7 @@ class Leaves:
                 dataflow.write(tensor, producer)
             left: Any
             if type(result) in EXACT:
-                is_same = result is tensor and producers != producer and tensor._version == version
+                is_same = result is tensor and (version is None or tensor._version == version)
                 left = dataflow.bind(result, dataflow.given_back(result, producer, before) if is_same else producer)
             else:
                 left = [(place, dataflow.bind(item, producer), None) for place, item in tensors_in(result, "output")]
