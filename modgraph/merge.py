@@ -11,6 +11,7 @@ The policy, in one table (a test per row):
 | the same instance or tensor as another | that               | the observed; a problem                | the predicted, if that one is there     | the observed; a problem, but where the prediction said unknown |
 | line, arguments                        | prediction         | prediction                             | prediction                              | source of the live class, arguments read off the instance  |
 | calls, operations, edges               | both True          | the observed                           | observed False, behind what ran: another way through a branch | predicted False                              |
+| where a tensor was taken from that a call gave back | that  | the prediction, of the ends that the run leaves open (`or_from`) | - | the last call that gave it, with `or_from` |
 | statistics                             | trace              | trace                                  | none                                    | trace                                                      |
 | findings                               | once               | both                                   | the prediction's                        | the trace's                                                |
 

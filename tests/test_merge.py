@@ -192,6 +192,21 @@ def test_calls_and_edges_come_from_the_trace():
     assert [module.calls for module in joined.modules] == [(0,), (1,), ()]
 
 
+def test_where_a_tensor_was_taken_from_that_a_call_gave_back_is_predicted():
+    tensor = TensorInfo(name="input", shape=(1, 4), dtype="float32")
+    paths = ["a", "drop", "b"]
+    calls = [Call(index=i, module=path, parent=None) for i, path in enumerate(paths)]
+    nodes = [node(path, calls=(i,)) for i, path in enumerate(paths)]
+    from_a, from_drop = (Edge(producer=f"call:{i}", consumer="call:2", tensor=tensor) for i in (0, 1))
+    open_edge = dataclasses.replace(from_drop, or_from=("call:0",))
+    claimed = [dataclasses.replace(call, predicted=True, observed=None) for call in calls]
+    traced = graph(*nodes, half="observed", calls=calls, edges=[open_edge])
+    for said, found in ((from_a, from_a), (from_drop, from_drop), (None, open_edge)):
+        edges = [] if said is None else [dataclasses.replace(said, predicted=True, observed=None)]
+        joined = merge(graph(*nodes, half="predicted", calls=claimed, edges=edges), traced)
+        assert [(each.producer, each.or_from) for each in joined.edges] == [(found.producer, found.or_from)]
+
+
 def test_order_is_the_observed_one_with_the_predicted_between():
     modules, _ = merged([node("a"), node("gone"), node("b")], [node("a"), node("new"), node("b")])
     assert list(modules) == ["", "a", "gone", "new", "b"]

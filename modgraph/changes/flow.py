@@ -42,8 +42,9 @@ def flows(matching: Matching, same: Mapping[str, str]) -> tuple[Flow, ...] | Non
     ways_old, ways_new = old.ways(both), new.ways(both)
     if ways_old is None or ways_new is None:
         return None
-    found = [old.flow("old", way) for way in ways_old if way not in ways_new]
-    found += [new.flow("new", way) for way in ways_new if way not in ways_old]
+    open_ = _may_be_one(ways_old, ways_new, old.open_ways()) | _may_be_one(ways_new, ways_old, new.open_ways())
+    found = [old.flow("old", way) for way in ways_old if way not in ways_new and way not in open_]
+    found += [new.flow("new", way) for way in ways_new if way not in ways_old and way not in open_]
     for way in _at_other_places(ways_old, ways_new):
         names = set(ways_old[way].values()), set(ways_new[way].values())
         if names[0] != names[1]:
@@ -51,6 +52,16 @@ def flows(matching: Matching, same: Mapping[str, str]) -> tuple[Flow, ...] | Non
         found += [old.flow("old", way, place) for place in names[0]]
         found += [new.flow("new", way, place) for place in names[1]]
     return sorted_by_path(dict.fromkeys(found))
+
+
+def _may_be_one(ours: Ways, theirs: Ways, open_: Mapping[tuple[Key, Key], set[Key]]) -> set[tuple[Key, Key]]:
+    """Ways of either side that may be the same: of a tensor that was given back, a run leaves open who gave it."""
+    found: set[tuple[Key, Key]] = set()
+    for (producer, consumer), others in open_.items():
+        alike = {(other, consumer) for other in others}.intersection(theirs)
+        if alike and (producer, consumer) not in theirs:
+            found |= {(producer, consumer), *(way for way in alike if way not in ours)}
+    return found
 
 
 def _at_other_places(olds: Ways, news: Ways) -> list[tuple[Key, Key]]:
@@ -163,6 +174,15 @@ class _Side:
                     places.setdefault(self._place(edge), edge.tensor.name)
                 if self._steps > MOST_STEPS:
                     return None
+        return found
+
+    def open_ways(self) -> dict[tuple[Key, Key], set[Key]]:
+        """By way, the other ends that its tensor may have been taken from."""
+        found: dict[tuple[Key, Key], set[Key]] = {}
+        for edge in self.graph.edges:
+            if edge.or_from:
+                others = {self.keys.get(end) or outer_key(end, self.paths) for end in edge.or_from}
+                found.setdefault((self.keys[edge.producer], self.keys[edge.consumer]), set()).update(others)
         return found
 
     def _next_known(self, end: str, known: set[Key]) -> Iterator[Edge]:

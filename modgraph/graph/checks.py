@@ -155,7 +155,8 @@ def _check_edges(
 ) -> None:
     containers = {call.parent for call in calls}
     for edge in edges:
-        for end, kinds in ((edge.producer, _PRODUCERS), (edge.consumer, _CONSUMERS)):
+        others = ((other, _PRODUCERS) for other in edge.or_from)
+        for end, kinds in ((edge.producer, _PRODUCERS), (edge.consumer, _CONSUMERS), *others):
             kind, _, rest = end.partition(":")
             require(kind in kinds and rest != "", f"{end!r} is no end of an edge")
             if kind == "call":

@@ -77,7 +77,8 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
             return contracted_edges(index, views=True)
         for producer, certain in origins[edge.producer].items():
             if producer not in passing and producer not in hidden:
-                passed_on = replace(edge, producer=producer, certain=certain and edge.certain, condition=None, ranks=())
+                is_certain = certain and edge.certain
+                passed_on = replace(edge, producer=producer, certain=is_certain, condition=None, ranks=(), or_from=())
                 found[passed_on] = None
     return _without_dead_ends(tuple(found))
 

@@ -39,12 +39,16 @@ from modgraph.graph.model import (
 _dumps, _loads = json.dumps, json.loads
 
 
+WAS = "was:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
     """A tensor that arrived, and one of those that made it."""
 
     producer: str
-    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves."""
+    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves; `was:` and one of these
+    for who had given the very tensor before the one that is named last gave it back."""
     tensor: TensorInfo
     """Named for the place where it arrived."""
 
@@ -423,7 +427,12 @@ class _Fold:
         edges: dict[tuple[Any, ...], Edge] = {}
         arrived: set[tuple[Any, ...]] = set()
         for consumer in self._consumers:
+            key: tuple[Any, ...] | None = None
             for flow in consumer.flows:
+                if flow.producer.startswith(WAS):
+                    self._add_other(edges, key, self._edge(consumer, flow))
+                    continue
+                key = None
                 edge = self._edge(consumer, flow)
                 if edge is None:
                     continue
@@ -432,12 +441,22 @@ class _Fold:
                 if read_inside and way in arrived:
                     continue
                 arrived.add(way)
-                edges.setdefault((*way, edge.tensor.name), edge)
+                key = (*way, edge.tensor.name)
+                edges.setdefault(key, edge)
         return list(edges.values())
+
+    @staticmethod
+    def _add_other(edges: dict[tuple[Any, ...], Edge], key: tuple[Any, ...] | None, other: Edge | None) -> None:
+        """The tensor of an edge may have been taken from another, which had it before."""
+        edge = None if key is None or other is None else edges[key]
+        if edge is None or other is None or other.consumer != edge.consumer or other.producer == edge.producer:
+            return
+        assert key is not None
+        edges[key] = replace(edge, or_from=tuple(dict.fromkeys((*edge.or_from, other.producer))))
 
     def _edge(self, consumer: EnterEvent | OperationEvent | OutputEvent, flow: Flow) -> Edge | None:
         leaf = consumer.call if isinstance(consumer, OperationEvent) and self._is_leaf(consumer.call) else None
-        producer = flow.producer
+        producer = flow.producer.removeprefix(WAS)
         kind, _, rest = producer.partition(":")
         if kind == "op":
             home = self._operation(rest).call

@@ -257,6 +257,9 @@ class Edge:
     producer: str
     consumer: str
     tensor: TensorInfo
+    or_from: tuple[str, ...] = ()
+    """Ends that had given the very same tensor before: the producer gave it back as it was, and a run does not tell
+    which of them it was taken from."""
     ranks: tuple[int, ...] = ()
     """The processes in which it went there, where not in all."""
     predicted: bool | None = None

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import TypeVar
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Edge, Graph, ModuleNode, Operation
+from modgraph.graph.given_back import settled
+from modgraph.graph.model import Call, Edge, Graph, ModuleNode, Operation, SourceLocation
 
 _Item = TypeVar("_Item")
 
@@ -45,6 +47,7 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
         return
     joined = _Joined(builder, predicted, False)
     joined.match()
+    joined.settle()
     joined.mark()
     joined.add()
 
@@ -108,6 +111,28 @@ class _Joined:
     def _key(self, call: Call) -> Hashable:
         line = None if call.source is None else call.source.line
         return self.names.get(call.module, call.module), call.direct, line
+
+    def settle(self) -> None:
+        """Of a tensor that a call gave back as it was, the run does not tell before or behind which it was taken."""
+        if any(edge.or_from for edge in self.builder.edges):
+            ends = ((edge, self._ends(edge)) for edge in self.predicted.edges if self._is_at_one_line(edge.consumer))
+            said = [replace(edge, producer=one, consumer=two) for edge, (one, two) in ends if one and two]
+            self.builder.edges = settled(self.builder.edges, said)
+
+    def _is_at_one_line(self, end: str) -> bool:
+        """An operation stands where the one of the run does that has the same place in the order."""
+        if not end.startswith("op:"):
+            return True
+        one, two = self._predicted_lines.get(end), self._lines.get(self.operations.get(end, ""))
+        return one is None or two is None or one == two
+
+    @cached_property
+    def _predicted_lines(self) -> dict[str, SourceLocation | None]:
+        return {each.id: each.source for each in self.predicted.operations}
+
+    @cached_property
+    def _lines(self) -> dict[str, SourceLocation | None]:
+        return {each.id: each.source for each in self.builder.operations}
 
     def mark(self) -> None:
         """What ran is as it was predicted, or was not predicted."""

@@ -186,7 +186,8 @@ def _edge(edge: Edge, paths: _Paths, calls: _Calls) -> Edge:
     producer = edge.producer
     if producer.startswith("param:"):
         producer = f"param:{paths.tensor(producer.removeprefix('param:'))}"
-    return replace(edge, producer=calls.end(producer), consumer=calls.end(edge.consumer))
+    others = tuple(map(calls.end, edge.or_from))
+    return replace(edge, producer=calls.end(producer), consumer=calls.end(edge.consumer), or_from=others)
 
 
 def _backward(record: BackwardRecord, paths: _Paths, calls: _Calls) -> BackwardRecord:

@@ -229,7 +229,15 @@ class Alignment:
         containers = {f"call:{call.parent}" for call in self.calls}
         for process, graph in enumerate(self.graphs):
             node = self.members[process].node
-            renamed = [replace(one, producer=node(one.producer), consumer=node(one.consumer)) for one in graph.edges]
+            renamed = [
+                replace(
+                    one,
+                    producer=node(one.producer),
+                    consumer=node(one.consumer),
+                    or_from=tuple(end for end in map(node, one.or_from) if end not in containers),
+                )
+                for one in graph.edges
+            ]
             renamed = [one for one in renamed if not {one.producer, one.consumer} & containers]
             rows.lay(process, renamed, lambda one: (one.producer, one.consumer, one.tensor.name), lambda *_: None)
         return [self._edge(rows.slots[slot]) for slot in rows.order]

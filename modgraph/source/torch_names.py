@@ -300,6 +300,8 @@ SHAPE_ONLY_SECOND = frozenset(
     {"reshape_as", "view_as", "expand_as", "type_as", "to", "resize_as_", "resize_as", "__deepcopy__"}
 )
 """Those that do so with their second."""
+EACH_OF_ONE = frozenset({"broadcast_tensors", "meshgrid", "atleast_1d", "atleast_2d", "atleast_3d"})
+"""Functions that give for each of their tensors that tensor itself, or a view of it."""
 OVERWRITING = frozenset(
     {
         *("copy_", "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "random_", "exponential_", "cauchy_"),

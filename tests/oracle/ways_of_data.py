@@ -7,11 +7,12 @@ import collections
 from modgraph.graph.model import Graph
 
 
-def ways(graph: Graph, every_way: bool = False) -> set[tuple[str, str]]:
+def ways(graph: Graph, every_way: bool = False, or_from: bool = False) -> set[tuple[str, str]]:
     """From which calls, inputs and parameters data comes to each call and output, through any operations.
 
     Args:
         every_way: what depends on a test that cannot be decided counts too.
+        or_from: so do all that a tensor which was given back as it was may have been taken from.
     """
     names: dict[str, str] = {}
     counted: collections.Counter[str] = collections.Counter()
@@ -22,7 +23,7 @@ def ways(graph: Graph, every_way: bool = False) -> set[tuple[str, str]]:
     incoming: dict[str, list[str]] = {}
     for edge in graph.edges:
         if edge.observed is not False and (edge.certain or every_way):
-            incoming.setdefault(edge.consumer, []).append(edge.producer)
+            incoming.setdefault(edge.consumer, []).extend((edge.producer, *(edge.or_from if or_from else ())))
     found: set[tuple[str, str]] = set()
     for consumer in incoming:
         if consumer.startswith("op:"):

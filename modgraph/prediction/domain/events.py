@@ -54,6 +54,23 @@ class Seen:
     shape: tuple[int | None, ...] | None = None
     dtype: str | None = None
     device: str | None = None
+    handed: tuple[int, ...] = ()
+    """For each of `indices`, under which number it was given back by a call, or itself; nothing where none was."""
+
+    @property
+    def ways(self) -> tuple[int, ...]:
+        """For each of `indices`, what tells who has handed it on."""
+        return self.handed or self.indices
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A tensor that was there before a call, and that the call gives: the same object from here on goes two ways."""
+
+    number: int
+    index: int
+    of: int
+    """The way that it had come until then: its address, or the number of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,7 @@ class Leave:
     """False where it may give other tensors than those of `outputs`."""
     written: tuple[int, ...] = ()
     """Addresses of the tensors that a layer was given, and has written into."""
+    handed: tuple[Handed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +116,18 @@ class Operate:
     """Addresses of the tensors that it writes into."""
     key: Value | None = None
     """What stands in the brackets, of an item that is read or written."""
+    handed: tuple[Handed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """What was computed as one tensor is another object from here on too: `Parameter(x)`."""
+    """What was computed as one tensor is another object from here on too: `Parameter(x)`. Either may be the number of a
+    way that a tensor has come."""
 
     index: int
     of: int
+    tensor: int | None = None
+    """The address of the tensor, where `index` is such a number."""
 
 
 @dataclass(frozen=True, slots=True)

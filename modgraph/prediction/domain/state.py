@@ -60,6 +60,8 @@ class Base:
 
     objects: dict[int, HeapObject] = field(default_factory=dict)
     next_index: int = 1
+    ways: int = 0
+    """How many numbers were given to tensors that calls have given back; see `Address.handed`."""
     copied: int = 0
     """How many entries of layers were copied for undecided branches, in this prediction."""
     joined: int = 0

@@ -291,12 +291,20 @@ class Address(Value):
     """A mutable object on the heap; equal addresses are the same object (`is`)."""
 
     index: int
+    handed: int | None = None
+    """Of a tensor that a call gave back as it was, the number of that: the same object, come another way. Equality does
+    not ask for it."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Address and self.index == other.index
 
     def __hash__(self) -> int:
         return self.index
+
+    @property
+    def way(self) -> int:
+        """What tells which call has given it: its own index, where none has that was given it."""
+        return self.index if self.handed is None else self.handed
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ _HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
 _OUTSIDE = "outside:"
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
+_OTHER_WAY = Condition(text="another way through forward")
 _TEST = re.compile(r"depends on `([^`]+)`")
 
 
@@ -72,6 +73,10 @@ class _Reader:
         self.nodes = {node.path for node in builder.modules}
         self.open: list[_Open] = []
         self.makers = Made({index: {f"input:{name}": None} for index, name in followed.given.items()})
+        self.ways: dict[int, list[int]] = {}
+        """By tensor, the numbers of the ways that it has come besides: as a call gave it that it was there before."""
+        self.tensor_of: dict[int, int] = {}
+        """The other way round."""
         self.conditions: list[Condition] = []
         self.tests: list[list[str]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
@@ -101,7 +106,7 @@ class _Reader:
             elif isinstance(event, Operate):
                 self._operate(event)
             elif isinstance(event, Alias):
-                self.makers[event.index] = self._makers_of(event.of)
+                self._alias(event.index, event.of, event.tensor)
             elif isinstance(event, Either):
                 self._either(event)
             elif isinstance(event, Repeat):
@@ -141,6 +146,8 @@ class _Reader:
         known = self.builder.calls[call.index]
         self.builder.calls[call.index] = replace(known, **self._end_of(call.index, event))
         self.ended[call.index] = self.ended.get(call.index) or event.error is None
+        for each in event.handed:
+            self._alias(each.number, each.of, each.index)
         if call.calls:
             return
         self.leaves.add(call.index)
@@ -148,9 +155,16 @@ class _Reader:
         for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
         for seen in event.outputs:
-            for index in seen.indices:
-                self.makers[index] = {name: None}
+            for way in seen.ways:
+                self.makers[way] = {name: None}
         self._write(event.written, name)
+
+    def _alias(self, index: int, of: int, tensor: int | None) -> None:
+        """From here on there is another object made as one was, or another way that a tensor has come."""
+        self.makers[index] = self._makers_of(of)
+        if tensor is not None and index not in self.tensor_of:
+            self.tensor_of[index] = tensor
+            self.ways.setdefault(tensor, []).append(index)
 
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives; where it ends on several paths, what it gives on those that raise nothing."""
@@ -232,7 +246,6 @@ class _Reader:
     def _operate(self, event: Operate) -> None:
         call = self.open[-1] if self.open else None
         self.regions.note(event)
-        outputs = {index for seen in event.outputs for index in seen.indices}
         if call is not None and call.is_silent:
             return
         name = f"op:{len(self.builder.operations)}"
@@ -247,8 +260,12 @@ class _Reader:
         )
         for seen in event.inputs:
             self._add_edges(self._read_by(event, seen), name, seen)
-        for index in outputs.difference(event.written):
-            self.makers[index] = {name: None}
+        for each in event.handed:
+            self._alias(each.number, each.of, each.index)
+        for seen in event.outputs:
+            for index, way in zip(seen.indices, seen.ways, strict=True):
+                if index not in event.written:
+                    self.makers[way] = {name: None}
         self._write(event.written, name, event.key)
 
     def _read_by(self, event: Operate, seen: Seen) -> Makers:
@@ -260,7 +277,7 @@ class _Reader:
         part = self.regions.of(given[0])
         found: Makers = {}
         for maker, why in makers.items():
-            written = self.notes.get((seen.indices[0], maker)) if len(seen.indices) == 1 else None
+            written = self.notes.get((seen.ways[0], maker)) if len(seen.indices) == 1 else None
             overlaps = True if written is None else written.overlaps(part)
             if overlaps is not False:
                 found[maker] = why if overlaps else why or _OVERLAP
@@ -268,7 +285,7 @@ class _Reader:
 
     def _write(self, indices: Sequence[int], name: str, key: Value | None = None) -> None:
         """Something writes into tensors, and so into those that share their memory; into one of several, one by one."""
-        why = None if len(set(indices)) == 1 else Condition(text="another way through forward")
+        why = None if len(set(indices)) == 1 else _OTHER_WAY
         for index in dict.fromkeys(indices):
             written = self.regions.written(index, key)
             above = self.regions.above(index) if written.is_sure else ()
@@ -280,38 +297,43 @@ class _Reader:
             for other in sharing:
                 if other != index and (other in self.makers or other < self.followed.began):
                     self._note_write(other, written, name, why, other in above)
-            self.makers[index] = {name: None} if why is None else {**self._makers_of(index), name: why}
+            for way in (index, *self.ways.get(index, ())):
+                if way == index or way in self.makers:
+                    self.makers[way] = {name: None} if why is None else {**self._makers_of(way), name: why}
 
     def _note_write(self, other: int, written: Region, name: str, why: Condition | None, is_above: bool) -> None:
         """Of a tensor that may have what was written; it has, where what was written into is certainly a part of it."""
         overlaps = is_above or written.overlaps(self.regions.of(other))
         if overlaps is False:
             return
-        # Who has written all of an earlier part stands for who wrote that: it was read, or is gone.
-        stays = {
-            maker: known
-            for maker, known in self._makers_of(other).items()
-            if why is not None or (part := self.notes.get((other, maker))) is None or not written.covers(part)
-        }
-        self.makers[other] = {**stays, name: why if overlaps else why or _OVERLAP}
-        self.notes[other, name] = written
+        for way in (other, *(each for each in self.ways.get(other, ()) if each in self.makers)):
+            # Who has written all of an earlier part stands for who wrote that: it was read, or is gone.
+            stays = {
+                maker: known
+                for maker, known in self._makers_of(way).items()
+                if why is not None or (part := self.notes.get((way, maker))) is None or not written.covers(part)
+            }
+            self.makers[way] = {**stays, name: why if overlaps else why or _OVERLAP}
+            self.notes[way, name] = written
 
     def _makers_of(self, index: int) -> Makers:
         """Of one that no event has made, it comes from outside of the run."""
-        return self.makers.get(index) or {f"{_OUTSIDE}{index}": None}
+        tensor = self.tensor_of.get(index, index)
+        return self.makers.get(index) or self.makers.get(tensor) or {f"{_OUTSIDE}{tensor}": None}
 
     def _made_by(self, seen: Seen) -> Makers:
         alternatives = [
-            self._makers_of(index)
-            for index in seen.indices
-            if self._is_there(index) and (index in self.makers or not self._is_of_unknown_origin(seen, index))
+            self._makers_of(way if way in self.makers else index)
+            for index, way in zip(seen.indices, seen.ways, strict=True)
+            if way in self.makers
+            or (self._is_there(index) and (index in self.makers or not self._is_of_unknown_origin(seen, index)))
         ]
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
         if doubt is not None and len(alternatives) == 2:
             doubt = replace(doubt, text=negated(doubt.text))
         elif len(alternatives) > 1:
-            doubt = Condition(text="another way through forward")
+            doubt = _OTHER_WAY
         return {
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()
@@ -483,6 +505,8 @@ def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Conditio
 
 
 def _condition(event: Either | Repeat) -> Condition:
+    if isinstance(event, Either) and all(isinstance(each, Alias) for each in (*event.first, *event.second)):
+        return _OTHER_WAY  # one of several objects is read, and no test is made here
     tested = _TEST.search(event.reason)
     where = event.where
     return Condition(

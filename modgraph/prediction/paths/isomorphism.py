@@ -63,6 +63,8 @@ def _values(item: HeapObject) -> list[Value]:
 
 def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]], since: int) -> bool:
     if isinstance(mine, Address) and isinstance(other, Address):
+        if mine.handed != other.handed:
+            return False
         pending.append((mine, other))
         return True
     if isinstance(mine, TupleValue) and isinstance(other, TupleValue):

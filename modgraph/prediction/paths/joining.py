@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.events import Alias, Cell
 from modgraph.prediction.domain.limits import COPIES_OF_AN_ENTRY, MAX_ALTERNATIVES
 from modgraph.prediction.domain.objects import (
     ClassObject,
@@ -121,6 +122,9 @@ class Joiner:
         self.adopted: set[int] = set()
         """Objects of the second state alone that are in the joined one already."""
         self.fused_depth = 0
+        self.ways: dict[tuple[int, int], tuple[int, int]] = {}
+        """Of a tensor that has come one way on the first path, and another on the second: the number that stands for
+        both, and its address."""
         self.results: tuple[Value, Value] = (NONE, NONE)
         """What the two paths gave; the first becomes what is known of either."""
         self.changed = False
@@ -156,10 +160,10 @@ class Joiner:
                 continue
             merged = mine.copy()
             merged.owner = self.first.token
-            before = self.changed
+            before, n_ways = self.changed, len(self.ways)
             self.changed = False
             self.merge(merged, other, index)
-            if self.changed or not self.growth_is_open:
+            if self.changed or not self.growth_is_open or len(self.ways) > n_ways:
                 first.objects[index] = merged
             self.changed = self.changed or before
         if self.first.globals != self.second.globals:
@@ -169,9 +173,11 @@ class Joiner:
             self.results = (self.value(given, further), NONE)
         elif given != further:
             self.results = (choice_of((given, fusing.renamed(self, further)), self.reason, self.where), NONE)
+        else:
+            self.results = (self.either_way(given, further), NONE)
         if self.twins and not self.growth_is_open:
             fusing.rename(self, parted)
-        if self.first.events is not self.second.events:
+        if self.first.events is not self.second.events or self.ways:
             self.join_events()
         common = common_start(self.first.problems, self.second.problems)
         known = set(self.first.problems[common:])
@@ -180,9 +186,15 @@ class Joiner:
 
     def join_events(self) -> None:
         """What a run of `forward` did on either path."""
-        self.first.events = joining_events.joined(
-            self.first.events, self.second.events, self.reason, self.where, self.twins
-        )
+        first, second = self.ways_told()
+        self.first.events = joining_events.joined(first, second, self.reason, self.where, self.twins)
+
+    def ways_told(self) -> tuple[Cell | None, Cell | None]:
+        """The events of both paths, and then which of the ways tensors have come there."""
+        first, second = self.first.events, self.second.events
+        for (mine, other), (number, tensor) in self.ways.items():
+            first, second = Cell(first, Alias(number, mine, tensor)), Cell(second, Alias(number, other, tensor))
+        return first, second
 
     def unknown(self, optional: bool = False, of: Iterable[Value] = ()) -> Unknown:
         """What is each of these on some path; plain where all of them are, though an operation on it may raise."""
@@ -206,9 +218,9 @@ class Joiner:
     def value(self, mine: Value, other: Value) -> Value:
         """What either is."""
         if mine == other:
-            return mine
+            return self.either_way(mine, other)
         if isinstance(mine, Address) and isinstance(other, Address) and self.alike(mine, other):
-            return mine
+            return self.either_way(mine, other)
         if isinstance(mine, Unknown) and (mine.optional or not isinstance(other, Unknown) or not other.optional):
             return self.text(mine, other)
         self.changed = True
@@ -218,6 +230,22 @@ class Joiner:
             items = tuple(self.value(a, b) for a, b in zip(mine.items, other.items, strict=True))
             return TupleValue(items, mine.cls)
         return self.differing(mine, other)
+
+    def either_way(self, mine: Value, other: Value) -> Value:
+        """`mine`, for which `other` stands as well; of a tensor that calls have given, by whichever it has come."""
+        if mine is other:
+            return mine
+        if isinstance(mine, TupleValue) and isinstance(other, TupleValue):
+            items = tuple(map(self.either_way, mine.items, other.items))
+            is_same = all(new is old for new, old in zip(items, mine.items, strict=True))
+            return mine if is_same else TupleValue(items, mine.cls)
+        if not isinstance(mine, Address) or not isinstance(other, Address) or mine.handed == other.handed:
+            return mine
+        ways = (mine.way, other.way)
+        if ways not in self.ways:
+            self.first.base.ways += 1
+            self.ways[ways] = (-self.first.base.ways, mine.index)
+        return Address(mine.index, self.ways[ways][0])
 
     def differing(self, mine: Value, other: Value) -> Value:
         return choice_of((mine, other), self.reason, self.where)
@@ -322,7 +350,7 @@ class Joiner:
         for a, b in rest:
             if a != b and not (isinstance(a, Address) and isinstance(b, Address) and self.alike(a, b)):
                 break
-            common.append(a)
+            common.append(self.either_way(a, b))
         return common, self.unknown(of=[*mine[len(common) :], *other[len(common) :]])
 
     def merge(self, mine: HeapObject, other: HeapObject, index: int) -> None:

@@ -161,7 +161,8 @@ def _both(one: Event, two: Event) -> Event | None:
         if one.error != two.error or len(one.outputs) != len(two.outputs):
             return None
         written = tuple(dict.fromkeys((*one.written, *two.written)))
-        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known, written)
+        handed = tuple(dict.fromkeys((*one.handed, *two.handed)))
+        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known, written, handed)
     if isinstance(one, Operate) and isinstance(two, Operate):
         if (one.name, one.where) != (two.name, two.where):
             return None
@@ -169,7 +170,8 @@ def _both(one: Event, two: Event) -> Event | None:
             return None
         written = tuple(dict.fromkeys((*one.written, *two.written)))
         inputs, outputs = _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs)
-        return Operate(one.name, inputs, outputs, one.where, written, one.key if one.key == two.key else None)
+        handed = tuple(dict.fromkeys((*one.handed, *two.handed)))
+        return Operate(one.name, inputs, outputs, one.where, written, one.key if one.key == two.key else None, handed)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 
@@ -183,10 +185,14 @@ def _one(mine: Seen, other: Seen) -> Seen:
         shape = None
         if mine.shape is not None and other.shape is not None and len(mine.shape) == len(other.shape):
             shape = tuple(a if a == b else None for a, b in zip(mine.shape, other.shape, strict=True))
+    ways = tuple(dict.fromkeys((*zip(mine.indices, mine.ways), *zip(other.indices, other.ways))))  # noqa: B905
+    indices = tuple(index for index, _ in ways)
+    handed = tuple(way for _, way in ways)
     return Seen(
         mine.name,
-        tuple(dict.fromkeys((*mine.indices, *other.indices))),
+        indices,
         shape,
         mine.dtype if mine.dtype == other.dtype else None,
         mine.device if mine.device == other.device else None,
+        handed if handed != indices else (),
     )

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
-from modgraph.prediction.domain.events import Alias, Assume, Cell, Enter, Event, Leave, Lost, Operate, Refusal, Seen
+from modgraph.prediction.domain.events import (
+    Alias,
+    Assume,
+    Cell,
+    Enter,
+    Event,
+    Handed,
+    Leave,
+    Lost,
+    Operate,
+    Refusal,
+    Seen,
+)
 from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (
     DictObject,
+    HeapObject,
     InstanceObject,
     ListObject,
     ModuleObject,
@@ -39,7 +52,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import layer_operations
 from modgraph.prediction.paths.joining_events import ended_by
 from modgraph.source import nodes
-from modgraph.source.torch_names import OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
+from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -148,6 +161,7 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     called = layer_operations.by_arguments(called, arguments)
     inputs = tuple(_given(machine, arguments))
     where = arguments.where
+    began = machine.base.next_index
     machine.operating += 1
     try:
         result = run()
@@ -157,6 +171,8 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         raise
     finally:
         machine.operating -= 1
+    if last_name(called) in EACH_OF_ONE and _sees_through(machine, arguments, result):
+        return result
     taken = {index for each in inputs for index in each.indices}
     last = last_name(called)
     read = _read(last, inputs)
@@ -171,11 +187,34 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     elif in_place and inputs:
         add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key))
     elif any(not taken.issuperset(each.indices) for each in outputs):
-        add(machine, Operate(called, read, outputs, where, (), key))
+        passing = _Passing(machine, began, frozenset())
+        if len(outputs) > 1 and any(taken.issuperset(each.indices) for each in outputs):
+            result = passing.through(result)
+            outputs = tuple(seen_in(machine, result, "output"))
+        add(machine, Operate(called, read, outputs, where, (), key, tuple(passing.handed.values())))
     elif not outputs and inputs and isinstance(result, Unknown) and is_of_torch(result):
         add(machine, Operate(called, read, (), where))
         add(machine, Lost(result.reason, where))
     return result
+
+
+def _sees_through(machine: Machine, arguments: Arguments, result: Value) -> bool:
+    """Torch's own code asks for views of several tensors: each comes of its tensor, and nobody wrote a step."""
+    given = arguments.positional
+    if len(given) == 1 and isinstance(given[0], Address):
+        held = machine.state.read(given[0])
+        given = tuple(held.items) if isinstance(held, ListObject) and held.open is None else given
+    if len(given) == 1 and isinstance(given[0], TupleValue):
+        given = given[0].items
+    if frame_outside_torch(machine.frames) is None or arguments.keywords or not isinstance(result, TupleValue):
+        return False
+    pairs = list(zip(given, result.items, strict=False))
+    if len(given) != len(result.items) or not all(type(each) is Address for pair in pairs for each in pair):
+        return False
+    for source, view in pairs:
+        if view != source:
+            alias(machine, view, source)
+    return True
 
 
 def own_operation(machine: Machine, module: Address, given: Iterable[Value], result: Value) -> None:
@@ -200,7 +239,7 @@ def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
 def alias(machine: Machine, new: Value, of: Value) -> None:
     """A tensor is as another one was computed."""
     if machine.is_recording and isinstance(new, Address) and isinstance(of, Address):
-        add(machine, Alias(new.index, of.index))
+        add(machine, Alias(new.index, of.way))
 
 
 def is_in_place(name: str) -> bool:
@@ -333,6 +372,7 @@ def module_call(
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
     operating, machine.operating = machine.operating, 0
     machine.called.append(module)
+    began = machine.base.next_index
     try:
         result = run()
     except Raised as raised:
@@ -345,8 +385,61 @@ def module_call(
         machine.operating = operating
     now = _writes(machine, inputs) if is_layer else {}
     written = tuple(index for index, number in now.items() if number != before.get(index))
-    add(machine, Leave(tuple(seen_in(machine, result, "output")), is_known=_is_known(result), written=written))
+    passing = _Passing(machine, began, frozenset(written))
+    result = passing.through(result)
+    outputs = tuple(seen_in(machine, result, "output"))
+    add(machine, Leave(outputs, is_known=_is_known(result), written=written, handed=tuple(passing.handed.values())))
     return result
+
+
+class _Passing:
+    """What a call gives, with another way for each tensor that was there before it, as those have that it was given."""
+
+    def __init__(self, machine: Machine, began: int, written: frozenset[int]) -> None:
+        self.handed: dict[int, Handed] = {}
+        self._machine = machine
+        self._began = began
+        self._written = written
+
+    def through(self, value: Value, depth: int = 0) -> Value:
+        if depth > MAX_DEPTH:
+            return value
+        if isinstance(value, (TupleValue, Choice)):
+            return value.mapped(lambda each: self.through(each, depth + 1))
+        if type(value) is not Address:
+            return value
+        held = self._machine.state.read(value)
+        if isinstance(held, TensorObject):
+            return self._tensor(value)
+        if value.index >= self._began:  # the call has made it, and nobody else has it
+            self._inside(value, held, depth + 1)
+        return value
+
+    def _tensor(self, address: Address) -> Address:
+        index = address.index
+        if index >= self._began or index in self._written:
+            return address
+        if index not in self.handed:
+            self._machine.base.ways += 1
+            self.handed[index] = Handed(-self._machine.base.ways, index, address.way)
+        return Address(index, self.handed[index].number)
+
+    def _inside(self, address: Address, held: HeapObject, depth: int) -> None:
+        names: tuple[str, ...] = ()
+        if isinstance(held, ListObject):
+            names = ("items",)
+        elif isinstance(held, DictObject):
+            names = ("entries", "attributes")
+        elif isinstance(held, InstanceObject) and _is_record(self._machine, held):
+            names = ("attributes",)
+        for name in names:
+            old = getattr(held, name)
+            new: Any = [self.through(each, depth) for each in old] if isinstance(old, list) else None
+            if new is None:
+                new = {key: self.through(each, depth) for key, each in old.items()}
+            before, after = (each if isinstance(each, list) else list(each.values()) for each in (old, new))
+            if any(one is not other for one, other in zip(before, after, strict=True)):
+                setattr(self._machine.state.write(address), name, new)
 
 
 def _own_tensors(machine: Machine, held: ModuleObject | None) -> tuple[Seen, ...]:
@@ -482,7 +575,7 @@ def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     _look(machine, value, name, found, 0)
     once: dict[object, Seen] = {}
     for each in found:
-        once.setdefault(each.indices or each.name, each)
+        once.setdefault(each.ways or each.name, each)
     return list(once.values())
 
 
@@ -516,7 +609,7 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
     if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(_OF_ARRAYS):
         return
     if isinstance(held, TensorObject):
-        found.append(_seen(held, name, (address.index,)))
+        found.append(_seen(held, name, (address,)))
     elif isinstance(held, ListObject):
         for place, each in enumerate(held.items):
             _look(machine, each, f"{name}[{place}]", found, depth + 1)
@@ -536,7 +629,7 @@ def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen
     if held:
         shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
         dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
-        found.append(Seen(name, tuple(each.index for each in tensors), shape, dtype, held[0].device))
+        found.append(replace(_seen(held[0], name, tensors), shape=shape, dtype=dtype))
     for each in value.alternatives:
         if each not in tensors or not held:
             _look(machine, each, name, found, depth + 1)
@@ -547,9 +640,11 @@ def _is_record(machine: Machine, item: InstanceObject) -> bool:
     return isinstance(item.cls, ClassValue) and not machine.is_module_class(item.cls)
 
 
-def _seen(tensor: TensorObject, name: str, indices: tuple[int, ...]) -> Seen:
+def _seen(tensor: TensorObject, name: str, addresses: Sequence[Address]) -> Seen:
     shape = None if tensor.shape is None else tuple(tensor.shape)
-    return Seen(name, indices, shape, tensor.dtype, tensor.device)
+    indices = tuple(each.index for each in addresses)
+    handed = tuple(each.way for each in addresses)
+    return Seen(name, indices, shape, tensor.dtype, tensor.device, handed if handed != indices else ())
 
 
 def _writes(machine: Machine, inputs: Iterable[Seen]) -> dict[int, int | None]:

@@ -62,7 +62,8 @@ class Relocation:
         self.viewing.clear()
 
     def address(self, value: Address) -> Address:
-        return self.copies.get(value, value)
+        copy = self.copies.get(value, value)
+        return copy if copy.handed == value.handed else Address(copy.index, value.handed)
 
     def mapped(self, value: Value) -> Value:
         """The counterpart of a value."""

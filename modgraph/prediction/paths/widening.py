@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.events import Cell, Repeat, since
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import OPEN, Address, Choice, Unknown, Value
@@ -45,7 +46,17 @@ class _Widener(Joiner):
     turn: int | None = None
 
     def join_events(self) -> None:
-        self.first.events = joining_events.repeated(self.first.events, self.second.events, self.reason, self.where)
+        before, turn = self.ways_told()
+        chain = joining_events.repeated(self.first.events, turn, self.reason, self.where)
+        if not self.ways:
+            self.first.events = chain
+        elif chain is not None and isinstance(chain.event, Repeat):
+            begun = chain.before
+            for alias in since(before, self.first.events):
+                begun = Cell(begun, alias)
+            self.first.events = Cell(begun, chain.event)
+        else:
+            self.first.events = joining_events.joined(before, turn, self.reason, self.where, {})
 
     def made_apart(self, _mine: int, _other: int) -> bool:
         """The first turn's objects stand for those of the later ones, which began with them."""

@@ -39,6 +39,11 @@ def _classify(filename: str) -> bool:
     return is_below(path, _LIBRARY) and "site-packages" not in path and "dist-packages" not in path
 
 
+def is_of_torch(filename: str) -> bool:
+    """The file is one of torch's."""
+    return is_below(os.path.abspath(filename), _TORCH)
+
+
 def is_installed(file: str) -> bool:
     """The file belongs to the standard library or to an installed package, torch or another."""
     path = os.path.realpath(file)

@@ -13,6 +13,7 @@ from weakref import ref
 
 import torch
 
+from modgraph.graph.events import WAS
 from modgraph.tracing.basics.sharding import sharding_of
 from modgraph.tracing.basics.tensors import EXACT, Facts, facts_of, inner_tensors
 
@@ -107,12 +108,27 @@ class Dataflow:
         """Whether no operation has written into a parameter or buffer: only calls, as layers do into their own."""
         if not self.parameters_changed:
             return True
-        return all(producer.startswith(("param:", "call:")) for producer in self.arrival(tensor)[0])
+        return all(producer.startswith(("param:", "call:", WAS)) for producer in self.arrival(tensor)[0])
 
     def forget(self, tensor: torch.Tensor) -> Producers:
         """No longer know this very tensor; gives who had made it. What is known of its memory stays."""
         entity = self.entities.pop(id(tensor), None)
         return entity[1] if entity is not None and entity[0]() is tensor else ()
+
+    def now(self) -> int:
+        """A time: what is bound from here on is bound later."""
+        return next(self._ticks)
+
+    def given_back(self, tensor: torch.Tensor, producer: Producers, began: int) -> Producers:
+        """`producer`, which gives `tensor`; and who had given that before, where it was there when that `began`."""
+        entity = self.entities.get(id(tensor))
+        if entity is None or entity[0]() is not tensor:
+            if id(tensor) not in self._registered:
+                return producer
+        elif entity[2] > began:
+            return producer
+        before = self.arrival(tensor)[0]
+        return (*producer, *dict.fromkeys(f"{WAS}{each.removeprefix(WAS)}" for each in before if each not in producer))
 
     def knows(self, tensor: torch.Tensor) -> bool:
         """Whether this very tensor was seen before."""

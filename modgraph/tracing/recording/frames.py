@@ -14,7 +14,7 @@ class Frame:
     """One open call."""
 
     __slots__ = (
-        *("awaits_call", "has_children", "has_operations", "index", "inputs", "module", "own"),
+        *("awaits_call", "began", "has_children", "has_operations", "index", "inputs", "module", "own"),
         *("parent", "path", "recomputed", "site", "step", "versions"),
     )
 
@@ -22,6 +22,8 @@ class Frame:
         self, module: nn.Module, path: str, parent: Frame | None, site: Site | None, inputs: list[Named]
     ) -> None:
         self.index = -1
+        self.began = 0
+        """When it did, in the time of the dataflow."""
         self.module = module
         self.path = path
         self.parent = parent

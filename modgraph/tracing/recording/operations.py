@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import enum
 import itertools
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,7 +21,8 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from modgraph.names import last_name
-from modgraph.source.torch_names import OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
+from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
+from modgraph.tracing.basics.origins import is_of_torch
 from modgraph.tracing.basics.tensors import ATOMS, EXACT, Named, is_fake, is_plain_slice, quietly, tensors_in
 from modgraph.tracing.recording.backward import leaves_of
 from modgraph.tracing.recording.recipes import slots_in
@@ -272,6 +274,10 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
             changed = [item[1] for item, before in zip(arrived, versions, strict=True) if item[1]._version != before]
         if function.replaces_memory and arrived and not changed:
             changed = [arrived[0][1]]
+        if function.last in EACH_OF_ONE and not changed and self._sees_through(function, args, result):
+            if step is not None and self.recorder.recipes is not None:
+                self.recorder.recipes.drop(step)
+            return
         made = _made(result, arrived, changed)
         if len(made) == 1 and flows and flows[0][0] == arrived[0][0] and not changed:
             flows = narrowed(self.recorder.dataflow, flows, arrived[0][1], made[0])
@@ -285,6 +291,21 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
                 self._keep_step(step, function, index, result, changed)
         elif function.decides_by_value or (function.kind is Kind.GAP and arrived):
             self.recorder.gap(_gap_of(function), arrived)
+
+    def _sees_through(self, function: Function, args: tuple[Any, ...], result: Any) -> bool:
+        """Torch's own code asks for views of several tensors: each comes of its tensor, and nobody wrote a step."""
+        given = args[0] if len(args) == 1 and type(args[0]) in (list, tuple) else args
+        if type(result) not in (list, tuple) or len(given) != len(result):
+            return False
+        pairs = list(zip(given, result, strict=True))
+        if not all(type(each) in EXACT for pair in pairs for each in pair) or not _is_asked_by_torch(function.last):
+            return False
+        for source, view in pairs:
+            if view is not source:
+                self.recorder.dataflow.bind(view, self.recorder.dataflow.arrival(source)[0])
+                if self.recorder.recipes is not None:
+                    self.recorder.recipes.shown(view, source)
+        return True
 
     def _keep_step(self, step: Step, function: Function, index: int, result: Any, changed: list[torch.Tensor]) -> None:
         recipes = self.recorder.recipes
@@ -339,6 +360,18 @@ def _is_read(function: Function, place: str) -> bool:
 
 _FIRST_BY_NAME = frozenset({"input", "self", "tensor"})
 """Names of the first parameter, where it is given by keyword: `torch.nn.init` does so."""
+
+
+def _is_asked_by_torch(name: str) -> bool:
+    """Whether code of torch's own calls its function of this name, which is open now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not (frame.f_code.co_name == name and frame.f_code.co_filename == _FUNCTIONS):
+        frame = frame.f_back
+    caller = None if frame is None else frame.f_back
+    return caller is not None and is_of_torch(caller.f_code.co_filename)
+
+
+_FUNCTIONS: str = torch.broadcast_tensors.__code__.co_filename
 
 
 def _is_out(place: str) -> bool:

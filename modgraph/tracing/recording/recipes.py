@@ -174,6 +174,13 @@ class Recipes:
             outputs = [(f"output[{position}]", slot) for position, slot in enumerate(slots)]
             self.steps.append(Step(node, _same, (tuple(map(Place, slots)),), outputs=outputs, passes=True))
 
+    def shown(self, view: torch.Tensor, source: torch.Tensor) -> None:
+        """A view that no step makes, of what a step gave: it comes of that one, and not of all who had its memory."""
+        with self._lock:
+            base = self.slot_of(source)
+            if self._slot_if_known(view) is None:
+                self.slots[self._bind(view)].base = base
+
     def drop(self, step: Step) -> None:
         """It made nothing, and is none."""
         self._random_before.pop(id(step), None)

@@ -253,6 +253,7 @@ class Recorder:
             frame.own = [(tensor, version_of(tensor)) for _, tensor in own_tensors(module)]
             if self.dataflow.parameters_changed:
                 taken = [*taken, *self._own_flows(module)]
+        frame.began = self.dataflow.now()
         try:
             frame.versions = [tensor._version for _, tensor in inputs]
         except RuntimeError:  # an inference tensor counts none
@@ -294,7 +295,11 @@ class Recorder:
                         self.dataflow.write(tensor, producer)
             for tensor in frame.own_written():
                 self.dataflow.write(tensor, producer)
-            left = [(name, bind(tensor, producer), measure and measure(tensor)) for name, tensor in outputs]
+            given_back, began = self.dataflow.given_back, frame.began
+            left = [
+                (name, bind(tensor, given_back(tensor, producer, began)), measure and measure(tensor))
+                for name, tensor in outputs
+            ]
         self.keep(("exit", frame.index, left, None))
         if frame.step is not None:
             self._keep_call(frame, frame.step, result)
@@ -448,8 +453,10 @@ class Recorder:
         producer = (f"op:{index}",)
         for tensor, part, was_read in changed:
             self.dataflow.write(tensor, producer, part, was_read=was_read)
+        given_back = self.dataflow.given_back if len(made) > 1 else None
+        began = self.dataflow.now() if given_back else 0
         for tensor in made:
-            self.dataflow.bind(tensor, producer)
+            self.dataflow.bind(tensor, producer if given_back is None else given_back(tensor, producer, began))
         return index
 
     def gap(self, kind: str, read: list[Named]) -> None:

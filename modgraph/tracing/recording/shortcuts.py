@@ -111,6 +111,7 @@ class Leaves:
         with quietly():
             site = recorder.sites.of(_frame_at(3), parent.site)
             producers, seen = dataflow.arrival(tensor)
+            before = dataflow.now()
             index = recorder.n_calls
             recorder.n_calls = index + 1
             try:
@@ -131,7 +132,8 @@ class Leaves:
                 dataflow.write(tensor, producer)
             left: Any
             if type(result) in EXACT:
-                left = dataflow.bind(result, producer)
+                is_same = result is tensor and (version is None or tensor._version == version)
+                left = dataflow.bind(result, dataflow.given_back(result, producer, before) if is_same else producer)
             else:
                 left = [(place, dataflow.bind(item, producer), None) for place, item in tensors_in(result, "output")]
             recorder.keep(("leaf", index, path, parent.index, name, producers, seen, site, left, None))

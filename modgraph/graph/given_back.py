@@ -1,0 +1,52 @@
+"""Edges of a tensor that a call gave back as it was: from which of its givers a run took it, as the prediction says.
+
+`y = drop(h)` with a dropout that does nothing is `h` itself. A run cannot tell whether `h` or `y` was read later on,
+and names the last call that gave it; source does tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from modgraph.graph.model import Edge
+
+
+def settled(observed: Sequence[Edge], predicted: Iterable[Edge]) -> list[Edge]:
+    """The edges of a run, each from where it was certainly predicted to come, as far as the run leaves that open.
+
+    `predicted` has the ends of the run. Where no edge is predicted, or one is not certain, it stays open.
+    """
+    into: dict[str, list[Edge]] = {}
+    for edge in predicted:
+        into.setdefault(edge.consumer, []).append(edge)
+    found: list[Edge] = []
+    groups: dict[tuple[str, frozenset[str]], list[Edge]] = {}
+    for edge in observed:
+        if edge.or_from:
+            groups.setdefault((edge.consumer, _givers(edge)), []).append(edge)
+    for edge in observed:
+        group = groups.pop((edge.consumer, _givers(edge)), None) if edge.or_from else [edge]
+        if group is not None:
+            found += _settled(group, into.get(edge.consumer, ())) if edge.or_from else group
+    return found
+
+
+def _givers(edge: Edge) -> frozenset[str]:
+    return frozenset((edge.producer, *edge.or_from))
+
+
+def _settled(group: list[Edge], predicted: Iterable[Edge]) -> list[Edge]:
+    """Of one tensor that went one way, under one name or several."""
+    first = group[0]
+    givers = _givers(first)
+    said = [edge for edge in predicted if edge.producer in givers]
+    if not said or not all(edge.certain for edge in said):
+        return group
+    by_name = {edge.tensor.name: edge for edge in group}
+    producers: dict[str, Edge] = {}
+    for edge in said:
+        like = by_name.get(edge.tensor.name)
+        tensor = like.tensor if like is not None else replace(first.tensor, name=edge.tensor.name)
+        producers.setdefault(edge.producer, replace(like or first, producer=edge.producer, tensor=tensor, or_from=()))
+    return list(producers.values())

@@ -1,0 +1,37 @@
+"""Where a tensor that was given back comes from: what is certainly predicted, among those that the run names."""
+
+from __future__ import annotations
+
+import pytest
+
+from modgraph.graph.given_back import settled
+from modgraph.graph.model import Condition, Edge, TensorInfo
+
+
+def edge(producer: str, *or_from: str, to: str = "op:0", name: str = "args[0]", certain: bool = True) -> Edge:
+    condition = None if certain else Condition(text="flag")
+    tensor = TensorInfo(name=name, shape=(2,), dtype="float32")
+    return Edge(producer=producer, consumer=to, tensor=tensor, or_from=or_from, certain=certain, condition=condition)
+
+
+OPEN = edge("call:2", "call:1")
+
+
+@pytest.mark.parametrize(
+    ("observed", "predicted", "found"),
+    [
+        ([OPEN], [edge("call:1")], [edge("call:1")]),
+        ([OPEN], [edge("call:2")], [edge("call:2")]),
+        ([OPEN], [], [OPEN]),
+        ([OPEN], [edge("call:1", certain=False)], [OPEN]),
+        ([OPEN], [edge("call:1"), edge("call:2", certain=False)], [OPEN]),
+        ([OPEN], [edge("call:7")], [OPEN]),
+        ([OPEN], [edge("call:1", to="op:1")], [OPEN]),
+        ([OPEN], [edge("call:1"), edge("call:2", name="args[1]")], [edge("call:1"), edge("call:2", name="args[1]")]),
+        ([OPEN], [edge("call:1"), edge("call:1", name="args[1]")], [edge("call:1")]),
+        ([edge("call:2")], [edge("call:1")], [edge("call:2")]),
+        ([edge("call:5"), OPEN], [edge("call:1")], [edge("call:5"), edge("call:1")]),
+    ],
+)
+def test_the_certain_prediction_says_which(observed, predicted, found):
+    assert settled(observed, predicted) == found

@@ -1,0 +1,164 @@
+"""What a run tells of a tensor that a call gives back as it was: the last that gave it, and who may be meant as well."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.needs_torch
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 needs torch
+
+import modgraph  # noqa: E402
+from modgraph.graph.model import Graph  # noqa: E402
+
+
+class Net(nn.Module):
+    def __init__(self, forward):
+        super().__init__()
+        self.a, self.p, self.q, self.b = nn.Linear(4, 4), nn.Dropout(), nn.Identity(), nn.Linear(4, 4)
+        self.w = nn.Parameter(torch.ones(4))
+        self.run = forward
+
+    def forward(self, x):
+        return self.run(self, x)
+
+
+def traced(forward, **options) -> Graph:
+    graph = modgraph.trace(Net(forward), torch.rand(2, 4), **options)
+    assert not graph.problems
+    return graph
+
+
+def into(graph: Graph, consumer: str) -> list[tuple[str, ...]]:
+    """Of what comes to a call or operation, or goes out: the producer, then those that it may be in its stead."""
+    names = {f"call:{each.index}": each.module for each in graph.calls}
+    names |= {each.id: each.name.rpartition(".")[2] for each in graph.operations}
+    edges = [each for each in graph.edges if names.get(each.consumer, each.consumer) == consumer]
+    return [tuple(names.get(end, end) for end in (each.producer, *each.or_from)) for each in edges]
+
+
+def plain(self, x):
+    return self.b(self.a(x))
+
+
+def behind_a_dropout(self, x):
+    h = self.a(x)
+    self.p(h)
+    return self.b(h)
+
+
+def behind_two(self, x):
+    return self.b(self.q(self.p(self.a(x))))
+
+
+def behind_one_twice(self, x):
+    h = self.p(self.a(x))
+    return self.b(self.p(h))
+
+
+def of_the_input(self, x):
+    return self.b(self.q(x))
+
+
+def of_a_parameter(self, x):
+    return self.b(self.q(self.w))
+
+
+def written_behind_it(self, x):
+    h = self.a(x)
+    self.p(h).relu_()
+    return self.b(h)
+
+
+def copied_behind_it(self, x):
+    return self.b(self.p(self.a(x)).clone())
+
+
+def through_functions(self, x):
+    h = torch.nn.functional.dropout(self.a(x), 0.5, self.training)
+    return self.b(h.contiguous().float().to("cpu"))
+
+
+TOLD = {
+    plain: [("a",)],
+    behind_a_dropout: [("p", "a")],
+    behind_two: [("q", "p", "a")],
+    behind_one_twice: [("p", "p", "a")],
+    of_the_input: [("q", "input:x")],
+    of_a_parameter: [("q", "param:w")],
+    written_behind_it: [("relu_",)],
+    copied_behind_it: [("clone",)],
+    through_functions: [("a",)],
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "fake"])
+@pytest.mark.parametrize("forward", TOLD)
+def test_whoever_gave_the_same_tensor_before_is_named(forward, device):
+    assert into(traced(forward, device=device), "b") == TOLD[forward]
+
+
+def test_where_no_versions_are_counted():
+    def inside(self, x):
+        with torch.inference_mode():
+            self.p(self.q(self.a(x)))  # the first of a class takes no shortcut
+            self.q(x)
+            return self.b(self.q(self.p(self.a(x))))
+
+    assert into(traced(inside), "b") == [("q", "p", "a")]
+
+
+def test_with_other_values_there_are_two_tensors():
+    assert into(traced(behind_a_dropout, mode="train"), "b") == [("a",)]
+    assert into(traced(behind_two, mode="train"), "b") == [("q", "p")]
+
+
+def test_all_that_is_told_of_each_operation_has_it_too():
+    """With statistics, no shortcut is taken."""
+    for forward in TOLD:
+        assert into(traced(forward, stats=True), "b") == TOLD[forward]
+        assert traced(forward, verify=True).verification.proven
+
+
+def test_it_is_written_and_read(tmp_path):
+    graph = traced(behind_two)
+    graph.save(tmp_path / "net.json")
+    assert modgraph.load(tmp_path / "net.json").edges == graph.edges
+
+
+def normal(self, x):
+    mu = self.a(x)
+    found = torch.distributions.Normal(mu, self.w.exp())
+    return found.loc + 1, found.scale - 1, mu * 2
+
+
+def beside_others(self, x):
+    mu = self.a(x)
+    found = torch.distributions.Uniform(0.0, mu.abs() + self.w)
+    other = torch.distributions.Categorical(logits=mu)
+    return found.high + 1, other.log_prob(other.logits.argmax(-1)) - 1, mu * 2
+
+
+@pytest.mark.parametrize("forward", [normal, beside_others])
+def test_views_that_torchs_own_code_asks_for_come_of_their_tensors(forward):
+    graph = traced(forward, verify=True)
+    assert graph.verification.proven
+    assert not any("broadcast" in each.name for each in graph.operations)
+    assert into(graph, "mul")[-1] == ("a",)
+    assert into(graph, "add")[-1] == (("a",) if forward is normal else ("add",))
+    assert forward is not normal or into(graph, "sub") == [("exp",)]
+
+
+def test_those_that_the_model_asks_for_are_its_step():
+    def forward(self, x):
+        mu = self.a(x)
+        same, wide = torch.broadcast_tensors(mu, self.w)
+        return same + 1, wide - 1, mu * 2
+
+    graph = traced(forward)
+    assert [into(graph, name) for name in ("add", "sub", "mul")] == [
+        [("broadcast_tensors", "a")],
+        [("broadcast_tensors",)],
+        [("broadcast_tensors", "a")],
+    ]
