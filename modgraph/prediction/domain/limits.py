@@ -111,7 +111,7 @@ takes two millions for one run, besides what is written of it."""
 MAX_SIZE_WAYS = 32
 """Further runs of `forward` that try what a model requires of the sizes that are left open."""
 
-MAX_SIZE_WORK = 150_000
+MAX_SIZE_WORK = 400_000
 """Units of work of all of these; of a prediction that took much, the share of its work."""
 
 SHARE_OF_SIZE_WORK = 16

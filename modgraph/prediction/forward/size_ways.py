@@ -69,6 +69,7 @@ def judged(prediction: Prediction, followed: Followed, training: bool | None, ev
     judge = _Judge(prediction, training, every_way)
     required = judge.of_first(followed)
     rest = [each for each in found if each not in required and each not in judge.idle]
+    rest += [each for each in judge.untried if each not in required]
     return Judged(_told(followed, required, rest), tuple(judge.ways))
 
 
@@ -89,6 +90,8 @@ class _Pending:
     """The conditions that were broken one after the other, on the sizes of the first run."""
     place: int | None = None
     """Among the ways; None for the first run."""
+    is_idle: bool = False
+    """It does what the first run does, and without the conditions that were broken."""
 
 
 class _Judge:
@@ -101,6 +104,8 @@ class _Judge:
         self.ways: list[SizeWay] = []
         self.idle: list[_Condition] = []
         """Conditions of the first run without which all that is told holds as well."""
+        self.untried: list[_Condition] = []
+        """What these runs ask for in their turn, and of which it is not known what is without it."""
         self.refusing: set[object] = set()
         """Tests by their line of which was seen that what does not meet them is refused."""
         self.runs: dict[tuple[tuple[str, int], ...], Followed | None] = {}
@@ -112,6 +117,7 @@ class _Judge:
     def of_first(self, first: Followed) -> list[_Condition]:
         """Which of the conditions the model requires; fills `ways`."""
         required: list[_Condition] = []
+        beyond: list[_Condition] = []
         self.called |= _called(first)
         pending = [_Pending(first)]
         known: set[str] = set()
@@ -126,29 +132,35 @@ class _Judge:
                 other = self._without(at.followed, each, conditions)
                 if other is True and at.followed is first:
                     required.append(each)
+                elif at.is_idle and not isinstance(other, Followed) and _goes_further(each, at.steps, first):
+                    (beyond if other else self.untried).append(_of_sizes(each, _conditions_of(first)))
                 elif isinstance(other, Followed):
                     self._take(at, other, each, first, pending)
-        return [each for each in required if all(_needs(way.followed, each) for way in self.ways)]
+        needed = [each for each in required if all(_needs(way.followed, each) for way in self.ways)]
+        return [
+            *needed,
+            *(each for each in beyond if all(way.is_same or _needs(way.followed, each) for way in self.ways)),
+        ]
 
     def _take(
         self, at: _Pending, other: Followed, broken: _Condition, first: Followed, pending: list[_Pending]
     ) -> None:
         """A run that comes to its end with other sizes: one of the ways, if it is another, or may lead to one."""
-        assert first.conditions is not None
         is_alike = _signature(other.events, True) == _signature(at.followed.events, True)
+        is_idle = is_alike and (at.followed is first or at.is_idle)
         if at.followed is first and (is_alike or _says_the_same(first, other, broken)):
             self.idle.append(broken)
         if not other.is_whole:
             return
-        steps = (*at.steps, _of_sizes(broken, first.conditions))
+        steps = (*at.steps, _of_sizes(broken, _conditions_of(first)))
         is_same = is_alike or _signature(other.events, False) == _signature(at.followed.events, False)
         called = _called(other)
         is_told = not is_same and (not at.steps or not called <= self.called)
         self.called |= called
         where = _place_of(at.followed, broken)
         otherwise = tuple(_condition(_past(steps[level:]), where) for level in range(len(steps)))
-        if is_told or len(at.steps) < _MOST_STEPS:
-            pending.append(_Pending(other, steps, len(self.ways)))
+        if is_told or is_idle or len(at.steps) < _MOST_STEPS:
+            pending.append(_Pending(other, steps, len(self.ways), is_idle))
         leading = _condition(" and ".join(written(_leading(steps))), where)
         self.ways.append(SizeWay(other, leading, otherwise, at.place, is_told, is_same))
 
@@ -204,6 +216,17 @@ class _Judge:
             self.units -= machine.work - before
             machine.forward_left = left - (machine.work - before)
         return None if found is None or found.has_run_out else found
+
+
+def _conditions_of(followed: Followed) -> Conditions:
+    assert followed.conditions is not None
+    return followed.conditions
+
+
+def _goes_further(condition: _Condition, steps: Sequence[_Condition], first: Followed) -> bool:
+    """Where it does not hold, none of the conditions does that were broken on the way to it."""
+    broken = contrary(*_of_sizes(condition, _conditions_of(first)))
+    return all(len(without_implied([broken, contrary(*step)])) == 1 for step in steps)
 
 
 def _compared(followed: Followed) -> list[_Condition]:

@@ -216,3 +216,34 @@ def test_what_was_not_reached_is_said_of_the_sizes_that_were_followed(tmp_path: 
     assert graph.model.inputs[0].followed == ("length == 2",)
     assert "never called where length == 2" in summary(graph)
     assert "; followed where length == 2" in summary(graph)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nn.Conv2d(3, 4, 7, 2), pool(3, 2, ceil_mode=True), pool(3, 2, ceil_mode=True), pool(3, 2, ceil_mode=True)",
+        "nn.Conv2d(3, 4, 3, 2), pool(3, 2, ceil_mode=True), nn.Conv2d(4, 4, 3), pool(3, 2, 1, ceil_mode=True)",
+        "nn.Conv2d(3, 4, 3), pool(2, 2, ceil_mode=True), nn.Conv2d(4, 4, 2), pool(2, 2, ceil_mode=True)",
+    ],
+)
+def test_what_is_required_is_the_least_that_torch_takes(tmp_path: Path, body: str) -> None:
+    """A condition may hold on several stretches of sizes, below each of which the model does the same until it refuses."""
+    source = (
+        f"pool = nn.MaxPool2d\n\nclass Net(nn.Sequential):\n    def __init__(self):\n        super().__init__({body})\n"
+    )
+    graph = predicted(tmp_path, PRELUDE + source, ["batch x 3 x h x 64"])
+    names: dict[str, Any] = {}
+    exec(PRELUDE + source, names)
+    model = names["Net"]()
+    refused = [size for size in range(1, 64) if not _runs(model, size)]
+    assert graph.model.inputs[0].constraints == (f"h >= {max(refused) + 1}",)
+
+
+def _runs(model: Any, height: int) -> bool:
+    import torch
+
+    try:
+        model(torch.zeros(1, 3, height, 64))
+    except RuntimeError:
+        return False
+    return True
