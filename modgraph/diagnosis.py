@@ -119,7 +119,7 @@ def _seen(hidden: list[ModuleNode], graph: Graph) -> str:
     live = [node for node in hidden if node.observed]
     if not live:
         return ""
-    calls = sum(len(node.calls) for node in live)
+    calls = sum(graph.calls[number].observed is not False for node in live for number in node.calls)
     how_often = "never called" if not calls else "called once" if calls == 1 else f"called {calls:,} times"
     sizes = [elements(parameter.shape) for node in _below(live, graph) for parameter in node.parameters]
     number = sum(size for size in sizes if size is not None)

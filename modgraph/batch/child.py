@@ -120,7 +120,7 @@ def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
         "class": graph.model.class_name,
         "parameters": graph.model.parameters,
         "modules": len(graph.modules),
-        "calls": len(graph.calls) if graph.traced else None,
+        "calls": sum(call.observed is not False for call in graph.calls) if graph.traced else None,
         "problems": [problem.headline for problem in graph.problems],
         "findings": [
             {"code": each.code, "message": each.message, "file": each.file, "line": each.line}

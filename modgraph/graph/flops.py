@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from modgraph.graph.counts import Count
 from modgraph.graph.dataflow import VIEWS, operation_word
-from modgraph.graph.model import Call, Edge, Graph, ModuleNode, Shape
+from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, Shape
 from modgraph.graph.sizes import elements
 from modgraph.names import last_name
 
@@ -26,7 +26,8 @@ _NOT_KNOWN = Count(partial=True)
 
 
 def flops_by_call(graph: Graph) -> list[Count]:
-    """Of each call, the calls inside it included; what has no formula, or no known shapes, makes it a lower bound."""
+    """Of each call, the calls inside it included; what has no formula, or no known shapes, or depends on what is not
+    decided, makes it a lower bound."""
     modules = {node.path: node for node in graph.modules}
     parents = {call.parent for call in graph.calls}
     found = [_NONE] * len(graph.calls)
@@ -39,11 +40,19 @@ def flops_by_call(graph: Graph) -> list[Count]:
     for operation in graph.operations:
         # What a layer of torch's own does inside is in its formula.
         if operation.call is not None and operation.call not in of_torch:
-            found[operation.call] += _of_operation(operation.name, given[operation.id])
+            count = _of_operation(operation.name, given[operation.id])
+            found[operation.call] += _sure(count, operation.condition, graph.calls[operation.call])
     for call in reversed(graph.calls):  # what a call does is done by those around it too
         if call.parent is not None:
-            found[call.parent] += found[call.index]
+            found[call.parent] += _sure(found[call.index], call.condition, graph.calls[call.parent])
     return found
+
+
+def _sure(count: Count, condition: Condition | None, around: Call) -> Count:
+    """What is certainly done where the call around it is made: of two ways that exclude each other neither."""
+    if condition is None or condition == around.condition:
+        return count
+    return Count(0, partial=count != _NONE)
 
 
 @dataclass(slots=True)

@@ -65,7 +65,7 @@ KEYS: dict[Any, str] = {
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
     ArgumentsFrom: "kind file line text assumed? others? started_by? with_files? left_at_default?",
     OtherArguments: "text file line",
-    ModelInput: "name origin tensors? literal? rules? constraints?",
+    ModelInput: "name origin tensors? literal? rules? constraints? followed?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
     "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks? "
     "certain? condition?",

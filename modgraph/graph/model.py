@@ -174,6 +174,9 @@ class ModuleNode:
     """False where it depends on the surroundings, or on what is not known, whether there is such a module."""
     condition: Condition | None = None
     """On what it depends; None where it is certain."""
+    untaken: str = ""
+    """Of a module that a run has not called, in a graph that has no more than the run: on what it depends that it is
+    called. Not written down: what is saved has the calls themselves."""
 
     @property
     def class_is_open(self) -> bool:
@@ -407,7 +410,9 @@ class ModelInput:
     rules: tuple[str, ...] = ()
     """How an inferred one was come by, in words."""
     constraints: tuple[str, ...] = ()
-    """What its sizes must meet, in Python's notation: "h % 32 == 0"."""
+    """What its sizes must meet, in Python's notation: "h % 32 == 0"; the model refuses others."""
+    followed: tuple[str, ...] = ()
+    """What was taken to hold of them besides: with others `forward` may go another way, to the same or other shapes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

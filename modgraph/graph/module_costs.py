@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from modgraph.graph.counts import Count
@@ -44,11 +44,21 @@ class ModuleCosts:
 
     def _of(self, node: ModuleNode) -> ModuleCost:
         if node.calls:
-            return _added(self._by_call[number] for number in self._outermost(node) if number in self._by_call)
+            return self._of_calls([number for number in self._outermost(node) if number in self._by_call])
         if node.alias_of is not None:
             return _NOTHING
         children = (child for child in self._index.children[node.path] if child.alias_of is None)
         return _added(self._found[child.path] for child in children)  # a list of modules is never called itself
+
+    def _of_calls(self, numbers: Sequence[int]) -> ModuleCost:
+        """Of all that are certain; of several that depend on what is not decided, at least the cheapest."""
+        sure = [number for number in numbers if self._calls[number].certain]
+        if len(sure) == len(numbers) or len(numbers) == 1:
+            return _added(self._by_call[number] for number in numbers)
+        found = _added(self._by_call[number] for number in sure)
+        counts = [count for number in numbers if (count := self._by_call[number].flops) is not None]
+        least = found.flops or min(counts, key=lambda count: count.known, default=None)
+        return found if least is None else replace(found, flops=Count(least.known, partial=True))
 
     def _outermost(self, node: ModuleNode) -> list[int]:
         """Its calls but those inside another of them, which counts what runs inside it."""

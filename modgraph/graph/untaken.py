@@ -7,17 +7,18 @@ what ran, with `observed=False`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.given_back import settled
-from modgraph.graph.model import Call, Edge, Graph, ModuleNode, Operation, SourceLocation
+from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, Operation, SourceLocation
 
 _Item = TypeVar("_Item")
+_Part = TypeVar("_Part", Call, Operation, Edge)
 
 MAX_COMPARED = 4_000_000
 """Pairs of calls of one caller that are compared; of more, only those that begin and end alike are matched."""
@@ -29,16 +30,24 @@ def as_run(graph: Graph) -> Graph:
         edge.observed is not False for edge in graph.edges
     ):
         return graph
-    gone = {call.index for call in graph.calls if call.observed is False}
     return replace(
         graph,
-        modules=tuple(
-            replace(node, calls=tuple(index for index in node.calls if index not in gone)) for node in graph.modules
-        ),
+        modules=tuple(_of_run(node, graph) for node in graph.modules),
         calls=tuple(call for call in graph.calls if call.observed is not False),
         operations=tuple(each for each in graph.operations if each.observed is not False),
         edges=tuple(each for each in graph.edges if each.observed is not False),
     )
+
+
+def _of_run(node: ModuleNode, graph: Graph) -> ModuleNode:
+    calls = tuple(index for index in node.calls if graph.calls[index].observed is not False)
+    conditions = [graph.calls[index].condition for index in node.calls] if not calls else []
+    return replace(node, calls=calls, untaken=any_of(conditions))
+
+
+def any_of(conditions: Iterable[Condition | None]) -> str:
+    """That one of them holds, in words."""
+    return ", or ".join(dict.fromkeys(each.text.removeprefix("depends on ") for each in conditions if each is not None))
 
 
 def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
@@ -52,13 +61,147 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
     joined.add()
 
 
-def add_other_ways(builder: GraphBuilder, every_way: Graph) -> None:
-    """Adds what `forward` does in another mode, or with other flags, to what it is predicted to do as a rule."""
+def add_other_ways(builder: GraphBuilder, every_way: Graph, first: Parts | None = None) -> None:
+    """Adds what `forward` does in another mode, or with other arguments, to what it is predicted to do as a rule.
+
+    Args:
+        first: what it does as a rule, where other ways were added to that.
+    """
     if not every_way.calls or not builder.calls:
         return
-    joined = _Joined(builder, every_way, None)
+    joined = _Joined(builder, every_way, None, first=first)
     joined.match()
     joined.add()
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What `forward` does where something that another run took to hold does not."""
+
+    graph: Graph | None
+    """None where it does what the run does that it parts from."""
+    condition: Condition
+    """When it does."""
+    otherwise: tuple[Condition, ...]
+    """When what is not done here is done, by the run that a graph is of, and by each way that this one comes of."""
+    parent: int | None = None
+    """The way that it parts from, by its place; None for the run that a graph is of."""
+    is_told: bool = True
+    """What it does besides is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What of a graph one run has, in its order."""
+
+    calls: Mapping[int, None]
+    operations: Mapping[str, None]
+    edges: Mapping[tuple[str | None, str | None], None]
+
+    @classmethod
+    def of(cls, builder: GraphBuilder) -> Parts:
+        """All that is there so far."""
+        return cls(
+            dict.fromkeys(call.index for call in builder.calls),
+            dict.fromkeys(each.id for each in builder.operations),
+            dict.fromkeys((edge.producer, edge.consumer) for edge in builder.edges),
+        )
+
+
+def add_ways(builder: GraphBuilder, ways: Sequence[Way]) -> None:
+    """Adds what `forward` does with other sizes; what it does with some alone is certain no more."""
+    if not builder.calls:
+        return
+    found = [Parts.of(builder)]
+    for way in ways:
+        parent = found[0 if way.parent is None else way.parent + 1]
+        if way.graph is None:
+            found.append(parent)
+            continue
+        joined = _Joined(builder, way.graph, None, way.condition, parent)
+        joined.match()
+        shared = joined.parts()
+        _doubt(builder, found, ways, way, shared)
+        _widen(builder, parent, way.condition, shared)
+        if way.is_told:
+            joined.add()
+            shared = joined.parts()
+        found.append(shared)
+
+
+def _doubt(builder: GraphBuilder, found: Sequence[Parts], ways: Sequence[Way], way: Way, shared: Parts) -> None:
+    """What only the run has that a way parts from depends on what leads past that way."""
+    chain: list[Parts] = []
+    at: int | None = way.parent
+    while at is not None:
+        chain.append(found[at + 1])
+        at = ways[at].parent
+    chain = [found[0], *reversed(chain)]
+    builder.calls = [
+        _past(call, call.index, [each.calls for each in chain], shared.calls, way.otherwise) for call in builder.calls
+    ]
+    builder.operations = [
+        _past(each, each.id, [other.operations for other in chain], shared.operations, way.otherwise)
+        for each in builder.operations
+    ]
+    builder.edges = [
+        _past(edge, (edge.producer, edge.consumer), [each.edges for each in chain], shared.edges, way.otherwise)
+        for edge in builder.edges
+    ]
+
+
+def _past(
+    part: _Part, name: object, chain: Sequence[Container[object]], shared: Container[object], why: Sequence[Condition]
+) -> _Part:
+    """The part, which depends on what leads past a way where the way does not have it, and the run before it has."""
+    if name in shared or name not in chain[-1]:
+        return part
+    level = len(chain) - 1
+    while level > 0 and name in chain[level - 1]:
+        level -= 1
+    return _doubted(part, why[level])
+
+
+def _widen(builder: GraphBuilder, parent: Parts, why: Condition, shared: Parts) -> None:
+    """What another way has too, and the run does not that this one parts from, is there on either."""
+    builder.calls = [
+        _either(each, why) if each.index in shared.calls and each.index not in parent.calls else each
+        for each in builder.calls
+    ]
+    builder.operations = [
+        _either(each, why) if each.id in shared.operations and each.id not in parent.operations else each
+        for each in builder.operations
+    ]
+    builder.edges = [
+        _either(each, why) if way in shared.edges and way not in parent.edges else each
+        for each in builder.edges
+        for way in [(each.producer, each.consumer)]
+    ]
+
+
+def _either(part: _Part, why: Condition) -> _Part:
+    one, other = (each and _in_parentheses(each.text, _AND) for each in (part.condition, why))
+    if part.condition is None or not one or other in one.split(_OR):
+        return part
+    return replace(part, condition=replace(part.condition, text=f"{one}{_OR}{other}"))
+
+
+def _in_parentheses(text: str, word: str) -> str:
+    return f"({text})" if word in text else text
+
+
+def _doubted(part: _Part, why: Condition) -> _Part:
+    return replace(part, certain=False, condition=both(part.condition, why))
+
+
+def both(one: Condition | None, other: Condition) -> Condition:
+    """That both hold."""
+    if one is None or other.text in one.text.split(_AND):
+        return one or other
+    return replace(one, text=f"{_in_parentheses(one.text, _OR)}{_AND}{_in_parentheses(other.text, _OR)}")
+
+
+_AND, _OR = " and ", " or "
 
 
 @dataclass
@@ -67,6 +210,10 @@ class _Joined:
     predicted: Graph
     observed: bool | None
     """What is said of all that is added."""
+    condition: Condition | None = None
+    """What all that is added depends on, beside conditions of its own."""
+    first: Parts | None = None
+    """What is matched before all else that is there."""
     calls: dict[int, int] = field(default_factory=dict)
     """Predicted calls, and those of the run that they are."""
     operations: dict[str, str] = field(default_factory=dict)
@@ -74,6 +221,8 @@ class _Joined:
     """Ends of what is added."""
     ran: set[int] = field(default_factory=set)
     """Calls of the run that were predicted."""
+    turns: set[str] = field(default_factory=set)
+    """Predicted calls that are made by what makes others: further turns of a loop."""
 
     def __post_init__(self) -> None:
         self.paths = {node.path for node in self.builder.modules if node.observed is not False}
@@ -87,17 +236,57 @@ class _Joined:
         pending: list[tuple[int | None, int | None]] = [(None, None)]
         while pending:
             one, two = pending.pop()
-            pairs = _matched(self.theirs.get(one, []), self.ours.get(two, []), self._key)
+            pairs = self._pairs(
+                self.theirs.get(one, []),
+                self.ours.get(two, []),
+                self._key,
+                lambda call: call.index,
+                lambda parts: parts.calls,
+            )
             pairs += self._further_turns(one, two, {ours.index for _, ours in pairs})
+            if self.condition is not None:
+                pairs += self._turns_of_way(one, two, {theirs.index for theirs, _ in pairs})
             self.ran.update(ours.index for _, ours in pairs)
             for theirs, ours in pairs:
                 self.calls.setdefault(theirs.index, ours.index)
             pending.extend((theirs.index, ours.index) for theirs, ours in pairs)
-            operations = _matched(
-                self.their_operations.get(one, []), self.our_operations.get(two, []), lambda each: each.name
+            operations = self._pairs(
+                self.their_operations.get(one, []),
+                self.our_operations.get(two, []),
+                lambda each: each.name,
+                lambda each: each.id,
+                lambda parts: parts.operations,
             )
             for each, other in operations:
                 self.operations.setdefault(each.id, other.id)
+
+    def _pairs(
+        self,
+        theirs: Sequence[_Item],
+        ours: Sequence[_Item],
+        key: Callable[[_Item], Hashable],
+        name: Callable[[_Item], object],
+        parts: Callable[[Parts], Mapping[Any, None]],
+    ) -> list[tuple[_Item, _Item]]:
+        """Those of the run that comes first are matched in its order; what was added to it has come behind it."""
+        if self.first is None:
+            return _matched(theirs, ours, key)
+        places = {each: place for place, each in enumerate(parts(self.first))}
+        run = sorted((each for each in ours if name(each) in places), key=lambda each: places[name(each)])
+        pairs = _matched(theirs, run, key)
+        if len(run) == len(ours):
+            return pairs
+        matched = {name(each) for each, _ in pairs}
+        rest = [each for each in theirs if name(each) not in matched]
+        return pairs + _matched(rest, [each for each in ours if name(each) not in places], key)
+
+    def parts(self) -> Parts:
+        """What the prediction has, as the graph of the run has it."""
+        return Parts(
+            dict.fromkeys(self.calls[call.index] for call in self.predicted.calls if call.index in self.calls),
+            dict.fromkeys(self.operations[each.id] for each in self.predicted.operations if each.id in self.operations),
+            dict.fromkeys(map(self.ends, self.predicted.edges)),
+        )
 
     def _further_turns(self, one: int | None, two: int | None, matched: set[int]) -> list[tuple[Call, Call]]:
         """What ran again where the prediction has one turn of a loop."""
@@ -108,6 +297,18 @@ class _Joined:
             if call.index not in matched and self._key(call) in turns
         ]
 
+    def _turns_of_way(self, one: int | None, two: int | None, matched: set[int]) -> list[tuple[Call, Call]]:
+        """What a way does more often than what is there, in the same line: a loop over a size has as many turns as it
+        has, of which a few say what all do."""
+        known = {self._key(call): call for call in self.ours.get(two, [])}
+        found = [
+            (call, known[self._key(call)])
+            for call in self.theirs.get(one, [])
+            if call.index not in matched and self._key(call) in known
+        ]
+        self.turns.update(f"call:{theirs.index}" for theirs, _ in found)
+        return found
+
     def _key(self, call: Call) -> Hashable:
         line = None if call.source is None else call.source.line
         return self.names.get(call.module, call.module), call.direct, line
@@ -115,7 +316,7 @@ class _Joined:
     def settle(self) -> None:
         """Of a tensor that a call gave back as it was, the run does not tell before or behind which it was taken."""
         if any(edge.or_from for edge in self.builder.edges):
-            ends = ((edge, self._ends(edge)) for edge in self.predicted.edges if self._is_at_one_line(edge.consumer))
+            ends = ((edge, self.ends(edge)) for edge in self.predicted.edges if self._is_at_one_line(edge.consumer))
             said = [replace(edge, producer=one, consumer=two) for edge, (one, two) in ends if one and two]
             self.builder.edges = settled(self.builder.edges, said)
 
@@ -137,7 +338,7 @@ class _Joined:
     def mark(self) -> None:
         """What ran is as it was predicted, or was not predicted."""
         operations = set(self.operations.values())
-        edges = {self._ends(edge) for edge in self.predicted.edges}
+        edges = {self.ends(edge) for edge in self.predicted.edges}
         builder = self.builder
         builder.calls = [replace(each, predicted=each.index in self.ran) for each in builder.calls]
         builder.operations = [replace(each, predicted=each.id in operations) for each in builder.operations]
@@ -155,7 +356,7 @@ class _Joined:
                 continue
             self.calls[call.index] = index = len(builder.calls)
             self.new.add(f"call:{index}")
-            builder.calls.append(replace(call, index=index, parent=parent, observed=self.observed))
+            builder.calls.append(replace(self._depending(call), index=index, parent=parent, observed=self.observed))
         self._add_operations()
         called: dict[str, list[int]] = {}
         for call in builder.calls:
@@ -167,14 +368,17 @@ class _Joined:
         builder = self.builder
         holding = {call.parent for call in builder.calls}
         for edge in self.predicted.edges:
-            producer, consumer = self._ends(edge)
+            producer, consumer = self.ends(edge)
+            if not self.turns.isdisjoint((edge.producer, edge.consumer)):
+                continue
             if producer is None or consumer is None or (producer, consumer) in ran:
                 continue
-            if edge.certain and self.new.isdisjoint((producer, consumer)):
+            if edge.certain and self.condition is None and self.new.isdisjoint((producer, consumer)):
                 continue
             if any(end.startswith("call:") and int(end[5:]) in holding for end in (producer, consumer)):
                 continue
-            builder.edges.append(replace(edge, producer=producer, consumer=consumer, observed=self.observed))
+            edge = replace(self._depending(edge), producer=producer, consumer=consumer, observed=self.observed)
+            builder.edges.append(edge)
 
     def _add_operations(self) -> None:
         builder = self.builder
@@ -182,16 +386,19 @@ class _Joined:
         number = len(builder.operations)
         for operation in self.predicted.operations:
             call = None if operation.call is None else self.calls.get(operation.call)
-            if operation.id in self.operations or call is None or operation.certain:
+            if operation.id in self.operations or call is None or (operation.certain and self.condition is None):
                 continue
             while f"op:{number}" in taken:
                 number += 1
             self.operations[operation.id] = name = f"op:{number}"
             taken.add(name)
             self.new.add(name)
-            builder.operations.append(replace(operation, id=name, call=call, observed=self.observed))
+            builder.operations.append(replace(self._depending(operation), id=name, call=call, observed=self.observed))
 
-    def _ends(self, edge: Edge) -> tuple[str | None, str | None]:
+    def _depending(self, part: _Part) -> _Part:
+        return part if self.condition is None else _doubted(part, self.condition)
+
+    def ends(self, edge: Edge) -> tuple[str | None, str | None]:
         return self._end(edge.producer), self._end(edge.consumer)
 
     def _end(self, end: str) -> str | None:

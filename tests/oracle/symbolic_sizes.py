@@ -208,7 +208,7 @@ def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed:
     row.inputs = [
         f"{each.name}={[list(t.shape) if t.shape is not None else None for t in each.tensors]}" for each in inputs
     ]
-    row.constraints = [text for each in inputs for text in each.constraints]
+    row.constraints = [text for each in inputs for text in (*each.constraints, *each.followed)]
     problems = [problem for problem in graph.problems if problem.stage == "forward"]
     if problems or not inputs:
         row.verdict = problems[0].message if problems else "forward was not followed"

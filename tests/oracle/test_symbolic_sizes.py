@@ -57,7 +57,7 @@ def test_the_judge_sees_what_is_wrong(wrong: str) -> None:
         calls[2], calls[3] = replace(calls[2], module=calls[3].module), replace(calls[3], module=calls[2].module)
     inputs = graph.model.inputs
     if wrong == "constraint":
-        inputs = tuple(replace(each, constraints=()) for each in inputs)
+        inputs = tuple(replace(each, constraints=(), followed=()) for each in inputs)
     graph = replace(graph, calls=tuple(calls), model=replace(graph.model, inputs=inputs))
     row = symbolic_sizes.judge(target, symbolic_sizes.build(target), graph, 6, 0)
     assert (row.wrong, row.other_calls, row.refused) != (0, 0, 0)

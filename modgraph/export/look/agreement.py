@@ -13,6 +13,7 @@ from modgraph.export.look.style import STATES
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import ModuleNode
 from modgraph.graph.paths import is_open_place, parameter_path
+from modgraph.graph.untaken import any_of
 
 DIFF_STATES: tuple[State, ...] = ("removed", "added", "changed")
 """What a picture of two graphs says; nothing that one graph alone could."""
@@ -93,7 +94,7 @@ def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str
     if (node.predicted, node.observed) == (True, False):
         remarks.append(Remark("static only"))
     if idle and _may_be_called(node) and not _is_read(node.path, index, owners):
-        remarks.append(Remark("unseen" if _is_scripted_above(node.path, index) else "never called"))
+        remarks.append(_idle(node, index))
     if is_unknown(node):
         remarks.append(Remark("unknown"))
     condition = _condition(node, index)
@@ -106,14 +107,22 @@ def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str
     return remarks
 
 
+def _idle(node: ModuleNode, index: GraphIndex) -> Remark:
+    """Of a module that was not called: what is known of why."""
+    if _is_scripted_above(node.path, index):
+        return Remark("unseen")
+    if node.untaken:
+        return Remark("conditional", f"{node.untaken}; not in this run")
+    followed = [text for each in index.graph.model.inputs for text in each.followed]
+    return Remark("never called", f"where {' and '.join(followed)}" if followed else "")
+
+
 def _condition(node: ModuleNode, index: GraphIndex) -> str:
     """On what it depends whether the module is called at all; empty where one call is certain."""
     calls = [call for number in node.calls if (call := index.graph.calls[number]).observed is not False]
     if not calls or any(call.condition is None for call in calls):
         return ""
-    return ", or ".join(
-        dict.fromkeys(call.condition.text.removeprefix("depends on ") for call in calls if call.condition)
-    )
+    return any_of(call.condition for call in calls)
 
 
 def failure_in(index: GraphIndex, call: int) -> str | None:

@@ -14,6 +14,7 @@ from modgraph.export.look.kinds import NOTATION, SIGNS
 from modgraph.export.look.labels import cut, cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.style import KINDS, RAMP, STATES
+from modgraph.export.look.totals import calls_text
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
 from modgraph.export.picture.heading import conditions, partial_line, subtitle_of
@@ -102,7 +103,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "device": model.device,
         "modules": len(graph.modules),
         "calls": len(graph.calls),
-        "operations": len(graph.operations),
+        "run": " · ".join((calls_text(graph.calls, "call"), calls_text(graph.operations, "operation"))),
         "traced": graph.traced or not graph.predicted,
     }
     data["model"] = {key: value for key, value in model_facts.items() if value is not None}

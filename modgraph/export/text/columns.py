@@ -95,7 +95,7 @@ _ALL = {
     "calls": ModuleColumn(
         Column("calls", right=True, dropped=2),
         lambda row: row.calls,
-        lambda row: int(row.calls) if row.calls else None,
+        lambda row: int(row.calls) if row.calls.isdecimal() else row.calls or None,
     ),
     "state": ModuleColumn(Column("state", shortest=10, ample=30, at_end=True), _state, _state),
     "input": _shapes(Column("input"), "input"),

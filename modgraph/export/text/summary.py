@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from modgraph.doors.printing import block
 from modgraph.export.look.labels import shape_text
+from modgraph.export.look.totals import calls_text
 from modgraph.export.text.arguments import arguments_rows, assumed_line, no_calls_line
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
@@ -153,7 +154,7 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
     modules = sum(1 for node in graph.modules if node.class_name != "NoneType" and not is_open_place(node.path))
     parts = [_plural(modules, "module")]
     if graph.calls:
-        parts += [_plural(len(graph.calls), "call"), _plural(len(graph.operations), "operation")]
+        parts += [calls_text(graph.calls, "call"), calls_text(graph.operations, "operation")]
     lines += _entry(_kind_of_calls(graph), " · ".join(parts), width, pen)
     for label, text in stored_facts(graph):
         lines += _entry(label, text, width, pen)
@@ -219,7 +220,8 @@ def _input(given: ModelInput) -> str:
     what = given.literal if given.literal is not None else ", ".join(tensors) or "no tensor"
     if given.origin in ("given", "symbols"):
         where = f", where {' and '.join(given.constraints)}" if given.constraints else ""
-        return f"{given.name} = {what}{where}"
+        followed = f"; followed where {' and '.join(given.followed)}" if given.followed else ""
+        return f"{given.name} = {what}{where}{followed}"
     origin = "from example_inputs" if given.origin == "example_inputs" else "inferred"
     rules = f" ({'; '.join(given.rules)})" if given.rules else ""
     return f"{given.name} = {what}, {origin}{rules}"

@@ -189,9 +189,7 @@ class ModuleTree:
             tensors=", ".join(held_words(node, self._dtype)) if self._graph.stored is not None else "",
             output=self._shapes(node, "outputs"),
             parameters=facts.parameters,
-            calls=str(len(node.calls))
-            if node.calls or any(remark.state == "never called" for remark in facts.remarks)
-            else "",
+            calls=self._calls(node, facts.remarks),
             input=self._shapes(node, "inputs"),
             arguments=argument_text(node),
             source=f"{node.source.file}:{node.source.line}" if node.source is not None else "",
@@ -229,6 +227,14 @@ class ModuleTree:
         calls = (self._graph.calls[index] for index in node.calls)
         shapes = [self._first_of(call.inputs if side == "inputs" else call.outputs) for call in calls]
         return shapes[0] + (" …" if any(shape != shapes[0] for shape in shapes) else "") if shapes else ""
+
+    def _calls(self, node: ModuleNode, remarks: Sequence[Remark]) -> str:
+        """How often it is called; of several calls of which some depend on a condition, one may exclude another."""
+        number = len(node.calls)
+        if number > 1 and not all(self._graph.calls[each].certain for each in node.calls):
+            return f"≤ {number}"
+        is_told = number or node.untaken or any(remark.state == "never called" for remark in remarks)
+        return str(number) if is_told else ""
 
     def _first_of(self, tensors: Sequence[TensorInfo]) -> str:
         if not tensors:

@@ -5,7 +5,7 @@ What is said is what is needed, no less: a condition is left out only where the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from modgraph.prediction.domain import forms
@@ -15,7 +15,14 @@ from modgraph.prediction.domain.sizes import Needed, Relation
 
 def reduced(needed: Iterable[Needed]) -> list[tuple[Form, Relation]]:
     """The conditions, each on the smallest form, without those that follow from others."""
-    return _without_implied(list(dict.fromkeys(_simple(each.form, each.relation) for each in needed)))
+    return without_implied(list(dict.fromkeys(simplest(each.form, each.relation) for each in needed)))
+
+
+def contrary(form: Form, relation: Relation) -> tuple[Form, Relation]:
+    """The condition that holds where that one does not, on the smallest form."""
+    if relation == ">=":
+        return simplest(forms.subtract(forms.number(-1), form), ">=")
+    return simplest(form, "!=" if relation == "==" else "==")
 
 
 def is_of_equals(form: Form) -> bool:
@@ -36,14 +43,18 @@ class _Divisible:
 
 def constraints(needed: Iterable[Needed]) -> tuple[str, ...]:
     """The conditions in Python's notation, without those that follow from others."""
-    simple = reduced(needed)
+    return written(reduced(needed))
+
+
+def written(simple: Sequence[tuple[Form, Relation]]) -> tuple[str, ...]:
+    """Reduced conditions in Python's notation."""
     divisible = [found for form, relation in simple if (found := _divisible(form, relation)) is not None]
     rest = [each for each in simple if _divisible(*each) is None]
     told = [f"{_operand(each.value)} % {each.by} == 0" for each in _merged(divisible)]
     return tuple(dict.fromkeys((*(_written(*each) for each in rest), *told)))
 
 
-def _simple(form: Form, relation: Relation) -> tuple[Form, Relation]:
+def simplest(form: Form, relation: Relation) -> tuple[Form, Relation]:
     """The same condition on the smallest form."""
     common = forms.content(form)
     if relation != ">=":
@@ -60,7 +71,7 @@ def _simple(form: Form, relation: Relation) -> tuple[Form, Relation]:
         assert by is not None
         # n // d >= k is n >= k*d; n // d <= k is n <= k*d + d - 1
         more = form.constant * by if sign > 0 else form.constant * by + by - 1
-        return _simple(forms.add(forms.scale(atom.numerator, sign), forms.number(more)), relation)
+        return simplest(forms.add(forms.scale(atom.numerator, sign), forms.number(more)), relation)
     return form, relation
 
 
@@ -106,7 +117,8 @@ def pinned(form: Form, relation: Relation) -> tuple[Symbol, Form] | None:
     return symbol, forms.scale(rest, -parts[-1][1])
 
 
-def _without_implied(found: list[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
+def without_implied(found: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
+    """The conditions without those that follow from others."""
     kept: list[tuple[Form, Relation]] = []
     pins = [(each, pin) for each in found if (pin := pinned(*each)) is not None]
     # Numbers first: "h == 224" says more than "h == w".
@@ -147,15 +159,18 @@ def _is_settled(form: Form, relation: Relation) -> bool:
 
 
 def _implies(one: tuple[Form, Relation], other: tuple[Form, Relation]) -> bool:
-    """What is at least five is at least three."""
-    if one[1] != ">=":
+    """What is at least five is at least three, and is not four."""
+    if one[1] != ">=" or other[1] == "==":
         return False
-    return _is_settled(forms.subtract(other[0], one[0]), ">=") if other[1] == ">=" else False
+    if other[1] == ">=":
+        return _is_settled(forms.subtract(other[0], one[0]), ">=")
+    below = forms.add(one[0], forms.number(1))
+    return any(_is_settled(forms.subtract(each, below), ">=") for each in (other[0], forms.scale(other[0], -1)))
 
 
 def divides(form: Form) -> bool:
     """The form is zero where one size is a multiple of another number."""
-    return _divisible(_simple(form, "==")[0], "==") is not None
+    return _divisible(simplest(form, "==")[0], "==") is not None
 
 
 def _divisible(form: Form, relation: Relation) -> _Divisible | None:

@@ -108,6 +108,15 @@ MAX_FORWARD_WORK = 8_000_000
 these ask for the surroundings, a second prediction that takes these for granted, and its runs. A large published model
 takes two millions for one run, besides what is written of it."""
 
+MAX_SIZE_WAYS = 32
+"""Further runs of `forward` that try what a model requires of the sizes that are left open."""
+
+MAX_SIZE_WORK = 400_000
+"""Units of work of all of these; of a prediction that took much, the share of its work."""
+
+SHARE_OF_SIZE_WORK = 16
+"""One part of so many."""
+
 UNITS_OF_AN_EVENT = 100
 """Of a call of a module or an operation that a run makes: to keep it, to write it and its edges, to draw it."""
 

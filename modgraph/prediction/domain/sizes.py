@@ -34,8 +34,11 @@ class Needed:
     form: Form
     relation: Relation
     where: Any = None
+    """The place of the source."""
     asked: bool = False
     """Not compared: Python needed the number."""
+    is_of_rule: bool = False
+    """A function of torch compared it."""
 
     def holds(self, sizes: Mapping[Symbol, int]) -> bool:
         value = self.form.evaluate(sizes)
@@ -45,8 +48,9 @@ class Needed:
 class Conditions:
     """What is needed in one run, and its symbols."""
 
-    def __init__(self, place: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, place: Callable[[], object] = lambda: None, in_rule: Callable[[], bool] = lambda: False) -> None:
         self.place = place
+        self.in_rule = in_rule
         self.symbols: dict[str, Symbol] = {}
         self.needed: dict[tuple[Form, Relation], Needed] = {}
         self.decided: list[tuple[Form, Relation]] = []
@@ -83,7 +87,9 @@ class Conditions:
         self.need(form, relation)
 
     def _need(self, form: Form, relation: Relation, asked: bool) -> None:
-        self.needed.setdefault((form, relation), Needed(form, relation, self.place(), asked))
+        held = self.needed.get((form, relation))
+        if held is None or (held.asked and not asked):
+            self.needed[form, relation] = Needed(form, relation, self.place(), asked, self.in_rule())
 
 
 def _decided(form: Form, relation: Relation) -> bool | None:

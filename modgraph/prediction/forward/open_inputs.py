@@ -438,7 +438,8 @@ def _fixed(conditions: Conditions) -> dict[str, int]:
     """Sizes that an equation leaves no choice for, as far as it is known."""
     fixed: dict[str, int] = {}
     batch = batch_of(conditions)
-    for form, relation in reduced(conditions.needed.values()):
+    # Where Python needed a number, as for the turns of a loop, any other may be as good.
+    for form, relation in reduced(each for each in conditions.needed.values() if not each.asked):
         if relation == "==" and not divides(form) and not is_of_equals(form):
             symbols = form.symbols()
             others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, OpenPlace, Problem, SourceLocation
-from modgraph.graph.untaken import add_other_ways
+from modgraph.graph.untaken import Parts, Way, add_other_ways, add_ways
 from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.domain.assumed import Assumed
 from modgraph.prediction.domain.limits import MAX_WORK
@@ -22,6 +22,7 @@ from modgraph.prediction.forward.assumptions import USUAL, assumed_in, with_word
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
+from modgraph.prediction.forward.size_ways import SizeWay, judged
 from modgraph.prediction.forward.under_assumption import under_assumption
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -105,6 +106,7 @@ def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
 
 
 def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Followed) -> Graph:
+    judgement = judged(prediction, followed, wanted.training, wanted.every_way)
     others = None
     if not wanted.every_way and followed.failure is None and not followed.has_run_out:
         # On the same inputs: what was found of them is found once.
@@ -112,9 +114,19 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
         beside = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
-        add_forward(builder, followed, paths, tensors)
+        ways = [None if way.is_same else GraphBuilder.of(builder.build()) for way in judgement.ways]
+        add_forward(builder, judgement.followed, paths, tensors)
+        rule = Parts.of(builder)
+        for each, way in zip(ways, judgement.ways, strict=True):
+            if each is not None:
+                add_forward(each, way.followed, paths, tensors)
+        add_ways(builder, [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)])
         if beside is not None and others is not None:
             add_forward(beside, others, paths, tensors)
-            add_other_ways(builder, beside.build())
+            add_other_ways(builder, beside.build(), rule)
 
     return build_graph(prediction, target, extend)
+
+
+def _way(builder: GraphBuilder | None, way: SizeWay) -> Way:
+    return Way(None if builder is None else builder.build(), way.condition, way.otherwise, way.parent, way.is_told)

@@ -20,8 +20,8 @@ from modgraph.prediction.domain.values import Address, BoundMethod, Constant, Fu
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
+from modgraph.prediction.knowledge.torch import forward_hooks
 from modgraph.prediction.paths.recording import seen_in
-from modgraph.source import nodes
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -70,6 +70,8 @@ class Followed:
     """It came to a limit of what may be done for one prediction; another run would too."""
     began: int = 0
     """The first address of what the run has made."""
+    names: tuple[str, ...] = ()
+    """Of each of `specs`: the input that it is, or is a part of."""
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -140,10 +142,11 @@ def follow(
 
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:
-    conditions = Conditions(lambda: machine.where)
+    conditions = Conditions(lambda: machine.where, lambda: machine.operating > 0)
     sizes = {name: conditions.symbol(name, witness) for name, witness in _witnesses(inputs, way.witnesses).items()}
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
+    further = _further(machine, root) if way.every_way else None
     if way.every_way:
         given = {name for name, _ in named}
         keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
@@ -154,7 +157,12 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
         machine.call(machine.get_attribute(root, "train"), (mode,))
         machine.state.events = None
-        results.append(machine.invoke(root, Arguments("", positional, keywords)))
+        if further is None:
+            results.append(machine.invoke(root, Arguments("", positional, keywords)))
+        else:
+            results.append(
+                forward_hooks.call(machine, root, Arguments("", (root, *positional), keywords, None, further))
+            )
         return None
 
     began = machine.base.next_index
@@ -162,13 +170,24 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     outputs = tuple(seen_in(machine, results[0], "output")) if results else ()
     addresses = {index: each.name for _, _, seen in seen_before for each in seen for index in each.indices}
     in_order_of_place = iter(name for name, _ in named)
-    told = told_by_input(conditions, inputs, [spec.name or next(in_order_of_place) for spec in inputs])
+    names = [spec.name or next(in_order_of_place) for spec in inputs]
+    told = told_by_input(constraints(conditions.needed.values()), inputs, names)
     described = tuple(_described(machine, name, value, seen, told.get(name, ())) for name, value, seen in seen_before)
     events = tuple(in_order(machine.state.events))
     has_run_out = machine.exhausted
     specs = tuple(inputs)
     return Followed(
-        events, described, addresses, outputs, machine.state, failure, conditions, specs, has_run_out, began
+        events,
+        described,
+        addresses,
+        outputs,
+        machine.state,
+        failure,
+        conditions,
+        specs,
+        has_run_out,
+        began,
+        tuple(names),
     )
 
 
@@ -200,12 +219,10 @@ _WITNESSES = {"batch": 11, "bs": 11, "b": 11, "n": 11, "h": 352, "w": 416, "t": 
 _OTHERS = (22, 26, 34, 38, 46, 58)
 
 
-def told_by_input(
-    conditions: Conditions, inputs: Sequence[Given], names: Sequence[str]
-) -> Mapping[str, tuple[str, ...]]:
+def told_by_input(texts: Sequence[str], inputs: Sequence[Given], names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """The conditions on the sizes, each under the last of the inputs that it speaks of."""
     told: dict[str, list[str]] = {}
-    for text in constraints(conditions.needed.values()):
+    for text in texts:
         words = set(re.findall(r"[^\W\d]\w*", text))
         at = max((i for i, spec in enumerate(inputs) if words.intersection(map(str, spec.shape or ()))), default=0)
         told.setdefault(names[at], []).append(text)
@@ -213,18 +230,18 @@ def told_by_input(
 
 
 def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
-    """Parameters of `forward` that are True or False by default: neither is known."""
-    run = machine.find_attribute(root, "forward")
-    function = run.function if isinstance(run, BoundMethod) else run
-    if not isinstance(function, FunctionValue):
-        return {}
+    """Parameters of `forward` that have a default: what they are given is not known."""
     return {
         each.name: Unknown(f"whether {each.name} is given", inert=True)
-        for each in function.definition.parameters
-        if each.kind in ("normal", "keyword")
-        and isinstance(each.default, nodes.Name)
-        and each.default.value in ("True", "False")
+        for each in parameters_of_forward(machine, root) or ()
+        if each.kind in ("normal", "keyword") and each.default is not None
     }
+
+
+def _further(machine: Interpreter, root: Address) -> Unknown | None:
+    """What may be given beside the parameters that have names; None where nothing can be."""
+    kinds = {each.kind for each in parameters_of_forward(machine, root) or ()}
+    return Unknown("what else is given", inert=True) if kinds & {"varargs", "varkw"} else None
 
 
 def _described(

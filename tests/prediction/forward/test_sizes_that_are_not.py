@@ -12,7 +12,7 @@ NET = """
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a = nn.ReLU()
+        self.a, self.b = nn.ReLU(), nn.ReLU()
 
     def forward(self, x):
         n = x.shape[1]
@@ -23,20 +23,23 @@ class Net(nn.Module):
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("return self.a(x) if n % 2 else x", {"n % 2 != 0"}),
-        ("return self.a(x) if n != 22 else x", {"n != 22"}),
+        ("return self.a(x) if n % 2 else x", {"a: n % 2 != 0"}),
+        ("return self.a(x) if n != 22 else x", {"a: n != 22"}),
+        ("x = self.b(x)\n        return self.a(x) if n == 26 or n == 30 else x", {"a: n == 26 or n == 30"}),
+        ("x = self.b(x)\n        return self.a(x) if n in (22, 26) else x", {"a: n == 22 or n == 26"}),
         ("return self.a(x) if n == 26 or n == 30 else x", {"n != 26", "n != 30"}),
-        ("return self.a(x) if n in (22, 26) else x", {"n != 22", "n != 26"}),
         ("return {26: x}.get(n, self.a)(x)", {"n != 26"}),
         ("return x.squeeze(1)", {"n != 1"}),
         ("return torch.ones(n % 4 and 7)", {"n % 4 != 0"}),
-        ("return self.a(x) if n - 5 else x", {"n != 5"}),
+        ("return self.a(x) if n - 5 else x", {"a: n != 5"}),
     ],
 )
 def test_it_is_told(body: str, expected: set[str], tmp_path: Path):
     graph = predicted(tmp_path, NET % body, ["x=batch x n"])
 
-    assert set(graph.model.inputs[0].constraints) == expected
+    (given,) = graph.model.inputs
+    depending = {f"{call.module}: {call.condition.text}" for call in graph.calls if call.condition is not None}
+    assert {*given.constraints, *given.followed, *depending} == expected
 
 
 @pytest.mark.needs_torch
@@ -44,7 +47,7 @@ def test_torch_goes_the_other_way_where_it_does_not_hold(tmp_path: Path):
     import torch
 
     graph = predicted(tmp_path, NET % "return self.a(x) if n % 2 else x.sum()", ["x=batch x n"])
-    (constraint,) = graph.model.inputs[0].constraints
+    (constraint,) = graph.model.inputs[0].followed
     namespace: dict[str, type[torch.nn.Module]] = {}
     exec((tmp_path / "net.py").read_text("utf-8"), namespace)
 

@@ -59,7 +59,7 @@ function modelDetails() {
       ["trainable", trained ? number(model.trainable) : undefined],
       ["buffers", model.buffers ? counted(model.buffers, "element") : undefined],
       [model.traced ? "run" : "forward",
-        model.calls ? `${counted(model.calls, "call")} · ${counted(model.operations, "operation")}` : undefined],
+        model.calls ? model.run : undefined],
       ["modules", number(model.modules)],
       ["mode", model.calls ? [model.mode, model.device].filter(Boolean).join(", ") : undefined],
       ["source", root.at],
