@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from functools import cache
 from pathlib import Path
@@ -14,138 +13,26 @@ import onnxruntime
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 
 import modgraph
 from modgraph.errors import ConfigError, ExportWarning
 from modgraph.export.onnx import capture as onnx_capture
 from modgraph.export.onnx.cut import Place
 from modgraph.options import OnnxOptions, dynamic_size
+from tests.export.onnx_live_models import (
+    Branches,
+    Counts,
+    Decides,
+    Everything,
+    Foreign,
+    Gives,
+    GivesDataclass,
+    Inner,
+    Pair,
+    Recurrent,
+)
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("onnx_table")]
-
-
-class Inner(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-        self.drop = nn.Dropout()
-
-    def forward(self, x):
-        return self.drop(self.fc(x)) + x
-
-
-class Mid(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = Inner()
-        self.bare = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.inner(x) * 2, x + 1
-
-
-class Everything(nn.Module):
-    """Tied weights, a child called twice, a grandchild called directly, a child's weight used past the child."""
-
-    def __init__(self):
-        super().__init__()
-        self.emb = nn.Embedding(7, 4)
-        self.mid = Mid()
-        self.norm = nn.BatchNorm1d(4)
-        self.out = nn.Linear(4, 7, bias=False)
-        self.out.weight = self.emb.weight
-
-    def forward(self, ids, given, scale=None):
-        x = self.norm(self.emb(ids).transpose(1, 2)).transpose(1, 2) * given["gain"]
-        a, b = self.mid(x)
-        c = self.mid.inner(b)
-        d = functional.linear(c, self.mid.bare.weight)
-        again, _ = self.mid(a)
-        return {"logits": self.out(again + d if scale is None else (again + d) * scale), "hidden": (a, b)}
-
-
-class Recurrent(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.lstm = nn.LSTM(4, 3, num_layers=2, batch_first=True)
-        self.head = nn.Linear(3, 2)
-
-    def forward(self, x):
-        y, _ = self.lstm(x)
-        return x, self.head(y[:, -1])
-
-
-class Arm(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return torch.cond(x.sum() > 0, lambda x: self.fc(x), lambda x: x - 1, (x,))
-
-
-class Branches(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = Arm(), Arm()
-
-    def forward(self, x):
-        return self.b(self.a(x))
-
-
-class Counts(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-        self.register_buffer("count", torch.zeros(1))
-
-    def forward(self, x):
-        self.count.add_(1)
-        return self.fc(x) + self.count
-
-
-class Decides(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.fc(x) if x.sum() > 0 else x
-
-
-@torch.library.custom_op("modgraph_test::twice", mutates_args=())
-def twice(x: torch.Tensor) -> torch.Tensor:
-    return x * 2
-
-
-@twice.register_fake
-def _(x):
-    return torch.empty_like(x)
-
-
-class Foreign(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return twice(self.fc(x))
-
-
-@dataclasses.dataclass
-class Pair:
-    first: torch.Tensor
-    rest: list
-
-
-class GivesDataclass(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return Pair(self.fc(x), [x + 1])
 
 
 IDS = torch.tensor([[1, 2, 3], [4, 5, 6]])
@@ -303,16 +190,6 @@ def test_buffers_that_a_run_writes_into_are_told(exported):
     assert facts(file)["modgraph.tier"] == "A"
 
 
-class Own:
-    def __init__(self, held):
-        self.held = held
-
-
-class Gives(nn.Module):
-    def forward(self, x):
-        return x * 2, Own(x)
-
-
 def test_an_object_that_cannot_be_taken_apart_is_named_with_what_to_do(exported):
     _, _, graph, _ = exported(Gives)
     (problem,) = graph.problems
@@ -396,7 +273,10 @@ def test_a_flat_model_says_the_module_of_every_node_where_functions_do_not_hold(
     assert classes == {
         path: kind
         for block in "01"
-        for path, kind in {block: f"{__name__}.Inner", **{f"{block}.{name}": of for name, of in layers.items()}}.items()
+        for path, kind in {
+            block: f"{Inner.__module__}.Inner",
+            **{f"{block}.{name}": of for name, of in layers.items()},
+        }.items()
     }
     assert {node.path: [held.name for held in node.parameters] for node in read.modules if node.parameters} == {
         "0.fc": ["weight", "bias"],
@@ -437,7 +317,7 @@ def test_the_exporter_still_uses_the_names_that_are_read(exported):
     stack = fx_node.meta.get(onnx_capture.MODULE_STACK)
     assert stack, f"{version}: fx nodes have no {onnx_capture.MODULE_STACK!r}"
     found = onnx_capture.node_scope(node, {})
-    wanted = (Place("0", 0, f"{__name__}.Inner"), Place("0.fc", 0, "torch.nn.modules.linear.Linear"))
+    wanted = (Place("0", 0, f"{Inner.__module__}.Inner"), Place("0.fc", 0, "torch.nn.modules.linear.Linear"))
     assert found == wanted, f"{version}: {found}"
     del fx_node.meta[onnx_capture.MODULE_STACK]
     assert onnx_capture.node_scope(node, {}) == wanted, f"{version}: the names alone do not give the scope"
@@ -450,7 +330,7 @@ def test_the_key_of_a_stack_counts_the_calls():
         "L__self__x": ("x", f"torch.{onnx_capture.NO_MODULE}"),
         "L__self__c": ("c", Inner),
     }
-    assert onnx_capture.places_of(stack) == (Place("a.b", 2, "m.B"), Place("c", 0, f"{__name__}.Inner"))
+    assert onnx_capture.places_of(stack) == (Place("a.b", 2, "m.B"), Place("c", 0, f"{Inner.__module__}.Inner"))
 
 
 def test_the_cause_of_a_failure_names_no_path():

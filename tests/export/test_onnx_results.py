@@ -12,33 +12,11 @@ import torch
 from torch import nn
 
 import modgraph
+from tests.export.onnx_result_models import Counts, Gives, Normed, Remembers, Tokens, TwoMore
 
 pytestmark = [pytest.mark.needs_torch, pytest.mark.usefixtures("onnx_table")]
 
 X = torch.tensor([[1.0, -2.0, 3.0, 0.5], [0.25, 2.0, -1.0, 4.0]])
-
-
-class Gives(nn.Module):
-    """`fc`, and what a function makes of the input and the layer's result."""
-
-    def __init__(self, give):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-        self.gain = nn.Parameter(torch.tensor([3.0, 1.0]))
-        self.give = give
-
-    def forward(self, x):
-        return self.give(self, x, self.fc(x))
-
-
-class Normed(nn.Module):
-    def __init__(self, **options):
-        super().__init__()
-        self.norm = nn.BatchNorm1d(4, **options)
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.fc(self.norm(x))
 
 
 def export(model, file, **options):
@@ -150,38 +128,11 @@ def test_a_name_of_an_output_is_never_that_of_another_value(tmp_path, give, name
         assert numpy.allclose(array, tensor.detach().numpy(), atol=1e-6)
 
 
-class Remembers(nn.Module):
-    """A buffer that is counted up and given, a number and a tensor kept on the module, an input that is written into."""
-
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-        self.register_buffer("count", torch.zeros(1))
-        self.steps, self.last = 0, None
-
-    def forward(self, x):
-        x.add_(1)
-        self.count.add_(1)
-        self.steps += 1
-        self.last = self.fc(x)
-        return self.last, self.count
-
-
 def test_a_live_model_and_its_inputs_are_as_they_were(tmp_path):
     model, x = Remembers().eval(), X.clone()
     modgraph.export_onnx(model, tmp_path / "net.onnx", x)
     assert (model.steps, model.last, model.count.item()) == (0, None, 0)
     assert torch.equal(x, X)
-
-
-class Counts(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("count", torch.zeros(1))
-
-    def forward(self, x):
-        self.count.add_(1)
-        return x * 2, self.count
 
 
 def test_a_buffer_that_is_given_is_compared_as_the_run_left_it(tmp_path):
@@ -198,15 +149,6 @@ def test_results_in_half_precision_are_held_to_what_it_can_say(tmp_path):
     blocks = [nn.Sequential(nn.Linear(32, 32), nn.GELU(), nn.LayerNorm(32)) for _ in range(6)]
     graph = modgraph.export_onnx(nn.Sequential(*blocks).half().eval(), tmp_path / "net.onnx", torch.randn(4, 32).half())
     assert graph.problems == ()
-
-
-class TwoMore(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x, a=None, b=None):
-        return self.fc(x) + a - 2 * b
 
 
 @pytest.mark.parametrize("dynamic", [(), ("batch",)])
@@ -250,16 +192,6 @@ def test_weights_too_large_for_one_file_go_into_a_second(tmp_path, monkeypatch):
     _, _, facts = export(Normed().eval(), tmp_path / "net.onnx")
     assert facts["modgraph.weights"] == "external"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.onnx", "net.onnx.data"]
-
-
-class Tokens(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.emb = nn.Embedding(7, 8)
-        self.blocks = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.LayerNorm(8))
-
-    def forward(self, ids):
-        return self.blocks(self.emb(ids)).float()
 
 
 def test_a_type_that_onnx_runtime_has_no_kernels_for_is_no_defect_of_the_file(tmp_path):

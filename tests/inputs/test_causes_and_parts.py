@@ -14,6 +14,7 @@ import modgraph
 from modgraph.errors import InputError
 from modgraph.inputs.making import Inputs, make_inputs
 from modgraph.options import TraceOptions
+from tests.inputs.optional_models import Nothing
 
 pytestmark = pytest.mark.needs_torch
 
@@ -165,15 +166,6 @@ def test_a_model_that_runs_at_an_unusual_size_says_that_the_usual_one_failed() -
     assert note.startswith("x: ran at 1x3x299x299; 224 failed: RuntimeError: ")
     (info,) = inferred(OddSide(224)).infos
     assert not any("ran at" in rule for rule in info.rules)
-
-
-class Nothing(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(2, 3))
-
-    def forward(self, x: torch.Tensor | None = None) -> torch.Tensor:
-        return self.weight if x is None else x @ self.weight
 
 
 @pytest.mark.parametrize("run", [modgraph.trace, modgraph.analyze])

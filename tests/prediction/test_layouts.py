@@ -65,29 +65,31 @@ KNOWN = """
 """
 
 
-def _predicted(folder: Path, expression: str) -> list[int] | None:
+def _predicted(folder: Path, line: str, number: int) -> list[list[int] | None]:
+    """Of each of so many tensors that it gives, the steps."""
     file = folder / "net.py"
-    file.write_text(NET % expression, encoding="utf-8")
+    file.write_text(NET % line, encoding="utf-8")
     prediction = predict_target(parse_target(f"{file}:Net"))
     followed = follow(prediction, [parse_input("2x3x8")])
     assert followed is not None
     assert followed.failure is None
-    (seen,) = followed.outputs
-    tensor = followed.state.read(Address(seen.indices[0]))
-    assert isinstance(tensor, TensorObject)
-    return steps_of(tensor)
+    tensors = [followed.state.read(Address(seen.indices[0])) for seen in followed.outputs]
+    assert [type(tensor) for tensor in tensors] == [TensorObject] * number
+    return [steps_of(tensor) for tensor in tensors if isinstance(tensor, TensorObject)]
 
 
 @pytest.mark.parametrize("line", KNOWN.strip().splitlines())
 def test_steps_are_torchs_strides(line: str, tmp_path: Path) -> None:
     import torch
 
+    expressions = list(map(str.strip, line.split(";")))
+    line = f"({', '.join(expressions)},)"
+    module = types.ModuleType("net")
+    exec(NET % line, vars(module))
+    given = zip(expressions, module.Net().eval()(torch.rand(2, 3, 8)), strict=True)
+    each = {id(real): (expression, real) for expression, real in given}.values()  # what is given twice is one output
     wrong = []
-    for expression in map(str.strip, line.split(";")):
-        module = types.ModuleType("net")
-        exec(NET % expression, vars(module))
-        real = module.Net().eval()(torch.rand(2, 3, 8))
-        steps = _predicted(tmp_path, expression)
+    for (expression, real), steps in zip(each, _predicted(tmp_path, line, len(each)), strict=True):
         pairs = zip(real.shape, real.stride(), steps or (), strict=bool(steps))
         if steps is None or any(size != 1 and step != other for size, step, other in pairs):
             wrong.append(f"{expression}: {steps}, and is {real.stride()} of {tuple(real.shape)}")

@@ -17,7 +17,7 @@ undecided_flows, TOPICS = _runs["undecided_flows"], _runs["TOPICS"]
 
 
 _few = settings(
-    max_examples=int(os.environ.get("MODGRAPH_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("MODGRAPH_EXAMPLES", "40")),
     derandomize=True,
     deadline=None,
     database=None,

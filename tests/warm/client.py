@@ -133,10 +133,11 @@ def _forked(args: Any) -> tuple[str, list[str]] | None:
 
 
 def _room(words: list[str]) -> str:
-    """A worker that runs without weights, or exports, needs what is slow to import, as one that runs a command does."""
+    """A worker that runs without weights, exports, or has to find inputs, needs what is slow to import, as one that runs a
+    command does."""
     try:
         request = json.loads(os.pread(int(words[12]), 1 << 24, 0))
-        slow = request.get("capture") or request["options"].get("device") == "fake"
+        slow = request.get("capture") or request["options"].get("device") == "fake" or request.get("inputs") == []
     except (OSError, ValueError, LookupError):
         return "all"
     return "all" if slow else "torch"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import site
 import sysconfig
+from functools import lru_cache
 
 import torch
 
@@ -19,7 +20,7 @@ internal_files: dict[str, bool] = {}
 
 def is_own(file: str) -> bool:
     """The file is modgraph's."""
-    return is_below(os.path.realpath(file), os.path.realpath(_PACKAGE))
+    return is_below(os.path.realpath(file), _real_package())
 
 
 def is_internal(filename: str) -> bool:
@@ -46,10 +47,22 @@ def is_of_torch(filename: str) -> bool:
 
 def is_installed(file: str) -> bool:
     """The file belongs to the standard library or to an installed package, torch or another."""
+    return _lies_installed(os.path.join(os.getcwd(), file))
+
+
+@lru_cache(maxsize=16384)
+def _lies_installed(file: str) -> bool:
+    """Asked of each module that is imported, for each module of a project."""
     path = os.path.realpath(file)
     return any(is_below(path, root) for root in _installed_roots())
 
 
+@lru_cache(maxsize=1)
+def _real_package() -> str:
+    return os.path.realpath(_PACKAGE)
+
+
+@lru_cache(maxsize=1)
 def _installed_roots() -> list[str]:
     paths = sysconfig.get_paths()
     roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}

@@ -13,7 +13,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import modgraph
@@ -49,6 +51,12 @@ class Run:
 
 
 def predicted(folder: Path, text: str, inputs: Sequence[str], name: str = "Net") -> Graph:
+    """Asked of what `wrong` was asked of just now, it is that graph."""
+    return _predicted(folder, text, tuple(inputs), name)
+
+
+@lru_cache(maxsize=1)
+def _predicted(folder: Path, text: str, inputs: tuple[str, ...], name: str) -> Graph:
     file = folder / "net.py"
     file.write_text(PRELUDE + textwrap.dedent(text), encoding="utf-8")
     return modgraph.predict(f"{file}:{name}", inputs=list(inputs))
@@ -142,7 +150,7 @@ def real_run(file: Path, inputs: Sequence[str], fill: Callable[[Any], None]) -> 
         warnings.simplefilter("ignore")
         module = types.ModuleType("net")
         sys.modules["net"] = module
-        exec(compile(file.read_text("utf-8"), str(file), "exec"), vars(module))
+        exec(_compiled(file.read_text("utf-8"), str(file)), vars(module))
         model = vars(module)["Net"]().eval()
         names: dict[int, str] = {}
         for name, each in model.named_modules():
@@ -154,6 +162,11 @@ def real_run(file: Path, inputs: Sequence[str], fill: Callable[[Any], None]) -> 
             except Exception as error:
                 run.error = f"{type(error).__name__}: {error}"
     return run, set(names.values())
+
+
+@lru_cache(maxsize=1)
+def _compiled(text: str, file: str) -> CodeType:
+    return compile(text, file, "exec")
 
 
 def _tensor(text: str, fill: Callable[[Any], None]) -> Any:
