@@ -130,8 +130,10 @@ class _Side:
     paired: frozenset[str]
     """What is certain, and is on the other side too."""
     outgoing: dict[str, list[Edge]] = field(init=False, default_factory=dict)
+    operations: dict[str, Operation] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.operations = {each.id: each for each in self.graph.operations}
         for edge in self.graph.edges:
             self.outgoing.setdefault(edge.producer, []).append(edge)
 
@@ -139,8 +141,29 @@ class _Side:
         return self.keys[end] if end in self.keys else outer_key(end, self.paths)
 
     def is_lone(self, end: str) -> bool:
-        """Whether it is told that the other side has it not: a certain call or operation."""
-        return end in self.keys and end not in self.paired and end not in self.unsure.ends
+        """Whether it is told that the other side has it not: a certain call or operation, or what a module does that is
+        here alone."""
+        if end in self.unsure.ends:
+            return self.is_inside_lone(end)
+        return end in self.keys and end not in self.paired
+
+    def is_inside_lone(self, end: str) -> bool:
+        """Whether a module calls it that is here alone: it is told of that module, whatever this does."""
+        call = self.around(end)
+        return call is not None and self.paths[self.graph.calls[call].module] is None
+
+    def around(self, end: str) -> int | None:
+        """The call in which an end is."""
+        kind, _, name = end.partition(":")
+        if kind == "op":
+            return self.operations[end].call
+        return self.graph.calls[int(name)].parent if kind == "call" else None
+
+    def is_certain(self, edge: Edge) -> bool:
+        """Whether it is there in any case, or in any where a module is called that is here alone."""
+        if any(self.is_inside_lone(end) for end in (edge.producer, edge.consumer)):
+            return True
+        return edge.certain and edge.producer not in self.unsure.ends and edge.consumer not in self.unsure.ends
 
 
 class _Parts:
@@ -164,7 +187,6 @@ class _Parts:
         self._side = side
         self._shapes = shapes
         self._past = past
-        self._operations = {each.id: each for each in side.graph.operations}
         self._vague = Counter(
             (edge.consumer, edge.tensor.name) for edge in side.graph.edges if _text(edge.condition).startswith(_VAGUE)
         )
@@ -198,7 +220,7 @@ class _Parts:
             seen: set[tuple[str, frozenset[str]]] = set()
             while pending:
                 edge, passed = pending.pop()
-                if not self._is_certain(edge):
+                if not self._side.is_certain(edge):
                     passed |= {_text(edge.condition)}
                 if not self._past or not self._side.is_lone(edge.consumer):
                     self._arrive(producer, edge, passed)
@@ -211,18 +233,15 @@ class _Parts:
                 self.is_whole = False
                 return
 
-    def _is_certain(self, edge: Edge) -> bool:
-        return (
-            edge.certain and edge.producer not in self._side.unsure.ends and edge.consumer not in self._side.unsure.ends
-        )
-
     def _arrive(self, producer: str, edge: Edge, passed: frozenset[str]) -> None:
         way, consumer = (self._side.key(producer), passed), self._side.key(edge.consumer)
         self.arrivals.setdefault(consumer, []).append((way, self._place(edge)))
         if not passed:
             return
         self.open.add(consumer)
-        at = self._add(self._around(edge.consumer), self._known(edge), (way, consumer, self._tensors([edge.tensor])))
+        at = self._add(
+            self._side.around(edge.consumer), self._known(edge), (way, consumer, self._tensors([edge.tensor]))
+        )
         if at is not None:
             self.at.setdefault((consumer, way), at)
 
@@ -230,7 +249,7 @@ class _Parts:
         """Where it comes in; "" where the end of the way says so already."""
         if edge.consumer.startswith("call:"):
             return edge.tensor.name
-        operation = self._operations.get(edge.consumer)
+        operation = self._side.operations.get(edge.consumer)
         return "" if operation is None else place_in_operation(operation.name, edge.tensor.name)
 
     def _known(self, edge: Edge) -> Condition | None:
@@ -241,13 +260,6 @@ class _Parts:
         if ends and (is_left or edge.condition is None):
             return ends[0].condition
         return edge.condition
-
-    def _around(self, end: str) -> int | None:
-        """The call in which an end is."""
-        kind, _, name = end.partition(":")
-        if kind == "op":
-            return self._operations[end].call
-        return self._side.graph.calls[int(name)].parent if kind == "call" else None
 
 
 def _text(condition: Condition | None) -> str:

@@ -151,6 +151,43 @@ def test_what_is_put_before_a_branch_is_told_and_the_branch_is_as_it_was(model):
     assert not changes.undecided
 
 
+BLOCKS = """import os
+import torch
+from torch import nn
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.flag = os.environ.get("F")
+    def forward(self, x, mask=None):
+        y = self.a(x)
+        if TEST:
+            y = torch.relu(y)
+        return x + self.b(y)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(N))
+        self.head = nn.Linear(4, 4)
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+"""
+
+
+@pytest.mark.parametrize("test", ["self.flag", "mask is not None", "x.sum() > 0"])
+def test_of_a_module_that_is_added_it_is_not_asked_what_it_does_under_a_condition(tmp_path, test):
+    graphs = []
+    for number in (2, 3):
+        path = tmp_path / f"net{number}.py"
+        path.write_text(BLOCKS.replace("TEST", test).replace("(N)", f"({number})"), encoding="utf-8")
+        graphs.append(modgraph.predict(f"{path}:Net", inputs=["2x4"]))
+    for changes in (compared(*graphs), compared(*reversed(graphs))):
+        assert [one.path for one in (*changes.added, *changes.removed) if one.path.count(".") == 1] == ["blocks.2"]
+        assert not changes.undecided
+
+
 def test_of_operations_under_conditions_alone_the_arguments_are_not_compared_either(model):
     steps = ("y = torch.softmax(x, 0)", "y = torch.softmax(x, 1)")
     changes = compared(*(model("if self.flag:", step) for step in steps))
