@@ -233,7 +233,7 @@ class _Arranger:
         small = container.past - container.first < SMALL
         if opened is container or small or self._is_parallel(opened, container):
             return True
-        return any(marks_of(self.run, inner) for inner in preorder(container))
+        return any(inner.is_module and marks_of(self.run, inner) for inner in preorder(container))
 
     def _is_parallel(self, one: Occurrence, other: Occurrence) -> bool:
         """Whether two containers are branches of a fork: both are fed by the same."""

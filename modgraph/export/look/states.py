@@ -26,7 +26,7 @@ def _remarks(index: GraphIndex) -> Mapping[str, tuple[Remark, ...]]:
 
 
 def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
-    """The states of one module, in the order in which their rows stand; none for an operation."""
+    """The states of one module, in the order in which their rows stand; of an operation, on what it depends."""
     said = list(run.said.get(occurrence.path, ())) if occurrence.is_module else []
     if any(mark.state == "removed" for mark in said):
         return tuple(said)
@@ -35,10 +35,11 @@ def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
     if occurrence.is_module and occurrence.path != "":
         remarks = [remark for remark in _remarks(run.index)[occurrence.path] if remark.state not in _OF_CALLS]
         marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in remarks]
-        conditional = _conditional(occurrence)
-        marks += [conditional] if conditional else []
+        marks += conditional_mark(occurrence)
         again = _again(run, occurrence)
         marks += [again] if again else []
+    elif occurrence.operation is not None:
+        marks += conditional_mark(occurrence)
     return tuple(marks)
 
 
@@ -86,19 +87,19 @@ def _failure(run: Run, occurrence: Occurrence) -> Mark | None:
     return Mark(state="failed", note=cut_end(error, NOTE_LENGTH)) if error else None
 
 
-def _conditional(occurrence: Occurrence) -> Mark | None:
-    """On what it depends whether a call is made; said once, on the outermost that depends on it."""
-    call = occurrence.call
-    if call is None or call.condition is None:
-        return None
+def conditional_mark(occurrence: Occurrence) -> list[Mark]:
+    """On what it depends whether a call or an operation is made; said once, on the outermost that depends on it."""
+    part = occurrence.call if occurrence.is_module else occurrence.operation
+    if part is None or part.condition is None:
+        return []
     above = occurrence.parent
     while above is not None:
-        if above.call is not None and above.call.condition == call.condition:
-            return None
+        if above.call is not None and above.call.condition == part.condition:
+            return []
         above = above.parent
-    text = call.condition.text.removeprefix("depends on ")
-    not_taken = "not taken: " if call.observed is False else ""
-    return Mark(state="conditional", note=cut_end(not_taken + text, NOTE_LENGTH))
+    text = part.condition.text.removeprefix("depends on ")
+    not_taken = "not taken: " if part.observed is False else ""
+    return [Mark(state="conditional", note=cut_end(not_taken + text, NOTE_LENGTH))]
 
 
 _NOTES: dict[State, str] = {

@@ -36,11 +36,11 @@ def write_dot(picture: Picture) -> str:
     for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  ", picture.direction))
     tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1}
-    titled, weights = _titled(picture), _weights(picture)
-    lines.extend(
-        _arrow(arrow, picture.direction, _ports(arrow, picture.direction, tall, main, titled), weights[arrow.id])
-        for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main)
-    )
+    titled, weights, past = _titled(picture), _weights(picture), _past_others(picture)
+    for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main):
+        ports = _ports(arrow, picture.direction, tall, main, titled)
+        is_slim = arrow.main and picture.direction == "TB" and arrow.id not in past
+        lines.append(_arrow(arrow, ports, weights[arrow.id], is_slim=is_slim))
     lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -483,9 +483,16 @@ def _weights(picture: Picture) -> dict[str, int]:
     return weights
 
 
-def _arrow(arrow: Arrow, direction: str, ports: dict[str, str], weight: int) -> str:
+def _past_others(picture: Picture) -> set[str]:
+    """Arrows of the main path beside which something stands that depends on a condition: their labels need room."""
+    uncertain = [arrow for arrow in picture.arrows if arrow.kind == "conditional"]
+    tails, heads = {arrow.tail for arrow in uncertain}, {arrow.head for arrow in uncertain}
+    return {arrow.id for arrow in picture.arrows if arrow.tail in tails and arrow.head in heads}
+
+
+def _arrow(arrow: Arrow, ports: dict[str, str], weight: int, *, is_slim: bool) -> str:
     attributes = {} if arrow.kind == "order" else dict(ports)
-    if arrow.label and arrow.main and direction == "TB":
+    if arrow.label and is_slim:
         attributes["label"] = _slim_label(arrow.label)
     elif arrow.label:
         attributes["label"] = f"\u00a0{arrow.label}\u00a0"

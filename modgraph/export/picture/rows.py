@@ -21,7 +21,7 @@ from modgraph.export.look.labels import (
     shape_text,
 )
 from modgraph.export.look.parts import Mark, Row
-from modgraph.export.look.states import call_text, marks_inside, marks_inside_all, marks_of
+from modgraph.export.look.states import call_text, conditional_mark, marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo
@@ -34,9 +34,9 @@ TOOLTIP_LENGTH = 400
 
 
 def sign_of(run: Run, unit: Unit) -> str | None:
-    """The sign of an operation that is drawn as a circle: one in which several data meet."""
+    """The sign of an operation that is drawn as a circle: one in which data meets, and of which no more is said."""
     occurrence = unit.occurrence
-    if occurrence.operation is None or unit.middle:
+    if occurrence.operation is None or unit.middle or conditional_mark(occurrence):
         return None
     sources = {link.source.first for link in run.incoming[occurrence.first]}
     return join_sign(operation_word(occurrence.operation.name)) if len(sources) > 1 else None
@@ -48,7 +48,7 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
     if unit.middle:
         return _middle_row(run, unit, below)
     if occurrence.operation is not None:
-        return replace(_operation_row(occurrence), copies=len(unit.members))
+        return replace(_operation_row(occurrence), copies=len(unit.members), marks=marks_of(run, occurrence))
     if not occurrence.is_module:
         return _tensor_row(run, occurrence, below)
     node = run.index.modules[occurrence.path]

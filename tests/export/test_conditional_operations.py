@@ -1,0 +1,59 @@
+"""What depends on a condition is marked in a picture: operations as well as calls of modules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import modgraph
+from modgraph.export import render
+
+NET = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 4)
+
+    def forward(self, x, scale=None):
+        x = self.first(x)
+        if scale is not None:
+            STEPS
+        return self.second(x)
+"""
+STEPS = {
+    "x = torch.tanh(x)": ["tanh"],
+    "x = torch.tanh(torch.sigmoid(x))": ["sigmoid", "tanh"],
+    "x = x * scale": ["mul"],
+    "x = x * self.first.weight.sum() + x": ["sum", "mul", "add"],
+}
+
+
+@pytest.mark.parametrize(("steps", "words"), STEPS.items())
+def test_each_operation_stands_in_a_card_that_says_so(tmp_path: Path, steps: str, words: list[str]) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(NET.replace("STEPS", steps), encoding="utf-8")
+    drawn = render(modgraph.predict(f"{path}:Net", inputs=["2x4"]), "dot")
+    cards = [line for line in drawn.splitlines() if "->" not in line and "<b>" in line]
+    for word in words:
+        (card,) = [line for line in cards if f"<b>{word}</b>" in line]
+        assert re.search(r"filled,dotted.*depends on.*scale is not None", card)
+        assert card.count("scale is not None") == 1
+    assert not any("depends on" in line for line in cards if "<b>Linear</b>" in line)
+
+
+@pytest.mark.needs_torch
+def test_what_a_run_did_not_take_says_that_too(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(NET.replace("STEPS", "x = torch.tanh(x)"), encoding="utf-8")
+    drawn = render(modgraph.analyze(f"{path}:Net", inputs=["2x4"]), "dot")
+    (card,) = [line for line in drawn.splitlines() if "<b>tanh</b>" in line]
+    assert "not taken: scale is not None" in card
+    # The main path passes beside it, and its label is given room there.
+    (arrow,) = [line for line in drawn.splitlines() if line.startswith("  first -> second ")]
+    assert "label=" in arrow
+    assert "fixedsize" not in arrow
