@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from modgraph.errors import ExportError
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import ModuleNode
-from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
+from modgraph.graph.occurrences import Occurrence, Run, preorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ def focus_on(run: Run, path: str) -> Focus:
             links.append(link)
         elif target:
             pill = _neighbour(root, neighbours, "input", _name(run, link.source, shown[0]))
-            links.append(Link(source=pill, target=link.target, tensor=link.tensor, certain=link.certain))
+            links.append(replace(link, source=pill))
         elif source:
             pill = _neighbour(root, neighbours, "output", _name(run, link.target, shown[0]))
-            links.append(Link(source=link.source, target=pill, tensor=link.tensor, certain=link.certain))
+            links.append(replace(link, target=pill))
     pills = {kind: [pill for (k, _), pill in neighbours.items() if k == kind] for kind in ("input", "output")}
     root.children = [*pills["input"], *shown, *pills["output"]]
     for each in shown:

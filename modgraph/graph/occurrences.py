@@ -58,6 +58,8 @@ class Link:
     tensor: TensorInfo
     certain: bool = True
     """False where it depends on what is not decided whether it goes there."""
+    is_taken: bool = True
+    """False where it did not go there in the run."""
 
 
 class Run:
@@ -253,7 +255,9 @@ class _Growth:
                 continue
             source = self._source(edge, target)
             if source is not None:
-                self.links.append(Link(source=source, target=target, tensor=edge.tensor, certain=edge.certain))
+                taken = edge.observed is not False
+                link = Link(source=source, target=target, tensor=edge.tensor, certain=edge.certain, is_taken=taken)
+                self.links.append(link)
 
     def _target(self, edge: Edge) -> Occurrence | None:
         target = self.of_end.get(edge.consumer)

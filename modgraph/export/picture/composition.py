@@ -165,6 +165,7 @@ class Composer:
     def wire(self) -> Wiring:
         labels: dict[tuple[int, int], list[str]] = {}
         certain: set[tuple[int, int]] = set()
+        taken: set[tuple[int, int]] = set()
         for (tail, head), links in self.arrangement.bundles.items():
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
             if ends[0] == ends[1]:
@@ -172,6 +173,8 @@ class Composer:
             texts = labels.setdefault(ends, [])
             if any(link.certain for link in links):
                 certain.add(ends)
+            if any(link.is_taken for link in links):
+                taken.add(ends)
             for text in self._tensor_texts([link.tensor for link in links]):
                 if text not in texts:
                     texts.append(text)
@@ -181,6 +184,7 @@ class Composer:
                 head=head,
                 label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""),
                 certain=(tail, head) in certain,
+                is_taken=(tail, head) in taken,
             )
             for (tail, head), texts in sorted(labels.items())
         ]

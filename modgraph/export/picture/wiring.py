@@ -29,6 +29,8 @@ class Wire:
     """The label is shown."""
     certain: bool = True
     """False where no data may go there: it depends on what is not decided."""
+    is_taken: bool = True
+    """False where none went there in the run."""
     tagged: bool = False
     """A tag beside the head names the tail instead of an arrow."""
 
@@ -75,14 +77,15 @@ class Wiring:
         self._choose_labels()
 
     def _mark_main_path(self) -> None:
-        """The way from an input to an output with most rows on it."""
+        """The way from an input to an output with most rows on it, one that the run went before others."""
         starts = [number for number, node in enumerate(self.nodes) if node.source]
-        best: dict[int, tuple[int, int]] = {number: (0, -number) for number in starts}
+        best: dict[int, tuple[int, int, int]] = {number: (0, 0, -number) for number in starts}
         before: dict[int, Wire] = {}
         for number in range(len(self.nodes)):
             for wire in self.into[number]:
                 if wire.tail < wire.head and wire.tail in best:
-                    score = (best[wire.tail][0] + self.nodes[number].weight, -wire.tail)
+                    untaken, rows, _ = best[wire.tail]
+                    score = (untaken - (not wire.is_taken), rows + self.nodes[number].weight, -wire.tail)
                     if number not in best or score > best[number]:
                         best[number] = score
                         before[number] = wire
@@ -90,7 +93,7 @@ class Wiring:
         ends = ends or [number for number in range(len(self.nodes)) if number in before]
         if not ends:
             return
-        step: int | None = max(ends, key=lambda number: (best[number][0], -number))
+        step: int | None = max(ends, key=lambda number: (*best[number][:2], -number))
         while step is not None and step in before:
             before[step].main = True
             step = before[step].tail
