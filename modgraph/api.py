@@ -459,15 +459,15 @@ def _run_or_refused(target: Target, way: Way, run: Callable[[Way], Graph]) -> Gr
 
 
 def _with_forward(way: Way, traced: Graph, together: Together | None) -> Graph:
-    """The prediction, with what `forward` would do with the inputs of the run; without it where these are not tensors
-    and literals alone."""
+    """The prediction, with what `forward` would do with the inputs of the run; without it where these are not tensors,
+    lists of them and literals alone."""
     from modgraph.prediction import predict_graph
-    from modgraph.source.inputs import spec_of
+    from modgraph.source.inputs import specs_of
 
-    specs = [spec_of(given) for given in traced.model.inputs]
-    known = [each for each in specs if each is not None]
-    if not traced.calls or len(known) < len(specs):
+    specs = [specs_of(given) for given in traced.model.inputs]
+    if not traced.calls or None in specs:
         return way.predicted
+    known = [spec for each in specs for spec in each or ()]
     return _predicted_anew(
         way, lambda: predict_graph(way.target, together, inputs=known, training=None, every_way=True)
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.errors import InputError
-from modgraph.graph.model import ModelInput
+from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.source.quiet import literal_value
 
 DTYPES = (
@@ -237,17 +237,27 @@ def _dtype(name: str | None, text: str) -> str | None:
     return dtype
 
 
-def spec_of(given: ModelInput) -> InputSpec | None:
-    """An input that a run was given, as a user would say it; None where it is neither a tensor nor a literal."""
+def specs_of(given: ModelInput) -> list[InputSpec] | None:
+    """An input that a run was given, as a user would say it; None where that cannot be said: of what a function of the
+    user's has made, nobody knows what stands in it beside tensors."""
     if given.literal is not None:
         try:
-            return InputSpec(text=given.literal, name=given.name, literal=literal_value(given.literal))
+            return [InputSpec(text=given.literal, name=given.name, literal=literal_value(given.literal))]
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return None
-    if len(given.tensors) != 1 or given.tensors[0].name != given.name:
+    names = [tensor.name for tensor in given.tensors]
+    is_list = names == [f"{given.name}[{place}]" for place in range(len(names))]
+    is_said = given.origin == "given" or (given.origin == "inferred" and is_list)
+    if not names or (names != [given.name] and not is_said):
         return None
-    shape = given.tensors[0].shape
-    if shape is None or not all(isinstance(size, int) for size in shape):
+    specs = [_spec_of(tensor, given.name) for tensor in given.tensors]
+    return None if None in specs else [spec for spec in specs if spec is not None]
+
+
+def _spec_of(tensor: TensorInfo, name: str) -> InputSpec | None:
+    shape = tensor.shape
+    place = _parsed(f"{tensor.name}=1")
+    if place.name != name or shape is None or not all(isinstance(size, int) for size in shape):
         return None
     sizes = tuple(size for size in shape if isinstance(size, int))
-    return InputSpec(text=given.name, name=given.name, shape=sizes, dtype=given.tensors[0].dtype)
+    return InputSpec(text=tensor.name or name, name=name, place=place.place, shape=sizes, dtype=tensor.dtype)

@@ -162,3 +162,37 @@ def test_those_that_the_model_asks_for_are_its_step():
         [("broadcast_tensors",)],
         [("broadcast_tensors", "a")],
     ]
+
+
+LISTED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.p, self.b = nn.Linear(4, 4), nn.Dropout(), nn.Linear(4, 4)
+
+    def forward(self, xs):
+        h = self.a({FIRST}) + self.a({SECOND})
+        return h + self.b(self.p(h))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "inputs"),
+    [
+        ("xs[0]", "xs[1]", ["xs[0]=2x4", "xs[1]=2x4"]),
+        ("xs['one']", "xs['two']", ["xs.one=2x4", "xs.two=2x4"]),
+        ("xs.one", "xs['two'][0]", ["xs.one=2x4", "xs.two[0]=2x4"]),
+    ],
+)
+def test_it_is_settled_by_source_whatever_the_inputs_stand_in(tmp_path, first, second, inputs):
+    path = tmp_path / "net.py"
+    path.write_text(LISTED.replace("{FIRST}", first).replace("{SECOND}", second), encoding="utf-8")
+    graph = modgraph.analyze(f"{path}:Net", inputs=inputs)
+    assert not graph.problems
+    assert not any(edge.or_from for edge in graph.edges)
+    assert all(part.predicted for part in (*graph.calls, *graph.operations, *graph.edges))
+    sums = [each.id for each in graph.operations if each.name.endswith("add")]
+    assert sorted(edge.producer for edge in graph.edges if edge.consumer == sums[1]) == ["call:4", sums[0]]
