@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any
@@ -191,10 +191,9 @@ class Guesser:
             options = [option for option in inner if option is not type(None)]
             return None if torch.Tensor in options else self._from_annotation(name, options[0])
         if origin in (list, typing.Sequence) or hint is list or getattr(origin, "__name__", "") == "Sequence":
-            return self._group("list", [f"{name}_{i}" for i in range(2)])
+            return self._group("list", name, [inner[0] if inner else None] * 2)
         if origin is tuple:
-            count = 2 if Ellipsis in inner else len(inner)
-            return self._group("tuple", [f"{name}_{i}" for i in range(count)])
+            return self._group("tuple", name, inner[:1] * 2 if Ellipsis in inner else inner)
         if origin is dict or hint is dict or getattr(origin, "__name__", "") == "Mapping":
             return GroupSpec("dict")
         known = hint in (None, inspect.Parameter.empty, Any, object) or isinstance(hint, str | typing.TypeVar)
@@ -204,8 +203,13 @@ class Guesser:
             return GroupSpec("dict")
         return GroupSpec("object", _stated_fields(hint)) if not hint.__module__.startswith("torch") else None
 
-    def _group(self, kind: str, names: list[str]) -> GroupSpec:
-        return GroupSpec(kind, tuple((index, self.tensor(name)[0]) for index, name in enumerate(names)))
+    def _group(self, kind: str, name: str, hints: Sequence[Any]) -> GroupSpec:
+        """One item for each annotation; by the names `name_0`, `name_1`, ... where that says nothing."""
+        items: list[tuple[int, Spec]] = []
+        for index, hint in enumerate(hints):
+            item = LiteralSpec("a") if hint is str else self._from_annotation(f"{name}_{index}", hint)
+            items.append((index, self.tensor(f"{name}_{index}")[0] if item is None else item))
+        return GroupSpec(kind, tuple(items))
 
     def _from_name(self, kind: str, name: str) -> Spec | None:
         batch, ints = self.batch, "int64"

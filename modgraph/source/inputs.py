@@ -143,7 +143,13 @@ def _of_value(text: str, name: str | None, value: str) -> InputSpec:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         is_close = re.fullmatch(r"[^\W_]+(?:[xX][^\W_]+)+", value) and re.search(r"\d|[A-Z]", value)
         numbers = re.findall(r"\d+", value)
-        if is_close:
+        several = re.fullmatch(r"[\[(]\s*(.+?)\s*,?\s*[\])]", value)
+        parts = re.split(r"\s*,\s*", several[1]) if several else []
+        are_tensors = all(map(_TENSOR.match, parts)) and not all(map(str.isdecimal, parts))
+        if name and are_tensors and (len(parts) > 1 or value[0] == "["):
+            said = " ".join(f"--input {shlex.quote(f'{name}[{place}]={part}')}" for place, part in enumerate(parts))
+            hint = f"tensors in a list are given one by one: {said}"
+        elif is_close:
             hint = _SPACES.format(_typed(text, value, _with_spaces(value)))
         elif len(numbers) > 1 and re.fullmatch(r"[\s\dxX×*,;()\[\]]+", value):
             hint = f"a tensor is written with an x between its sizes: {_named(name, numbers)}"

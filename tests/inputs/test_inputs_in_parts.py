@@ -3,6 +3,7 @@ written."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,17 @@ def test_an_error_shows_how_its_sizes_are_written(text: str, tensor: str) -> Non
     with pytest.raises(InputError) as error:
         parse_inputs([text])
     assert error.value.hint == f"a tensor is written with an x between its sizes: {tensor}"
+
+
+def test_an_error_shows_how_several_tensors_are_given() -> None:
+    with pytest.raises(InputError) as error:
+        parse_inputs(["images=[3x10x12, 3x9x6:int64]"])
+    (_, _, typed) = error.value.hint.partition(": ")
+    texts = shlex.split(typed)[1::2]
+    assert [(spec.name, spec.place, spec.shape) for spec in parse_inputs(texts)] == [
+        ("images", (0,), (3, 10, 12)),
+        ("images", (1,), (3, 9, 6)),
+    ]
 
 
 @pytest.mark.parametrize("static", [True, False])
