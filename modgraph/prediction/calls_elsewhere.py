@@ -128,7 +128,7 @@ class CallsElsewhere:
         sources: list[SourceModule] = []
         with machine.at_most(MAX_ELSEWHERE_WORK):
             self._tried(machine, lambda: sources.append(load_target(machine, self._script)))
-            if not sources:
+            if not sources or machine.modules.raises:  # what stands behind that is not come to, nor imported by others
                 return
             for name in names if machine.modules.is_lazy else ():
                 if len(self.found) < self._most:

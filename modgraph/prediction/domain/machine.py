@@ -17,6 +17,7 @@ from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.file_changes import FileChanges
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.loaded import Loaded
@@ -95,6 +96,8 @@ class Machine(Budget):
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
         """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
+        self.file_changes = FileChanges()
+        """What the script may have done to such files."""
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False
