@@ -19,6 +19,7 @@ from typing import Any
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
 from modgraph.arguments.options import option_defaults
+from modgraph.arguments.search_time import require_time
 from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import read
 from modgraph.doors.yaml_texts import MoreThanPlainError, require_plain
@@ -88,6 +89,7 @@ def _fitting(
     assert target.file is not None
     seen: dict[str, tuple[str, Any]] = {}
     for path, held in found:
+        require_time()
         place = os.path.relpath(path, target.root or target.file.parent).replace(os.sep, "/")
         fitting = {name: _as_read(held, paths) for name, paths in wanted.items() if _has(held, paths, share)}
         for name, value in fitting.items():

@@ -14,7 +14,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.file_changes import ON_PATHS
 from modgraph.prediction.domain.objects import DictObject, ListObject
-from modgraph.prediction.domain.values import GIVEN, Address, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import GIVEN, NONE, Address, Constant, TupleValue, Value
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -70,7 +70,7 @@ def note_opened(machine: Machine, arguments: Arguments) -> None:
     """Of a call of `open`: whether it may write, and to what."""
     if machine.data_of is None or _reads(arguments):
         return
-    path = arguments.get(0, "file", None)
+    path = arguments.get(0, "file", NONE)
     if isinstance(path, Constant) and isinstance(path.value, str):
         machine.file_changes.named([path.value])
     else:
@@ -114,8 +114,8 @@ def _texts(machine: Machine, values: Iterable[Value]) -> Iterator[str]:
         elif isinstance(value, TupleValue):
             pending += value.items
         elif isinstance(value, Address):
-            item = machine.state.find(value, (ListObject, DictObject))
-            pending += item.items if isinstance(item, ListObject) else ()
-            pending += item.entries.values() if isinstance(item, DictObject) else ()
+            listed, mapped = machine.state.find(value, ListObject), machine.state.find(value, DictObject)
+            pending += listed.items if listed is not None else ()
+            pending += mapped.entries.values() if mapped is not None else ()
     if pending:
         machine.file_changes.anything()
