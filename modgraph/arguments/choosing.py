@@ -46,7 +46,7 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
     found = sought(target, seek)
     bare: Graph | None = None
     if not found and seek != "none":
-        bare = predict(target)
+        bare = _with_cut(predict(target)) if found.is_cut else predict(target)
         if not _is_not_built(bare):
             yield Way(target, bare)
         found = candidates(target, assume=False, needed=False)
@@ -59,8 +59,7 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
             n_built += 1
             yield _way(candidate, found, graph)
     if not n_built and (bare is None or _is_not_built(bare)):
-        graph = bare or predict(target)
-        yield Way(target, _with_cut(graph) if found.is_cut else graph)
+        yield Way(target, bare or predict(target))
 
 
 def _with_cut(graph: Graph) -> Graph:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
@@ -96,8 +97,6 @@ class Machine(Budget):
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
         """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
-        self.file_changes = FileChanges()
-        """What the script may have done to such files."""
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False
@@ -118,6 +117,11 @@ class Machine(Budget):
         """Those of them that run a `__call__` of their own class."""
         self.modules = Loaded()
         self.caches = Caches()
+
+    @cached_property
+    def file_changes(self) -> FileChanges:
+        """What the script that is followed may have done to data files."""
+        return FileChanges()
 
     @property
     def where(self) -> SourceLocation | None:
