@@ -16,6 +16,7 @@ from modgraph.arguments.constructor import Constructor, constructor_of
 from modgraph.arguments.named_in_files import named_in_files
 from modgraph.arguments.project_files import ProjectFiles
 from modgraph.arguments.read_names import assumed_object
+from modgraph.arguments.search_time import SearchOverError, limited
 from modgraph.graph.model import ArgumentsFrom, OtherArguments
 from modgraph.prediction.calls_elsewhere import ReachedCall
 from modgraph.source.modules import finder_for
@@ -50,7 +51,14 @@ class Candidate:
         return replace(self.origin, others=tuple(told[:MAX_OTHERS]))
 
 
-def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> tuple[Candidate, ...]:
+class Candidates(tuple[Candidate, ...]):
+    """Those that were found."""
+
+    is_cut = False
+    """The search took too long, and was given up: there may be more."""
+
+
+def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> Candidates:
     """The ways to build the class of a target that needs arguments and gives none; () of any other target.
 
     Args:
@@ -58,20 +66,34 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> t
         needed: a class that needs none is any other; else it is the only one, and what counts is what gives it some.
     """
     if target.called and target.line is None:  # the user says them
-        return ()
+        return Candidates()
     if (located := _located(target)) is not None:
         of_file = candidates(located, assume=assume, needed=needed)
-        return tuple(replace(each, target=_as_named(each.target, target)) for each in of_file)
+        named = Candidates(replace(each, target=_as_named(each.target, target)) for each in of_file)
+        named.is_cut = of_file.is_cut
+        return named
     constructor = constructor_of(target)
     if constructor is None or not constructor.parameters or needed != bool(constructor.required):
-        return ()
+        return Candidates()
+    found, is_cut = list[Candidate](), False
+    try:
+        with limited():
+            for candidate in _all(constructor, assume=assume):
+                found.append(candidate)
+    except SearchOverError:
+        is_cut = True
+    made = Candidates(found)
+    made.is_cut = is_cut
+    return made
+
+
+def _all(constructor: Constructor, *, assume: bool) -> Iterator[Candidate]:
     partly: list[tuple[ReachedCall, tuple[str, ...]]] = []
-    found = list(_without_the_same(_found(constructor, partly, assume=assume)))
+    yield from _without_the_same(_found(constructor, partly, assume=assume))
     if assume:
         partly.sort(key=lambda each: _n_unsaid(*each))
         last = (_of_partly(constructor, call, names) for call, names in partly)
-        found += _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
-    return tuple(found)
+        yield from _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
 
 
 def _n_unsaid(call: ReachedCall, names: tuple[str, ...]) -> int:

@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from modgraph.arguments.candidates import Candidate, candidates
+from modgraph.arguments.candidates import Candidate, Candidates, candidates
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import NOT_BUILT, ArgumentsFrom, Graph, Problem
+from modgraph.prediction.domain.limits import MAX_SECONDS
 from modgraph.source.targets import Target
 
 Seek = Literal["none", "found", "called", "assumed"]
 
 MAX_PREDICTED = 6
 """Ways that are predicted, until one is predicted to build."""
+_CUT = (
+    f"the search for arguments took more than {MAX_SECONDS:g} seconds, on a machine that is slow or busy, and was ended"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
     found = sought(target, seek)
     bare: Graph | None = None
     if not found and seek != "none":
-        bare = predict(target)
+        bare = _with_cut(predict(target)) if found.is_cut else predict(target)
         if not _is_not_built(bare):
             yield Way(target, bare)
         found = candidates(target, assume=False, needed=False)
@@ -58,14 +62,23 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
         yield Way(target, bare or predict(target))
 
 
-def sought(target: Target, seek: Seek) -> tuple[Candidate, ...]:
+def _with_cut(graph: Graph) -> Graph:
+    """The graph, with what nobody says of it told."""
+    builder = GraphBuilder.of(graph)
+    builder.problems.append(Problem(stage="predict", message=_CUT, module=""))
+    return builder.build()
+
+
+def sought(target: Target, seek: Seek) -> Candidates:
     """What there is for a target that needs arguments and gives none, of what counts; see `ways_to_build`."""
     if seek == "none":
-        return ()
+        return Candidates()
     found = candidates(target, assume=seek in ("called", "assumed"))
     if seek != "called":
         return found
-    return tuple(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
+    called = Candidates(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
+    called.is_cut = found.is_cut
+    return called
 
 
 def _way(candidate: Candidate, found: tuple[Candidate, ...], graph: Graph) -> Way:

@@ -19,8 +19,10 @@ from typing import Any
 from modgraph.arguments.constructor import Constructor
 from modgraph.arguments.files_around import files_around
 from modgraph.arguments.options import option_defaults
+from modgraph.arguments.search_time import require_time
 from modgraph.doors.data import read_json, read_toml
 from modgraph.doors.reading import read
+from modgraph.doors.yaml_texts import MoreThanPlainError, require_plain
 from modgraph.source.files import DATA, decode
 from modgraph.source.integers import MOST_BITS
 from modgraph.source.targets import NAMESPACE, Built
@@ -36,10 +38,10 @@ _MOST_OF_IT = 0.75
 """Of what is read, that a file has where none has all: the prediction finds out whether it is enough."""
 _MAX_BRACKETS = 500
 _MAX_DEPTH = 12
-_MAX_NESTED = 100
-"""Of YAML, before it is read."""
-_TAGS_OR_REFERENCES = re.compile(r"<<|(?:^|[\s\[{,:-])[!&*]\w", re.MULTILINE)
-"""YAML that means more than it says, or may be much larger than its text."""
+MAX_VALUES = 100_000
+"""In one file, each counted at all its places: every walk over them takes no longer."""
+MAX_NESTED = 100
+"""Of what a file holds."""
 _FLOAT = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$")
 """What YAML 1.1 takes for a text, and those who write 1e-5 mean as a number."""
 _PLAIN = (type(None), bool, int, float, str)
@@ -87,6 +89,7 @@ def _fitting(
     assert target.file is not None
     seen: dict[str, tuple[str, Any]] = {}
     for path, held in found:
+        require_time()
         place = os.path.relpath(path, target.root or target.file.parent).replace(os.sep, "/")
         fitting = {name: _as_read(held, paths) for name, paths in wanted.items() if _has(held, paths, share)}
         for name, value in fitting.items():
@@ -148,26 +151,18 @@ def _held(path: str) -> dict[str, Any] | None:
 
 
 def _read_yaml(text: str) -> Any:
-    if _TAGS_OR_REFERENCES.search(text) is not None or text.count("[") + text.count("{") > _MAX_BRACKETS:
+    if text.count("[") + text.count("{") > _MAX_BRACKETS:
         return None
     yaml: Any = importlib.import_module("yaml")
     loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
     loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
     try:
-        _require_flat(yaml, text, loader)
+        require_plain(yaml.parse(text, Loader=loader))
         return yaml.load(text, Loader=loader)
+    except MoreThanPlainError:
+        return None
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from None
-
-
-def _require_flat(yaml: Any, text: str, loader: Any) -> None:
-    """Raises ValueError where it is nested so deeply that the reader, which recurses, could end the process: the stack
-    of its native code has no limit of Python's."""
-    depth = 0
-    for event in yaml.parse(text, Loader=loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_NESTED:
-            raise ValueError("it is nested too deeply")
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
@@ -179,26 +174,35 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 
 def read_as(readers: Mapping[str, Callable[[str], Any]], path: str, text: str) -> Any:
-    """What a text holds, by the reader for the ending of its file.
+    """What a text holds, by the reader for the ending of its file; at most so much that each walk over it, also one
+    that meets a value at several places, comes to an end soon.
 
     Raises:
-        ValueError, ImportError, RecursionError: it cannot be read, or has a number that cannot be written.
+        ValueError, ImportError, RecursionError: it cannot be read, holds too much, or has a number that cannot be
+            written.
     """
-    held = readers[path.rpartition(".")[2].lower()](text)
-    _require_writable(held)
+    try:
+        held = readers[path.rpartition(".")[2].lower()](text)
+    except (ArithmeticError, LookupError, TypeError, AttributeError) as error:  # of a reader: a number, a date, a key
+        raise ValueError(str(error)) from None
+    _require_bounded(held)
     return held
 
 
-def _require_writable(held: Any) -> None:
-    """Raises ValueError where a whole number has more digits than Python writes."""
-    pending, seen = [held], set[int]()
+def _require_bounded(held: Any) -> None:
+    """Raises ValueError where it holds more than is walked over, each value counted where it is met, is nested too
+    deeply, or has a whole number of more digits than Python writes."""
+    pending: list[tuple[Any, int]] = [(held, 0)]
+    n_met = 0
     while pending:
-        value = pending.pop()
+        value, depth = pending.pop()
+        n_met += 1
         if isinstance(value, int) and value.bit_length() > MOST_BITS:
             raise ValueError("it has a number of too many digits")
-        if isinstance(value, dict | list | tuple) and id(value) not in seen:
-            seen.add(id(value))
-            pending += [*value, *value.values()] if isinstance(value, dict) else [*value]
+        if isinstance(value, dict | list | tuple):
+            pending += [(each, depth + 1) for each in ((*value, *value.values()) if isinstance(value, dict) else value)]
+        if n_met + len(pending) > MAX_VALUES or depth > MAX_NESTED:
+            raise ValueError("it holds too much")
 
 
 DATA_READERS: dict[str, Callable[[str], Any]] = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from modgraph.arguments.search_time import require_time
 from modgraph.doors.borders import border_around, project_folders
 from modgraph.doors.reading import lies_in
 from modgraph.source.files import python_files
@@ -35,6 +36,7 @@ def files_around(
             return
         found = islice(python_files(folder, wanted=wanted), most)
         for path in found if order is None else _in_order(found, folder, order):
+            require_time()
             real = os.path.realpath(path)
             if real not in seen and border.admits(real, wanted):
                 seen.add(real)

@@ -27,6 +27,7 @@ from modgraph.arguments.naming import Naming, has_module
 from modgraph.arguments.project_files import ProjectFiles
 from modgraph.arguments.python_configs import python_config
 from modgraph.arguments.registered import Registered, registered
+from modgraph.arguments.search_time import require_time
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
 from modgraph.prediction.calls_elsewhere import ReachedCall
@@ -67,6 +68,7 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any], files: Pr
     seen: set[str] = set()
     n_found = 0
     for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
+        require_time()
         held = _Held(border_around(target.file.parent)).of(path, text)
         if held is None:
             continue
@@ -122,6 +124,7 @@ def _keywords(
 
 def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
     for path in islice(_files_around(model), MAX_FILES):
+        require_time()
         text = text_of(path, MAX_FILE)
         if text is None:
             continue

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from modgraph.arguments.files_around import files_around
+from modgraph.arguments.search_time import require_time
 from modgraph.errors import TargetError
 from modgraph.source.files import text_of
 from modgraph.source.integers import parse
@@ -53,6 +54,7 @@ class ProjectFiles:
         word = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
         paths = (path for path in self._paths if own or path != str(self._model))
         for path in islice(paths, MAX_FILES):
+            require_time()
             text = self._text(path)
             if text is None or not any(name in text for name in names) or word.search(text) is None:
                 continue  # to look for a name in a text is much faster than for a word

@@ -8,6 +8,7 @@ calls stand, with parameters that nobody says unknown.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,6 +75,7 @@ class CallsElsewhere:
             where nothing says any.
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
         compose: gives the configurations of its project.
+        until: when it is over, by the clock of `time.monotonic`.
     """
 
     def __init__(
@@ -86,7 +88,9 @@ class CallsElsewhere:
         words: tuple[str, ...] | None = None,
         says_all: Callable[[ReachedCall], bool] | None = None,
         compose: Compose | None = None,
+        until: float = math.inf,
     ) -> None:
+        self._until = until
         self._compose = compose
         self._says_all = says_all
         self._data_of = data_of
@@ -113,6 +117,8 @@ class CallsElsewhere:
             in_script: what runs where the file is the script may lead to a call.
         """
         machine = script_machine(self._script)
+        machine.until = self._until
+        machine.deadline = min(machine.deadline, self._until)
         machine.data_of = self._data_of
         machine.compose = self._compose
         machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
@@ -128,7 +134,7 @@ class CallsElsewhere:
         sources: list[SourceModule] = []
         with machine.at_most(MAX_ELSEWHERE_WORK):
             self._tried(machine, lambda: sources.append(load_target(machine, self._script)))
-            if not sources:
+            if not sources or machine.modules.raises:  # what stands behind that is not come to, nor imported by others
                 return
             for name in names if machine.modules.is_lazy else ():
                 if len(self.found) < self._most:

@@ -145,6 +145,7 @@ def begin(machine: Interpreter, source: SourceModule) -> None:
         whole_modules.begin(machine, source)
     except NotWholeError as error:
         machine.start_lazily()
+        machine.modules.raises = error.raises
         # Of a notebook only the statements are run that the model needs: what another cell raises is nothing to it.
         if error.failure is not None and not source.file.endswith(NOTEBOOK):
             reason = error.failure.reason

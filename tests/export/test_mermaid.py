@@ -66,6 +66,13 @@ def test_the_card_the_fold_and_the_shape_are_those_of_the_picture(nets):
     assert lines[-2] == "%% nothing was cut"
 
 
+def test_a_comment_has_no_tags(nets):
+    picture = picture_of(nets["residual"](1).graph(), PictureOptions())
+    last = mermaid.write_mermaid(replace(picture, notes=("<img src=x onerror=y> --> <b",))).splitlines()[-1]
+    assert last.startswith("%% ")
+    assert not set(last) & set("<>")
+
+
 # Source: `directiveRegex` of mermaid 11, which is looked for in the whole text but its front matter.
 DIRECTIVE = re.compile(r"%%\{")
 

@@ -50,9 +50,7 @@ ALLOWED = {
     ("arguments/config_files.py", "_read_yaml", "importlib.import_module"): "'yaml'",
     ("arguments/config_files.py", "_read_yaml", "yaml"): "makes plain values",
     ("arguments/config_files.py", "_read_yaml", "yaml.SafeLoader"): "makes plain values",
-    ("arguments/config_files.py", "_require_flat", "yaml.parse"): "events alone, with that loader",
-    ("arguments/config_files.py", "_require_flat", "yaml.CollectionStartEvent"): "a kind of event",
-    ("arguments/config_files.py", "_require_flat", "yaml.CollectionEndEvent"): "a kind of event",
+    ("arguments/config_files.py", "_read_yaml", "yaml.parse"): "events alone, with that loader",
     ("arguments/config_files.py", "_read_yaml", "yaml.load"): "CSafeLoader or SafeLoader, and 1e-5 is a number",
     ("tracing/basics/interruptions.py", "", "importlib.import_module"): "'_signal'",
     ("export/__init__.py", "__getattr__", "importlib.import_module"): "_HOMES",
@@ -68,6 +66,7 @@ ALLOWED = {
         "yaml_text",
         "importlib.import_module",
     ): "'yaml', of which `yaml.` below is used",
+    ("prediction/knowledge/stdlib/data_formats.py", "yaml_text", "yaml.parse"): "events alone, with that loader",
     (
         "prediction/knowledge/stdlib/data_formats.py",
         "yaml_text",

@@ -94,8 +94,9 @@ _NAMED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "\0": "#46;"}
 
 
 def _in_comment(text: str) -> str:
-    """`text` in a comment, where Mermaid still looks for directives: `%%{init: ...}%%` anywhere in a diagram is one."""
-    return re.sub(r"%(?=[%{])", "% ", clean(text))
+    """`text` in a comment, where Mermaid still looks for directives: `%%{init: ...}%%` anywhere in a diagram is one.
+    What shows the file as a part of a page may take a tag for its own."""
+    return re.sub(r"%(?=[%{])", "% ", re.sub(r"[<>]", lambda sign: _NAMED[sign[0]], clean(text)))
 
 
 class _Writer:

@@ -13,6 +13,7 @@ from modgraph.prediction.code import (
     contexts,
     control,
     fallible_calls,
+    file_effects,
     functions,
     generators,
     handed_over,
@@ -138,6 +139,7 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
     if machine.is_recording:
         given = (*arguments.positional, *arguments.keywords.values())
         recording.unknown_call(machine, function, arguments, any(classes.is_callable(machine, each) for each in given))
+    file_effects.note(machine, function.library, arguments)
     if not function.inert:
         because = telling(f"given to a call that is not known: {function.reason}", function.reason)
         why = Unknown(because, arguments.where or function.where)
@@ -173,7 +175,9 @@ def _method(machine: Machine, function: BoundMethod, arguments: Arguments) -> Va
 
 
 def _partial(machine: Machine, function: PartialValue, arguments: Arguments) -> Value:
-    if machine.state.globals and (why := stored_attributes.has_other_keywords(machine, function)) is not None:
+    if (machine.state.globals or machine.base.globals) and (
+        why := stored_attributes.has_other_keywords(machine, function)
+    ) is not None:
         return _unknown(machine, why, _with(arguments, (function, *arguments.positional)))
     keywords = {**dict(function.keywords), **arguments.keywords}
     positional = function.positional + arguments.positional
@@ -227,6 +231,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         machine.step()
         return Constant(machine.assumed.answers[name])
     if model is None:
+        file_effects.note(machine, name, arguments)
         unknown: Value = machine.unknown(f"{name} is not modelled")
         if arguments.positional and isinstance(arguments.positional[0], Address):
             unknown = machine.of_library_object(unknown, arguments.positional[0])

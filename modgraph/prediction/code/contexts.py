@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from modgraph.prediction.code import control, fallible_calls, raising, targets
-from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.calling import PROCESS_ENDS, Arguments, Raised
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject, IteratorObject, ListObject
@@ -201,6 +201,8 @@ def _exit_normally(machine: Machine, manager: Value) -> Outcome:
 
 def _exit(machine: Machine, manager: Value, raised: Raised | None) -> bool | None:
     """Calls `__exit__`; whether it swallows the exception."""
+    if raised is not None and raised.name == PROCESS_ENDS:
+        return False
     leave = manager if isinstance(manager, Unknown) else machine.find_attribute(manager, "__exit__")
     if leave is None:
         return False

@@ -411,7 +411,8 @@ def _without_source(machine: Machine, module: str, name: str, source: SourceModu
     if machine.lacks(module, name):
         return None
     why = "is not modelled" if source is not None else "has no Python source"
-    return machine.unknown(machine.finder.refusal(path) or f"{module}.{name} {why}")
+    unknown = machine.unknown(machine.finder.refusal(path) or f"{module}.{name} {why}")
+    return replace(unknown, library=path) if module.partition(".")[0] in sys.stdlib_module_names else unknown
 
 
 def _waiting(machine: Machine, source: SourceModule, name: str, statement: Statement) -> Value | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import allowances, control, names
-from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.calling import PROCESS_ENDS, Raised
 from modgraph.prediction.domain.frames import Frame, Outcome, place_outside_torch
 from modgraph.prediction.domain.limits import MAX_MESSAGE_STEPS, LimitError, TooDeepError
 from modgraph.prediction.domain.objects import InstanceObject
@@ -157,6 +157,8 @@ def execute_try(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
 
 
 def _finally(machine: Machine, frame: Frame, last: nodes.Block, failure: Raised | None) -> Outcome:
+    if failure is not None and failure.name == PROCESS_ENDS:
+        return "normal"
     outer = frame.handling
     frame.handling = failure or outer
     try:
@@ -279,7 +281,7 @@ def handlers_of(
 ) -> tuple[list[nodes.ExceptHandler], bool]:
     """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
     found: list[nodes.ExceptHandler] = []
-    for handler in node.handlers:
+    for handler in node.handlers if raised.name != PROCESS_ENDS else ():
         takes: bool | None = True
         if handler.type is not None:
             classes = machine.evaluate(frame, handler.type)

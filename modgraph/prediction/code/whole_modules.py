@@ -300,7 +300,8 @@ def _run(machine: Machine, whole: Whole, statement: Statement) -> None:
         if machine.modules.failing_is_expected or machine.undecided:
             raise
         failure = endings.unknown(raised, _place(source, statement))
-        raise NotWholeError(f"line {statement.first_line} of {source.file}: {raised}", failure) from None
+        why = f"line {statement.first_line} of {source.file}: {raised}"
+        raise NotWholeError(why, failure, raises=True) from None
     except SourceError as error:
         raise NotWholeError(f"line {statement.first_line} of {source.file}: {error}") from None
     finally:

@@ -7,6 +7,7 @@ parsing files, walking over objects, joining states. The clock is asked only as 
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -90,6 +91,8 @@ class Budget(ABC):
         self.has_ended = False
         """The graph is made of what there is, however it ended."""
         self.deadline = 0.0
+        self.until = math.inf
+        """When it is over whatever is renewed: what it is a part of ends then."""
         self.forward_left = MAX_FORWARD_WORK
         """Units of what is still to be done with what was built."""
 
@@ -109,7 +112,7 @@ class Budget(ABC):
         self.granted, self.sharing, self.has_ended = MAX_WORK, "", False
         self.work_limit = MAX_WORK
         self.forward_left = MAX_FORWARD_WORK
-        self.deadline = time.monotonic() + MAX_SECONDS
+        self.deadline = min(self.until, time.monotonic() + MAX_SECONDS)
 
     def restart(self) -> None:
         """Steps and memory; the work that was done remains counted."""

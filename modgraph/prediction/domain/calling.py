@@ -10,6 +10,9 @@ from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.events import Refusal
 from modgraph.prediction.domain.values import Unknown, Value
 
+PROCESS_ENDS = "builtins.<the end of the process>"
+"""Name of what is raised where the process ends at once: nothing takes it, and nothing of the code runs after it."""
+
 
 class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no error of this one
     """The interpreted code certainly raises here. Made by `machine.raises`, caught by an interpreted `try`."""

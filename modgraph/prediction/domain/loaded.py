@@ -19,11 +19,13 @@ class NotWholeError(BaseException):
 
     Args:
         failure: what Python may fail with there too.
+        raises: it certainly raises there.
     """
 
-    def __init__(self, reason: str, failure: Unknown | None = None) -> None:
+    def __init__(self, reason: str, failure: Unknown | None = None, *, raises: bool = False) -> None:
         super().__init__(reason)
         self.failure = failure
+        self.raises = raises
 
 
 @dataclass(slots=True)
@@ -55,6 +57,8 @@ class Loaded:
     """The target's module is being executed."""
     is_lazy: bool = False
     """No module is executed as a whole."""
+    raises: bool = False
+    """Nor could it be: executing the target's certainly raises."""
     failing_is_expected: bool = False
     """Something around the import of the module that is being executed expects that importing fails."""
     failed: int = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
@@ -17,6 +18,7 @@ from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.budget import Budget
 from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.file_changes import FileChanges
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.loaded import Loaded
@@ -115,6 +117,11 @@ class Machine(Budget):
         """Those of them that run a `__call__` of their own class."""
         self.modules = Loaded()
         self.caches = Caches()
+
+    @cached_property
+    def file_changes(self) -> FileChanges:
+        """What the script that is followed may have done to data files."""
+        return FileChanges()
 
     @property
     def where(self) -> SourceLocation | None:

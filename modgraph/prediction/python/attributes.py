@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.names import last_name
 from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.file_changes import ON_PATHS
 from modgraph.prediction.domain.objects import (
     ClassObject,
     DictObject,
@@ -144,6 +145,8 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
             return KnownFunction("sys.modules.get")
         if value.text is not None:
             return _of_partial_text(value, name)
+        if machine.data_of is not None and name in ON_PATHS and value.library.partition(".")[0] in ("", "pathlib"):
+            return replace(value, library=f"pathlib.Path.{name}")
         return _of_compiled(value, name) if value.library.startswith(_COMPILED) else value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))

@@ -155,6 +155,8 @@ def of_partial(machine: Machine, value: PartialValue, name: str) -> Value | None
         return TupleValue(value.positional)
     if name == "keywords":
         return stored_attributes.keywords_of(machine, value)
+    if name in ("__setstate__", "__reduce__", "__reduce_ex__"):
+        return stored_attributes.rebuilt(machine, value, name)
     return stored_attributes.stored(machine, value, name)
 
 

@@ -30,6 +30,7 @@ from modgraph.prediction.paths import partial_texts
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
 _REGISTERED = ("<abstract classes>", "register")
 _KEYWORDS = "<keywords>"
+_REBUILT = "<rebuilt>"
 _DEFAULTS = "<kept defaults>"
 
 
@@ -169,16 +170,27 @@ def may_be_registered(machine: Machine, of: Value) -> bool:
     return KnownClass("abc.ABC") in order or machine.metaclass_of(of) == KnownClass("abc.ABCMeta")
 
 
-def keywords_of(machine: Machine, value: PartialValue) -> Address:
+def keywords_of(machine: Machine, value: PartialValue) -> Address | Unknown:
     """Its `keywords`, a dict that is kept: who changes it changes the partial."""
+    if (why := has_other_keywords(machine, value)) is not None:
+        return why
     held = machine.allocate(DictObject({Constant(key): item for key, item in value.keywords}))
     machine.state.globals[(_KEYWORDS, str(held.index))] = value
     return held
 
 
+def rebuilt(machine: Machine, value: PartialValue, name: str) -> Unknown:
+    """A method that gives a partial another state, or hands its own one out, as `copy` and `pickle` ask for it."""
+    why = machine.unknown(f"{name} of a partial is not followed")
+    machine.state.globals[(_REBUILT, str(machine.base.next_index))] = value
+    return why
+
+
 def has_other_keywords(machine: Machine, value: PartialValue) -> Unknown | None:
     """Why an equal partial may have other keywords than it was made with."""
-    for (owner, index), made in machine.state.globals.items():
+    for (owner, index), made in (*machine.base.globals.items(), *machine.state.globals.items()):
+        if owner == _REBUILT and (made == value or isinstance(made, Unknown)):
+            return machine.unknown("a partial that was given another state is not followed")
         if owner == _KEYWORDS and (made == value or isinstance(made, Unknown)):
             held = machine.state.find(Address(int(index)), DictObject)
             if held is None or held.unsure or held.entries != {Constant(key): item for key, item in value.keywords}:

@@ -195,6 +195,11 @@ def _doubt_defaults(machine: Machine, options: ListObject, why: Unknown) -> None
             machine.state.change(each, InstanceObject).attributes["default"] = points_to.either_of(why, (held,))
 
 
+@models(f"{PARSER}.exit", f"{PARSER}.error")
+def leave(arguments: Arguments, machine: Machine) -> Value:
+    raise machine.raises("SystemExit", "2" if arguments.function.endswith("error") else "0")
+
+
 @models(f"{PARSER}.print_help", f"{PARSER}.print_usage", f"{PARSER}.format_help", f"{PARSER}.format_usage")
 def shown(arguments: Arguments, machine: Machine) -> Value:
     return machine.unknown("the text of a parser is not made")

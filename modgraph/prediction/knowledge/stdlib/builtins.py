@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from modgraph.names import last_name
+from modgraph.prediction.code import file_effects
 from modgraph.prediction.domain import points_to, sizes
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_VALUE_SIZE
@@ -235,6 +236,8 @@ def outside(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
     if name == "input":
         return number_unknown(machine, "depends on input()")
+    if name == "open":
+        file_effects.note_opened(machine, arguments)
     if name == "open" and (opened := opened_files.opened(machine, arguments)) is not None:
         return opened
     if name == "compile":

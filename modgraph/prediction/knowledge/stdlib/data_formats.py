@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from modgraph.doors.data import TooLargeError, read_toml
+from modgraph.doors.yaml_texts import MAX_NODES, nodes_with_references
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
@@ -173,8 +174,6 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         wanted = _LOADERS[name]
     if isinstance(given.value, bytes) and given.value.startswith(_OF_UTF_16):
         return machine.unknown("a YAML text in UTF-16 is not read")
-    if "<<" in str(given.value) and str(given.value).count("*") > _MOST_MERGED:
-        return machine.unknown(Reached(f"a YAML text that merges more than {_MOST_MERGED} mappings"))
     looked_through = _open_brackets(str(given.value)) * len(given.value) if isinstance(given.value, str | bytes) else 0
     if looked_through > _MOST_LOOKED_THROUGH:
         return machine.unknown(Reached("a YAML text with too many brackets that may stand inside each other"))
@@ -187,13 +186,13 @@ def yaml_text(arguments: Arguments, machine: Machine) -> Value:
         return machine.unknown("yaml is not interpreted")
     parser = getattr(yaml, f"C{wanted}", None) or getattr(yaml, wanted)
     try:
+        if isinstance(given.value, str | bytes) and len(given.value) <= MAX_VALUE_SIZE and "*" in str(given.value):
+            machine.makes(work("YAML", [given.value]))
+            if nodes_with_references(yaml.parse(given.value, Loader=parser)) > MAX_NODES:
+                return machine.unknown(Reached(f"a YAML text of more than {MAX_NODES} values behind references"))
         return _read(machine, given, "YAML", lambda text: yaml.load(text, Loader=parser))
     except (yaml.YAMLError, ValueError) as error:
         raise exceptions.as_python(machine, error) from None
-
-
-_MOST_MERGED = 24
-"""References in a text with merge keys: one mapping in many of the next, and so on, is copied exponentially often."""
 
 
 _MOST_LOOKED_THROUGH = 50_000_000
