@@ -66,6 +66,7 @@ class _Unit:
     """Each statement that was left out, and how many modules had been begun before it was."""
     told: list[LeftOut] = field(default_factory=list)
     """The same; what follows each other unneeded as one."""
+    said: set[LeftOut] = field(default_factory=set)
     futures: list[ast.stmt] = field(default_factory=list)
     """Its imports from `__future__`, which change how every statement is compiled."""
 
@@ -118,6 +119,8 @@ class LeftOutCode:
         place = next((n for n, each in enumerate(sys.meta_path) if each is PathFinder), len(sys.meta_path))
         sys.meta_path.insert(place, finder)
         self._undo.callback(sys.meta_path.remove, finder)
+        self._undo.callback(setattr, builtins, "__class__", type(builtins))
+        builtins.__class__ = _class_of_builtins(self._all_looked_for)  # type: ignore[assignment]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -307,8 +310,9 @@ class LeftOutCode:
         unit.nodes.append((node, left, len(self._begun)))
         if follows and unit.told and unit.told[-1].error is None and error is None:
             unit.told[-1] = replace(unit.told[-1], last_line=left.last_line)
-        elif left not in unit.told:  # of one line there may be several names
+        elif left not in unit.said:  # of one line there may be several names
             unit.told.append(left)
+        unit.said.add(left)
         there = vars(unit.module)
         for name in bound_names(node):
             if isinstance(node, ast.Import) and name in there:
@@ -324,6 +328,12 @@ class LeftOutCode:
         file, line, error = self._ended_at
         is_here = first <= line <= last and os.path.realpath(file) == os.path.realpath(unit.file)
         return error[:_MAX_ERROR] if is_here else None
+
+    def _all_looked_for(self) -> None:
+        """Somebody may look for all names of whatever module."""
+        for unit in list(self._units.values()):
+            if unit.names:
+                self._looked_for(unit, "", NameError, None)
 
     def begin(self, name: str) -> None:
         """A module of the project is executed, in whatever way."""
@@ -485,6 +495,20 @@ def _module_class(unit: _Unit, looked_for: _LookedFor) -> type[types.ModuleType]
             if unit.names:
                 looked_for(unit, "", AttributeError, self)
             return super().__dir__()
+
+    Module.__name__ = Module.__qualname__ = "module"
+    return Module
+
+
+def _class_of_builtins(looked_for: Callable[[], None]) -> type[types.ModuleType]:
+    """Whoever asks the module itself, by whatever name it has there, for a function that gives all names is noted."""
+
+    class Module(types.ModuleType):
+        def __getattribute__(self, name: str) -> Any:
+            is_asked = name in (_ALL_NAMES, *_ALL_NAMES_HERE, "__dict__")
+            if is_asked and is_project_file(sys._getframe(1).f_code.co_filename):
+                looked_for()
+            return super().__getattribute__(name)
 
     Module.__name__ = Module.__qualname__ = "module"
     return Module

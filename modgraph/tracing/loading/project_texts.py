@@ -19,7 +19,7 @@ from modgraph.source.needed_statements import bound_names
 from modgraph.tracing.basics.origins import is_installed, is_own
 
 NAMES_OF_ALL = (
-    *("__globals__", "f_globals", "f_locals", "builtins", "__subclasses__", "get_objects", "get_referrers"),
+    *("__globals__", "f_globals", "f_locals", "__builtins__", "__subclasses__", "get_objects", "get_referrers"),
     *("__getattribute__", "getattr_static"),
 )
 """Who says one of these in a text may see what is not bound, and nobody is told."""

@@ -296,10 +296,11 @@ def _is_as_made(function: Any) -> bool:
     """The project has not taught it to make objects of its own."""
     name = getattr(function, "__name__", "")
     if function is torch.load:
-        return not torch.serialization.get_safe_globals() and not os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+        makers = [each[0] if isinstance(each, tuple) else each for each in torch.serialization.get_safe_globals()]
+        return not any(map(is_of_project, makers)) and not os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if name == "safe_load":
         loader = sys.modules["yaml"].__dict__["SafeLoader"]
-        makers = (*loader.yaml_constructors.values(), *loader.yaml_multi_constructors.values())
+        makers = [*loader.yaml_constructors.values(), *loader.yaml_multi_constructors.values()]
         return not any(map(is_of_project, makers))
     return True
 

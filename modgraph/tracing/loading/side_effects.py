@@ -214,6 +214,8 @@ class SideEffects:
                 if scope.is_class:
                     raise _DoubtError(f"changes {name}")
                 loaded: ast.expr = ast.Name(name, ast.Load())
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if scope.made is not None:
+                loaded = ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
             case ast.Subscript(value=owner, slice=index):
                 self._read(index, scope)
                 loaded = owner
