@@ -120,7 +120,7 @@ class LeftOutCode:
         sys.meta_path.insert(place, finder)
         self._undo.callback(sys.meta_path.remove, finder)
         self._undo.callback(setattr, builtins, "__class__", type(builtins))
-        builtins.__class__ = _class_of_builtins(self._all_looked_for)  # type: ignore[assignment]
+        builtins.__class__ = _class_of_builtins(self._all_looked_for)
         return self
 
     def __exit__(self, *_: object) -> None:
