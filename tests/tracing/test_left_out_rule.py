@@ -11,6 +11,7 @@ import copy
 import csv
 import datetime
 import io
+import json
 import logging
 import runpy
 import sys
@@ -230,6 +231,30 @@ CHANGES = {
         logging.getLogger("n_of_test").filters.append(3)
         CONFIG = {"hidden": 8 + len(logging.getLogger("n_of_test").filters)}
         """,
+    "a data set of another making": """
+        from torch.utils.data import Dataset
+        Dataset.__setattr__ = lambda self, name, value: CONFIG.update(hidden=12)
+        class Words(Dataset):
+            def __init__(self, path):
+                self.words = open(path).read()
+        Words("words.txt")
+        """,
+    "paths of another making": """
+        Path.exists = lambda self: CONFIG.update(hidden=12)
+        words = open("words.txt").read()
+        print(Path("x").exists(), len(words))
+        """,
+    "a log of another making": """
+        logging.Logger.info = lambda *_: CONFIG.update(hidden=12)
+        words = open("words.txt").read()
+        logging.getLogger("m_of_test").info("x")
+        """,
+    "a reader of another making": """
+        import json.decoder
+        json.JSONDecoder.decode = lambda self, text: CONFIG.update(hidden=12)
+        words = open("words.txt").read()
+        json.loads("1")
+        """,
     "what is printed": """
         class Screen:
             def write(self, text):
@@ -397,6 +422,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("path", "meta_path", "argv"):
         monkeypatch.setattr(sys, name, list(getattr(sys, name)) if name != "argv" else ["x"])
     monkeypatch.setattr(sys, "stdout", sys.stdout)
+    for kind, name in ((Path, "exists"), (logging.Logger, "info"), (json.JSONDecoder, "decode")):
+        monkeypatch.setattr(kind, name, getattr(kind, name))
     monkeypatch.chdir(tmp_path)
     for name, text in OTHERS.items():
         (tmp_path / f"{name}.py").write_text(text)
@@ -405,6 +432,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for kind in (Path, type(Path()), argparse.HelpFormatter):
         if "hidden_of_test" in vars(kind):
             del kind.hidden_of_test  # type: ignore[union-attr]
+    data = sys.modules.get("torch.utils.data")
+    if data is not None and "__setattr__" in vars(data.Dataset):
+        del data.Dataset.__setattr__
     for name in ("m_of_test", "n_of_test"):
         logging.root.manager.loggerDict.pop(name, None)
 
@@ -523,7 +553,7 @@ def reasons(*statements: ast.stmt) -> list[str | None]:
     from modgraph.tracing.loading.project_texts import Texts
     from modgraph.tracing.loading.side_effects import SideEffects
 
-    return [*SideEffects({"harm": lambda: None}, Texts()).of(statements)]
+    return [*SideEffects({"harm": compile}, Texts()).of(statements)]
 
 
 def changed_everywhere() -> Iterator[tuple[str, str, ast.stmt]]:

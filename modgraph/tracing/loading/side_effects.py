@@ -27,6 +27,7 @@ from modgraph.errors import RAISED_BY_OTHERS
 from modgraph.source.dotted_names import dotted
 from modgraph.source.needed_statements import bound_names
 from modgraph.tracing.loading.known_syntax import unread_part
+from modgraph.tracing.loading.patched import Patches
 from modgraph.tracing.loading.project_texts import Texts, imported_of, is_of_project, unbound_of
 from modgraph.tracing.loading.pure_calls import (
     LOGGER,
@@ -100,6 +101,7 @@ class SideEffects:
     def __init__(self, names: Mapping[str, Any], texts: Texts) -> None:
         self._top = _Scope(names)
         self._texts = texts
+        self._patches = Patches()
         self._depth = 0
         self._there: frozenset[str] | None = None
 
@@ -114,6 +116,9 @@ class SideEffects:
         for statement, self._there in zip(statements, there or [None] * len(statements), strict=True):
             reason = None
             try:
+                patch = self._patches.of_classes()
+                if patch is not None:
+                    raise _DoubtError(f"may run {patch.name} of {patch.module}, which the project has changed")
                 self._settled([statement], self._top)
                 special = [each for each in bound_names(statement) if each.startswith("__")]
                 reason = f"binds {special[0]}" if special else None
@@ -515,7 +520,7 @@ class SideEffects:
             return self._made(value, given)
         if isinstance(value, types.FunctionType) and is_of_project(value):
             return self._called_function(value, given, None)
-        result = None if value is None else gives(value, node, given)
+        result = None if value is None or self._patches.below(value) else gives(value, node, given)
         if result is None:
             raise _DoubtError(f"calls {_shown(node.func)}")
         if result is LOGGER:
