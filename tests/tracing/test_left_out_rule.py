@@ -10,6 +10,7 @@ import ast
 import copy
 import csv
 import datetime
+import functools
 import io
 import json
 import logging
@@ -549,11 +550,18 @@ PLAIN = [
 ]
 
 
+@functools.cache
+def patches() -> Any:
+    from modgraph.tracing.loading.patched import Patches
+
+    return Patches()
+
+
 def reasons(*statements: ast.stmt) -> list[str | None]:
     from modgraph.tracing.loading.project_texts import Texts
     from modgraph.tracing.loading.side_effects import SideEffects
 
-    return [*SideEffects({"harm": compile}, Texts()).of(statements)]
+    return [*SideEffects({"harm": compile}, Texts(), patches()).of(statements)]
 
 
 def changed_everywhere() -> Iterator[tuple[str, str, ast.stmt]]:

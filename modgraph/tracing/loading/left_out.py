@@ -35,6 +35,7 @@ from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption
 from modgraph.tracing.basics.sites import location_of, relative_file, site_of
+from modgraph.tracing.loading.patched import Patches
 from modgraph.tracing.loading.placeholders import needed_by_statements
 from modgraph.tracing.loading.project_texts import Texts, asks_for_all, is_project_file, names_all
 from modgraph.tracing.loading.side_effects import SideEffects
@@ -154,8 +155,8 @@ class LeftOutCode:
                 f"{word} stands in {relative_file(file)}: whether a name that was left out is looked for is not seen"
             )
             yield ErrorEvent(message=message)
-        texts = Texts()
-        changing = [each for unit in units for each in _effects(unit, texts, list(self._begun))]
+        texts, patches = Texts(), Patches()
+        changing = [each for unit in units for each in _effects(unit, texts, patches, list(self._begun))]
         if changing:
             (left, reason), *others = changing
             places = ", ".join(f"{each.file}:{each.line}" for each, _ in others[:_MOST_PLACES])
@@ -369,9 +370,9 @@ def _is_told_by(error: BaseException, look: _Look) -> bool:
     return is_here and f"cannot import name {look.name!r}" in str(error)
 
 
-def _effects(unit: _Unit, texts: Texts, begun: list[str]) -> Iterator[tuple[LeftOut, str]]:
+def _effects(unit: _Unit, texts: Texts, patches: Patches, begun: list[str]) -> Iterator[tuple[LeftOut, str]]:
     """What may have changed the model, and how."""
-    effects = SideEffects(vars(unit.module), texts)
+    effects = SideEffects(vars(unit.module), texts, patches)
     there = {number: frozenset(begun[:number]) for number in {number for *_, number in unit.nodes}}
     reasons = effects.of([node for node, *_ in unit.nodes], [there[number] for *_, number in unit.nodes])
     for (_, left, _), reason in zip(unit.nodes, reasons, strict=True):

@@ -96,12 +96,13 @@ class SideEffects:
     Args:
         names: what the file's names stand for.
         texts: of the project.
+        patches: what the project has changed of others.
     """
 
-    def __init__(self, names: Mapping[str, Any], texts: Texts) -> None:
+    def __init__(self, names: Mapping[str, Any], texts: Texts, patches: Patches) -> None:
         self._top = _Scope(names)
         self._texts = texts
-        self._patches = Patches()
+        self._patches = patches
         self._depth = 0
         self._there: frozenset[str] | None = None
 
