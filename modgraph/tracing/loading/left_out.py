@@ -20,7 +20,7 @@ import linecache
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any
@@ -35,8 +35,9 @@ from modgraph.source.quiet import python_tree
 from modgraph.source.targets import Target
 from modgraph.tracing.basics.failures import describe, is_interruption
 from modgraph.tracing.basics.sites import location_of, relative_file, site_of
+from modgraph.tracing.loading.patched import Patches
 from modgraph.tracing.loading.placeholders import needed_by_statements
-from modgraph.tracing.loading.project_texts import Texts, is_project_file, names_all
+from modgraph.tracing.loading.project_texts import Texts, asks_for_all, is_project_file, names_all
 from modgraph.tracing.loading.side_effects import SideEffects
 
 _MAX_ERROR = 200
@@ -62,10 +63,11 @@ class _Unit:
     """A statement of it as code."""
     names: dict[str, LeftOut] = field(default_factory=dict)
     """Names that are not bound, and which statement would have done that."""
-    nodes: list[tuple[ast.stmt, LeftOut]] = field(default_factory=list)
-    """Each statement that was left out."""
+    nodes: list[tuple[ast.stmt, LeftOut, int]] = field(default_factory=list)
+    """Each statement that was left out, and how many modules had been begun before it was."""
     told: list[LeftOut] = field(default_factory=list)
     """The same; what follows each other unneeded as one."""
+    said: set[LeftOut] = field(default_factory=set)
     futures: list[ast.stmt] = field(default_factory=list)
     """Its imports from `__future__`, which change how every statement is compiled."""
 
@@ -79,6 +81,11 @@ class _Look:
     unit: _Unit
     file: str | None
     line: int | None
+    error: Exception | None = None
+    """What whoever looked was told by."""
+
+
+_LookedFor = Callable[[_Unit, str, type[NameError | AttributeError], Any], Exception]
 
 
 class LeftOutCode:
@@ -104,6 +111,8 @@ class LeftOutCode:
         self._units: dict[str, _Unit] = {}
         """By the name of the module."""
         self._looks: list[_Look] = []
+        self._begun: dict[str, None] = {}
+        """Modules of the project, in the order in which they were begun."""
         self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> LeftOutCode:
@@ -111,6 +120,8 @@ class LeftOutCode:
         place = next((n for n, each in enumerate(sys.meta_path) if each is PathFinder), len(sys.meta_path))
         sys.meta_path.insert(place, finder)
         self._undo.callback(sys.meta_path.remove, finder)
+        self._undo.callback(setattr, builtins, "__class__", type(builtins))
+        builtins.__class__ = _class_of_builtins(self._all_looked_for)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -144,8 +155,8 @@ class LeftOutCode:
                 f"{word} stands in {relative_file(file)}: whether a name that was left out is looked for is not seen"
             )
             yield ErrorEvent(message=message)
-        texts = Texts()
-        changing = [each for unit in units for each in _effects(unit, texts)]
+        texts, patches = Texts(), Patches()
+        changing = [each for unit in units for each in _effects(unit, texts, patches, list(self._begun))]
         if changing:
             (left, reason), *others = changing
             places = ", ".join(f"{each.file}:{each.line}" for each, _ in others[:_MOST_PLACES])
@@ -228,8 +239,8 @@ class LeftOutCode:
 
     def _watch(self, unit: _Unit, text: str) -> None:
         """Whoever looks for a name that is not bound, in the module or from outside, is seen."""
-        hidden = [name for name in _ALL_NAMES_HERE if f"{name}()" in text]
-        vars(unit.module)["__builtins__"] = _Builtins(unit, self._looked_for, (_ALL_NAMES, *hidden))
+        hidden = {_ALL_NAMES: True, **asks_for_all(text, _ALL_NAMES_HERE)}
+        vars(unit.module)["__builtins__"] = _Builtins(unit, self._looked_for, hidden)
         unit.module.__class__ = _module_class(unit, self._looked_for)
 
     # Statement by statement.
@@ -262,7 +273,7 @@ class LeftOutCode:
         except BaseException as error:
             if is_interruption(error) or self._through(error):
                 raise
-            del self._looks[looks:]  # nothing came of them but that
+            self._looks[looks:] = [each for each in self._looks[looks:] if not _is_told_by(error, each)]
             self._leave_out(unit, node, describe(error)[:_MAX_ERROR])
             return None
 
@@ -278,8 +289,12 @@ class LeftOutCode:
                 raise
         other = self._units.get(name)
         if other is not None and other is not unit:
-            asked = [each for each in self._looks[looks:] if each.unit is not other or each.name not in ("", "__all__")]
-            self._looks[looks:] = asked  # by Python, which looks for all
+            here = (relative_file(unit.file), node.lineno)
+            self._looks[looks:] = [
+                each  # the others are by Python, which looks for all
+                for each in self._looks[looks:]
+                if each.unit is not other or each.name not in ("", "__all__") or (each.file, each.line) != here
+            ]
             there = vars(other.module)
             brought = there.get("__all__", [each for each in (*there, *other.names) if not each.startswith("_")])
             for each in brought:
@@ -293,11 +308,12 @@ class LeftOutCode:
         last = node.end_lineno or first
         error = self._known_error(unit, first, last) if error is None else error
         left = LeftOut(file=relative_file(unit.file), line=first, last_line=last, error=error)
-        unit.nodes.append((node, left))
+        unit.nodes.append((node, left, len(self._begun)))
         if follows and unit.told and unit.told[-1].error is None and error is None:
             unit.told[-1] = replace(unit.told[-1], last_line=left.last_line)
-        elif left not in unit.told:  # of one line there may be several names
+        elif left not in unit.said:  # of one line there may be several names
             unit.told.append(left)
+        unit.said.add(left)
         there = vars(unit.module)
         for name in bound_names(node):
             if isinstance(node, ast.Import) and name in there:
@@ -314,21 +330,52 @@ class LeftOutCode:
         is_here = first <= line <= last and os.path.realpath(file) == os.path.realpath(unit.file)
         return error[:_MAX_ERROR] if is_here else None
 
-    def _looked_for(self, unit: _Unit, name: str) -> str:
-        """Notes it, and says why it is not there."""
+    def _all_looked_for(self) -> None:
+        """Somebody may look for all names of whatever module."""
+        for unit in list(self._units.values()):
+            if unit.names:
+                self._looked_for(unit, "", NameError, None)
+
+    def begin(self, name: str) -> None:
+        """A module of the project is executed, in whatever way."""
+        self._begun[name] = None
+
+    def _looked_for(self, unit: _Unit, name: str, raised: type[NameError | AttributeError], owner: Any) -> Exception:
+        """Notes it, and gives the error that says why it is not there."""
         place = location_of(site_of(sys._getframe(2), None))
         file, line = (None, None) if place is None else (place.file, place.line)
-        self._looks.append(_Look(name, unit, file, line))
         if not name:
-            return ""
-        left = unit.names[name]
-        return f"{name} is not bound, as {left.file}:{left.line} {_happened(left)}"
+            error: Exception = raised("the names of a module are asked for")
+        else:
+            left = unit.names[name]
+            message = f"{name} is not bound, as {left.file}:{left.line} {_happened(left)}"
+            error = (
+                NameError(message, name=name) if raised is NameError else AttributeError(message, name=name, obj=owner)
+            )
+        self._looks.append(_Look(name, unit, file, line, error))
+        return error
 
 
-def _effects(unit: _Unit, texts: Texts) -> Iterator[tuple[LeftOut, str]]:
+def _is_told_by(error: BaseException, look: _Look) -> bool:
+    """A statement failed of this look, and nothing else came of it."""
+    if look.error is error:
+        return True
+    if not isinstance(error, ImportError) or error.name != look.unit.module.__name__:
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    here = None if trace is None else location_of((trace.tb_frame.f_code, trace.tb_lasti))
+    is_here = here is not None and (here.file, here.line) == (look.file, look.line)
+    return is_here and f"cannot import name {look.name!r}" in str(error)
+
+
+def _effects(unit: _Unit, texts: Texts, patches: Patches, begun: list[str]) -> Iterator[tuple[LeftOut, str]]:
     """What may have changed the model, and how."""
-    effects = SideEffects(vars(unit.module), texts)
-    for (_, left), reason in zip(unit.nodes, effects.of([node for node, _ in unit.nodes]), strict=True):
+    effects = SideEffects(vars(unit.module), texts, patches)
+    there = {number: frozenset(begun[:number]) for number in {number for *_, number in unit.nodes}}
+    reasons = effects.of([node for node, *_ in unit.nodes], [there[number] for *_, number in unit.nodes])
+    for (_, left, _), reason in zip(unit.nodes, reasons, strict=True):
         if reason is not None:
             yield left, reason
 
@@ -385,6 +432,7 @@ class _Loader(SourceFileLoader):
         return super().get_code(fullname) if self._text is None else self.source_to_code(self._text.encode(), self.path)
 
     def exec_module(self, module: types.ModuleType) -> None:
+        self._left_out.begin(module.__name__)
         text = self._text
         if text is not None:  # who asks for the source of a class in it looks there
             linecache.cache[self.path] = (len(text), None, text.splitlines(keepends=True), self.path)
@@ -415,39 +463,53 @@ class _Finder:
 class _Builtins(dict[str, Any]):
     """Where Python looks for a name that a module does not bind: its own are there, and what is left out is noted."""
 
-    def __init__(self, unit: _Unit, looked_for: Callable[[_Unit, str], str], hidden: Iterable[str]) -> None:
+    def __init__(self, unit: _Unit, looked_for: _LookedFor, hidden: Mapping[str, bool]) -> None:
         super().__init__(vars(builtins))
-        self._unit, self._looked_for, self._hidden = unit, looked_for, frozenset(hidden)
+        self._unit, self._looked_for, self._hidden = unit, looked_for, dict(hidden)
         self.unbound = unit.names
         for name in self._hidden:
             self.pop(name, None)
 
     def __missing__(self, name: str) -> Any:
         if name in self._hidden:
-            if self._unit.names and (name == _ALL_NAMES or sys._getframe(1).f_code.co_name == "<module>"):
-                self._looked_for(self._unit, "")
+            if self._unit.names and (self._hidden[name] or sys._getframe(1).f_code.co_name == "<module>"):
+                self._looked_for(self._unit, "", NameError, None)
             return getattr(builtins, name)
         if name in self._unit.names:
-            raise NameError(self._looked_for(self._unit, name), name=name)
+            raise self._looked_for(self._unit, name, NameError, None)
         return vars(builtins)[name]
 
 
-def _module_class(unit: _Unit, looked_for: Callable[[_Unit, str], str]) -> type[types.ModuleType]:
+def _module_class(unit: _Unit, looked_for: _LookedFor) -> type[types.ModuleType]:
     class Module(types.ModuleType):
         def __getattr__(self, name: str) -> Any:
             if name in unit.names:
-                raise AttributeError(looked_for(unit, name), name=name, obj=self)
+                raise looked_for(unit, name, AttributeError, self)
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
 
         def __getattribute__(self, name: str) -> Any:
             if name == "__dict__" and unit.names and is_project_file(sys._getframe(1).f_code.co_filename):
-                looked_for(unit, "")
+                looked_for(unit, "", AttributeError, self)
             return super().__getattribute__(name)
 
         def __dir__(self) -> Iterable[str]:
             if unit.names:
-                looked_for(unit, "")
+                looked_for(unit, "", AttributeError, self)
             return super().__dir__()
+
+    Module.__name__ = Module.__qualname__ = "module"
+    return Module
+
+
+def _class_of_builtins(looked_for: Callable[[], None]) -> type[types.ModuleType]:
+    """Whoever asks the module itself, by whatever name it has there, for a function that gives all names is noted."""
+
+    class Module(types.ModuleType):
+        def __getattribute__(self, name: str) -> Any:
+            is_asked = name in (_ALL_NAMES, *_ALL_NAMES_HERE, "__dict__")
+            if is_asked and is_project_file(sys._getframe(1).f_code.co_filename):
+                looked_for()
+            return super().__getattribute__(name)
 
     Module.__name__ = Module.__qualname__ = "module"
     return Module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib.util
 import linecache
 import os
@@ -17,7 +18,10 @@ from modgraph.source.integers import parse
 from modgraph.source.needed_statements import bound_names
 from modgraph.tracing.basics.origins import is_installed, is_own
 
-NAMES_OF_ALL = ("__globals__", "f_globals", "builtins.globals", "__builtins__", "__subclasses__", "get_objects")
+NAMES_OF_ALL = (
+    *("__globals__", "f_globals", "f_locals", "__builtins__", "__subclasses__", "get_objects", "get_referrers"),
+    *("__getattribute__", "getattr_static"),
+)
 """Who says one of these in a text may see what is not bound, and nobody is told."""
 
 
@@ -124,13 +128,19 @@ def names_all(files: Iterable[str], root: str) -> Iterator[tuple[str, str]]:
         yield from ((file, word) for word in NAMES_OF_ALL if word in text)
 
 
-def imported_of(node: ast.Import | ast.ImportFrom, names: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """What an import would bind, and why it is not known to be harmless: only what is imported anyway is."""
+def imported_of(
+    node: ast.Import | ast.ImportFrom, names: Mapping[str, Any], before: frozenset[str] | None
+) -> tuple[dict[str, Any], str | None]:
+    """What an import would bind, and why it is not known to be harmless: only what was imported before it is.
+
+    Args:
+        before: modules of the project that had been imported when the statement was left out; None for any.
+    """
     found: dict[str, Any] = {}
     if isinstance(node, ast.Import):
         for alias in node.names:
             root = alias.name.partition(".")[0]
-            if not _is_there(alias.name):
+            if not _is_there(alias.name, before):
                 return found, f"imports {alias.name}, which nothing else has imported"
             found[alias.asname or root] = sys.modules.get(alias.name if alias.asname else root)
         return found, None
@@ -139,7 +149,7 @@ def imported_of(node: ast.Import | ast.ImportFrom, names: Mapping[str, Any]) -> 
     except ImportError:
         home = ""
     module = sys.modules.get(home)
-    if not _is_there(home):
+    if not _is_there(home, before):
         return found, f"imports {home or 'a module'}, which nothing else has imported"
     for alias in node.names:
         there = {} if module is None else module.__dict__
@@ -147,16 +157,56 @@ def imported_of(node: ast.Import | ast.ImportFrom, names: Mapping[str, Any]) -> 
             return found, f"imports all names of {home}"
         if module is not None and is_of_project(module) and alias.name not in (*there, *unbound_of(there)):
             return found, f"imports {alias.name} of {home}, which could not be imported"
-        found[alias.asname or alias.name] = there.get(alias.name)
+        value = there.get(alias.name)
+        if isinstance(value, types.ModuleType) and not _is_there(value.__name__, before):
+            return found, f"imports {value.__name__}, which was imported later"
+        found[alias.asname or alias.name] = value
     return found, None
 
 
-def _is_there(name: str) -> bool:
+def _is_there(name: str, before: frozenset[str] | None) -> bool:
+    if is_of_project(builtins.__import__):
+        return False
     if name in sys.modules:
-        return True
+        module = sys.modules[name]
+        if not isinstance(module, types.ModuleType) or is_of_project(type(module)):
+            return False
+        return before is None or name in before or not is_of_project(module)
+    if any(is_of_project(each) for each in (*sys.meta_path, *sys.path_hooks)):
+        return False
     try:
         spec = importlib.util.find_spec(name.partition(".")[0]) if name else None
     except RAISED_BY_OTHERS:
         return False
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
     return any(each in ("built-in", "frozen") or is_installed(each) for each in places if each)
+
+
+def asks_for_all(text: str, names: Iterable[str]) -> dict[str, bool]:
+    """Which of these functions of Python a text may call with nothing, and whether that may be anywhere.
+
+    False where each call with nothing is plain to see: in a function it then is asked for what is there alone.
+    """
+    if not any(name in text for name in (*names, *_RUNNING)):
+        return {}
+    try:
+        tree: ast.Module = parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return dict.fromkeys(names, True)
+    called, plain = set[int](), set[str]()
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            is_given = bool(node.args) and not any(isinstance(each, ast.Starred) for each in node.args)
+            if is_given or not (node.args or node.keywords):
+                called.add(id(node.func))
+                plain.update([] if is_given else [node.func.id])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in called:
+            found.add(node.id)
+        elif isinstance(node, ast.Name) and node.id in _RUNNING:
+            found.update(names)  # in the text that is run there, any may stand
+    return {name: name in found for name in names if name in found or name in plain}
+
+
+_RUNNING = ("eval", "exec", "compile")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import csv
+import io
+import logging
 import os
+import pathlib
 import sys
 import types
-from pathlib import PurePath
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -16,8 +20,13 @@ import torch
 from modgraph.tracing.loading.project_texts import is_of_project
 
 OTHER, READ, OWN = 0, 1, 2
-"""What a value is: it may be of the model; a list or dict of plain values that others have; one's own, or plain."""
+"""What a value is: it may be of the model; a list or dict of plain values that others have; one's own, or plain.
+
+A value of the last two is of a class that is known, of Python or of a package (`ATTRIBUTES_HIDDEN`), and so is all that
+can be reached from it: no code of the project runs where it is looked into, compared, shown or iterated.
+"""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, torch.dtype, torch.device)
+_PATHS = (pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
 _BUILTINS = frozenset(
     [
         "abs",
@@ -76,8 +85,27 @@ _OF_PACKAGES = {
     "numpy": "load loadtxt genfromtxt",
     "yaml": "safe_load",
 }
-_REFUSED = frozenset(("allow_pickle", "weights_only", "pickle_module", "cls", "Loader", "namespace", "opener"))
-"""With these arguments some of them run what they are given."""
+_REFUSED = frozenset(
+    [
+        *("allow_pickle", "weights_only", "pickle_module", "cls", "Loader", "namespace", "opener"),
+        *("is_python_module", "is_standalone", "mmap", "mmap_mode"),
+    ]
+)
+"""With these arguments some of them run what they are given, or change what others have."""
+_ENCODINGS = frozenset(
+    [
+        *("utf-8", "utf8", "UTF-8", "UTF8", "utf-8-sig", "utf-16", "ascii", "latin-1", "latin1", "cp1252", "gbk"),
+        *("iso-8859-1", "ISO-8859-1", "strict", "ignore", "replace", "backslashreplace"),
+    ]
+)
+"""Whatever else is named may be a codec of the project."""
+_FRESH = frozenset(
+    [
+        *("abs", "all", "any", "bool", "bytes", "chr", "exit", "float", "hex", "int", "isinstance", "len", "oct"),
+        *("open", "ord", "print", "quit", "range", "repr", "round", "str"),
+    ]
+)
+"""Nothing that they are given is in what they give."""
 METHODS_OF_READ = frozenset(
     [
         "absolute",
@@ -147,22 +175,43 @@ METHODS_OF_OWN = frozenset(
         "set_defaults",
         "print_help",
         "print_usage",
-        "debug",
-        "info",
-        "warning",
         "error",
         "exit",
     ]
 )
-_TYPES = (int, float, str, bool, list, tuple, dict)
+METHODS_OF_LOGGERS = frozenset(("debug", "info", "warning", "error", "critical", "exception"))
+_TYPES = (int, float, str, bool, list, tuple, dict, pathlib.Path)
 _MOST_ITEMS = 1_000
+LOGGER = logging.Logger("any")
+"""Stands for every logger: all that ask by its name have the same one."""
+_KNOWN_IN_PYTHON = (
+    *_PATHS,
+    type(argparse.ArgumentParser().add_argument_group()),
+    argparse.ArgumentParser,
+    csv.DictReader,
+    torch.no_grad,
+    io.TextIOWrapper,
+    *(each for each in vars(builtins).values() if isinstance(each, type) and issubclass(each, BaseException)),
+)
+_SHOWN = frozenset(
+    [
+        *("name", "stem", "suffix", "suffixes", "parent", "parents", "parts", "drive", "root", "anchor"),
+        *("args", "errno", "strerror", "filename", "msg", "lineno", "prog", "description", "fieldnames", "line_num"),
+        *("closed", "mode", "encoding", "code"),
+    ]
+)
+ATTRIBUTES_HIDDEN = frozenset(
+    name
+    for kind in _KNOWN_IN_PYTHON
+    for name in (*dir(kind), *(vars(argparse.ArgumentParser()) if kind is argparse.ArgumentParser else ()))
+    if name not in _SHOWN
+) | {"obj", "reader", "dialect", "prev", "container"}
+"""Attributes of known classes that may be functions, classes or modules, which others have, too."""
 
 
 def kind_of_value(value: Any) -> int:
     """What a live object is."""
-    if type(value) in _PLAIN or (isinstance(value, PurePath) and type(value).__module__.startswith("pathlib")):
-        return OWN
-    if type(value) is type and any(value is each for each in _TYPES):
+    if type(value) in (*_PLAIN, *_PATHS) or any(value is each for each in _TYPES):
         return OWN
     if type(value) in (tuple, list, set, frozenset, dict) and len(value) <= _MOST_ITEMS:
         held = [*value, *value.values()] if type(value) is dict else value
@@ -171,28 +220,114 @@ def kind_of_value(value: Any) -> int:
     return OTHER
 
 
-def is_pure(function: Any, call: ast.Call) -> bool:
-    """A live function of a package changes nothing when it is called so."""
-    if any(each.arg is None or each.arg in _REFUSED for each in call.keywords):
-        return False
-    if isinstance(function, type) and issubclass(function, Exception) and function.__module__ == "builtins":
-        return True
-    name = getattr(function, "__name__", "")
+def shows(name: str) -> bool:
+    """An attribute of this name of a known value is a known value, whatever class it is of."""
+    return not name.startswith("_") and name not in ATTRIBUTES_HIDDEN
+
+
+def gives(function: Any, call: ast.Call, given: int) -> Any:
+    """What a live function of a package gives that changes nothing when it is called so; None where that is not known.
+
+    Args:
+        given: the worst of what it is given.
+    """
+    if not all(map(_is_usual, call.keywords)) or not _has_known_codecs(call):
+        return None
+    if is_plain_error(function):
+        return given
+    name = getattr(function, "__name__", "") if isinstance(function, type | types.BuiltinFunctionType) else ""
     if name in _BUILTINS and vars(builtins).get(name) is function:
-        return (name != "open" or _reads(call)) and not is_of_project(function)
-    return any(function == each for each in _found()) and not is_of_project(function)
+        is_known = _reads(call) if name == "open" else name not in ("str", "bytes") or len(call.args) <= 1
+        is_known = is_known and not (name == "print" and is_of_project(type(sys.stdout)))
+        return (OWN if name in _FRESH else given) if is_known else None
+    if name == "" and type(function) is type(builtins.exit) and function in (builtins.exit, builtins.quit):
+        return OWN
+    if not _is_found(function) or not _is_as_made(function):
+        return None
+    if function is logging.getLogger:
+        return LOGGER
+    return OTHER if getattr(function, "__module__", "") == "torch.utils.cpp_extension" else given
+
+
+def is_plain_error(kind: Any) -> bool:
+    """A class of exceptions of Python itself."""
+    is_error = isinstance(kind, type) and issubclass(kind, BaseException)
+    return is_error and vars(builtins).get(kind.__name__) is kind
+
+
+def is_pure_method(call: ast.Call, name: str, found: int, given: int) -> bool:
+    """A method of this name changes nothing but its own, whatever known class its owner is of."""
+    if not _has_known_codecs(call):
+        return False
+    if name == "replace":  # with one argument a path is renamed
+        return len(call.args) >= 2 and not any(isinstance(each, ast.Starred) for each in call.args)
+    if name in ("encode", "decode") and not all(map(_is_codec, call.args)):
+        return False
+    return name in METHODS_OF_READ or (name in METHODS_OF_OWN and found == given == OWN)
+
+
+def _is_usual(argument: ast.keyword) -> bool:
+    match argument:
+        case ast.keyword(arg="weights_only", value=ast.Constant(value=True)):
+            return True
+    return argument.arg is not None and argument.arg not in _REFUSED
+
+
+def _has_known_codecs(call: ast.Call) -> bool:
+    return all(_is_codec(each.value) for each in call.keywords if each.arg in ("encoding", "errors"))
+
+
+def _is_codec(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is None or node.value in _ENCODINGS)
+
+
+def logs_plainly(logger: Any) -> bool:
+    """What is logged goes to nobody of the project."""
+    handlers = [each() for each in vars(logging)["_handlerList"]]
+    filters = [each for handler in handlers if handler is not None for each in handler.filters]
+    others = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
+    kinds = [type(each) for each in (*handlers, *filters, *others, *(one for each in others for one in each.filters))]
+    kinds += [type(each.formatter) for each in handlers if each is not None]
+    makers = [logging.getLoggerClass(), logging.getLogRecordFactory()]
+    return type(logger) in (logging.Logger, logging.RootLogger) and not any(map(is_of_project, (*kinds, *makers)))
+
+
+def _is_as_made(function: Any) -> bool:
+    """The project has not taught it to make objects of its own."""
+    name = getattr(function, "__name__", "")
+    if function is torch.load:
+        makers = [each[0] if isinstance(each, tuple) else each for each in torch.serialization.get_safe_globals()]
+        return not any(map(is_of_project, makers)) and not os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    if name == "safe_load":
+        loader = sys.modules["yaml"].__dict__["SafeLoader"]
+        makers = [*loader.yaml_constructors.values(), *loader.yaml_multi_constructors.values()]
+        return not any(map(is_of_project, makers))
+    return True
 
 
 def _reads(call: ast.Call) -> bool:
     modes = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "mode")]
     starred = any(isinstance(each, ast.Starred) for each in call.args)
     texts = [each.value for each in modes if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    return not starred and len(texts) == len(modes) and all(set(each) <= set("rbtU") for each in texts)
+    return (
+        len(call.args) <= 3
+        and not starred
+        and len(texts) == len(modes)
+        and all(set(each) <= set("rbtU") for each in texts)
+    )
 
 
-def _found() -> list[Any]:
-    """Of packages that are imported."""
-    found: list[Any] = []
+def _is_found(function: Any) -> bool:
+    """It is a function of a package that is imported."""
+    if is_of_project(function):
+        return False
+    if isinstance(function, types.MethodType):  # of a class: a new object each time
+        return any(isinstance(each, types.MethodType) and each == function for each in _found())
+    is_built_in = isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, type)
+    return any(each is function or (is_built_in and each == function) for each in _found())
+
+
+def _found() -> Iterator[Any]:
     for home, names in _OF_PACKAGES.items():
         module = os.path if home == "os.path" else sys.modules.get(home)
         for name in names.split() if isinstance(module, types.ModuleType) else ():
@@ -200,13 +335,16 @@ def _found() -> list[Any]:
             for part in name.split("."):
                 value = getattr(value, part, None)
             if value is not None:
-                found.append(value)
-    return found
+                yield value
 
 
 def parses_plainly(parser: Any, method: str) -> bool:
     """A parser that others have reads its options, with nothing of the project in it."""
     if type(parser) is not argparse.ArgumentParser or method not in ("parse_args", "parse_known_args"):
+        return False
+    if is_of_project(parser.formatter_class) or any(map(is_of_project, parser._registries["type"].values())):
+        return False
+    if any(kind_of_value(each) != OWN for each in parser._defaults.values()):
         return False
     return all(
         type(each).__module__ == "argparse"
