@@ -91,7 +91,11 @@ class Reader:
         Raises:
             UnsureError: it is not understood.
         """
-        while self._peek().kind == "\n":
+        while True:
+            if self._read is None:
+                self.begin = self._words.place
+            if self._peek().kind != "\n":
+                break
             self._take()
         self.begin = self._peek().place
         return None if self._peek().kind == "end" else self._commands(to_the_line=True)
