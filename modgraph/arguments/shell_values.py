@@ -30,7 +30,7 @@ _SPECIAL = re.compile(
 )
 _NO_TEXT = re.compile(r"[*?\[\\]")
 """Of a value that stands without quotes: the shell looks for files."""
-_LEFT_OUT = re.compile(r"\.\.\.|^\W+$|^\[-|[^\[]\]$")
+_LEFT_OUT = re.compile(r"\.\.\.|^[^\w./~\"']+$|^\[-|[^\[]\]$")
 """Of a word that a reader sees: that others may stand there, or none."""
 _RANGE = re.compile(r"\{(0|[1-9]\d{0,8})\.\.(0|[1-9]\d{0,8})\}")
 _SEQUENCE = re.compile(r"\s*seq\s+(?:(\S+)\s+)?(\S+)\s*")
