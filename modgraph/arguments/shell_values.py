@@ -169,8 +169,6 @@ class Values:
             return _BASE_AT_FIRST if part.text else BASE
         if part.kind == TILDE:
             return HOME
-        if self.is_strict and part.kind == COMMAND and "$" in part.text:
-            return None  # another shell ends, and not this one
         return OPEN if part.kind == ONE else None
 
     def _of_variable(self, part: Part) -> str | None:
