@@ -1,45 +1,45 @@
 """Commands of a shell that start a script of Python, in a text: a README, a shell script, a Makefile.
 
-A command counts where it begins with Python, behind a prompt, variables, what runs a command in its turn (`nohup`,
-`srun`), or a launcher of several processes (`torchrun`). What stands in a sentence or behind another program does not.
+Of a shell script a command counts where it is run for sure, and its words are known: all that stands before it is of
+a few forms whose whole effect is known (see `shell_runs`). What a reader types counts where it begins with Python,
+behind a prompt, variables, what runs a command in its turn (`nohup`, `srun`), or a launcher of several processes
+(`torchrun`).
 """
 
 from __future__ import annotations
 
-import operator
 import os
 import re
-import shlex
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from modgraph.arguments.shell_blocks import Blocks
+from modgraph.arguments.shell_runs import Run, Runner
+from modgraph.arguments.shell_syntax import Reader
+from modgraph.arguments.shell_values import BASE, MANY, is_special
+from modgraph.arguments.shell_words import UnsureError
+from modgraph.doors.reading import lies_in
 from modgraph.prediction.calls_elsewhere import OPEN
 
-MAX_FOLDERS = 8
-"""To which one text changes."""
 _MAX_LINE = 4_000
+"""Of what a reader types."""
 _DOCUMENTS = (".md", ".rst")
+_SCRIPTS = (".sh", ".bash")
 _FENCE = re.compile(r"\s*(?:```|~~~)[^`]*$")
 _IN_TEXT = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
-_NEXT = re.compile(r"\s(?:&&?|\|\|?)(?=\s|$)|\s?;(?=\s|$)")
-"""Ends a command, and another one follows."""
-_REST = re.compile(r"(?:^|\s)(?:[\d&]?>{1,2}|<(?=\s))")
-"""What a command reads and writes: no words of it."""
-_REDIRECTED = re.compile(r"""(?:^|\s)(?:[\d&]?>{1,2}(?:&[\d-]|\s*(?:"[^"]*"|'[^']*'|\S+))|<\s+\S+)""")
-"""What the files are that it reads and writes."""
-_COMMENT = re.compile(r"(?:^|\s)#")
-_OPEN = re.compile(r"[$*?<>()`;&|]|\.\.\.|^\[-|^\[[^\]]*$|^[^\[]*\]$|^\{.*\}$|\{[^\"']*,[^\"']*\}|^\W+$|^~")
-"""Of a word: that something stands for it, which the shell or the reader is to put there."""
-_BEFORE = re.compile(
-    r"(?:\s*(?:[-*+>$%](?=\s)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s)|[!@({](?=[\s\w./])|(?:then|do|else)\b)\s*)*"
+_PROMPT = re.compile(r"\s*(?:(?:[-*+>$%](?=\s)|[!@](?=[\w./])|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s))\s*)*")
+"""Before a command: marks of a list, prompts."""
+_RECIPE = re.compile(r"\t[@+\s]*(-)?[@+\s]*")
+_CHOICE = re.compile(r"\s*(?:(ifn?(?:eq|def)|define)|(endif|endef))\b")
+_OTHER_SHELL = re.compile(
+    r"^\s*(?:export\s+|override\s+)*(?:SHELL|\.SHELLFLAGS|\.RECIPEPREFIX)\s*[:?]*=|^\.ONESHELL", re.M
 )
-"""Before a command: marks of a list, prompts, words of a shell."""
-_PUT_THERE = re.compile(r"\$\w+|\$\{(?![@*])(?:[^{}\s\[]|\[(?![@*]))*\}|<[\w.:/|-]+>")
-"""A part of a word for which one text is put there; not all words of a command line or of an array (`${ARGS[@]}`)."""
-_PROMPT = re.compile(r"^\s*(?:[-*+>$%@](?=\s|\w)|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s))\s*")
-_OPEN_FOLDER = re.compile(r"^-|[$*?<>()`;&|~\s]")
+_INTERPRETER = re.compile(
+    r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(?:/(?:usr/)?(?:local/)?bin/)?(bash|sh|dash)((?:\s+-[elux]+)*)[ \t]*"
+)
 _END_OF_SENTENCE = re.compile(r"[^.][.,;:!]$")
+_BLOCK = re.compile(r"\s*(?:if|for|while|until|case|select|function|[({]|[\w.-]+\s*\(\s*\))(?![\w.])|.*(?:<<|[({]\s*$)")
+"""Of a line that is not understood: those below it may belong to it."""
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
 _RUNS = frozenset(
     ("nohup", "env", "time", "srun", "exec", "nice", "mpirun", "mpiexec", "xvfb-run", "numactl", "sudo", "poetry", "uv")
@@ -53,11 +53,6 @@ _LAUNCHER_MODULES = ("torch.distributed.run", "torch.distributed.launch", "accel
 _ALONE = frozenset(["--standalone", "--multi_gpu", "--multi-gpu", "--use_env", "--use-env", "--cpu", "--mps", "--tpu"])
 """Options of launchers without a word."""
 _NO_FILE = frozenset(["-m", "--module", "--no_python", "--no-python", "-c"])
-_CD = re.compile(r"(?:[({]\s*)?(?:cd|pushd|popd)(?=\s|$)\s*(.*)")
-_OF_FILE = re.compile(
-    r"""["']?(?:\$\(|`)\s*dirname\s+(?:--\s+)?["']?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?["']?\s*(?:\)|`)"""
-)
-"""The folder of a shell script, as it says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,70 +71,6 @@ class Command:
     """Folders to which the text changes for other commands, where none is said for this one."""
 
 
-class _Variables:
-    """Those of a shell that stand for several words, or for none, where they are not in quotes."""
-
-    def __init__(self) -> None:
-        self._several: set[str] = set()
-        self._assigned: set[str] = set()
-        self._splits = False
-        """Words end elsewhere than at a space."""
-
-    def read(self, command: str) -> None:
-        """A command may give some a value."""
-        loop = _LOOP.match(command)
-        if loop is not None:
-            self._assigned.add(loop[1])
-            self._note(loop[1], any(_holds_several(word) for word in _words(loop[2])))
-            return
-        for name, value in _ASSIGNED.findall(_ASSIGNING.sub("", command)):
-            self._splits = self._splits or name == "IFS"
-            self._assigned.add(name)
-            self._note(name, _holds_several(value))
-
-    def _note(self, name: str, is_several: bool) -> None:
-        (self._several.add if is_several else self._several.discard)(name)
-
-    def is_assigned(self, name: str) -> bool:
-        return name in self._assigned
-
-    def are_counted(self, command: str) -> bool:
-        """It is known how many words the command has, as far as variables say it."""
-        words = _IN_QUOTES.sub("q", command).split()
-        for before, word in zip(["", *words], words, strict=False):
-            names = _VARIABLES.findall(word)
-            if names and (self._splits or not self._several.isdisjoint(names)):
-                return False
-            is_options = not before.startswith("-") or "=" in before
-            if _VARIABLE_ALONE.fullmatch(word) and is_options and not before.endswith(".py"):
-                return False  # `--depth 3 $MORE`
-        return _ESCAPED_TEXT.search(_IN_QUOTES.sub("q", command)) is None
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return [""]
-
-
-def _holds_several(value: str) -> bool:
-    """A value as it stands in the text; of a loop, one of its words."""
-    inside = value[1:-1] if value[:1] in "\"'" and value[-1:] == value[:1] else value
-    return not inside.strip() or " " in inside or "\t" in inside or _OF_COMMANDS.search(inside) is not None
-
-
-_LOOP = re.compile(r"for\s+(\w+)\s+in\b\s*(.*)")
-_ASSIGNING = re.compile(r"^\s*(?:export|local|declare|readonly|typeset)\s+(?:-\w+\s+)*")
-_ASSIGNED = re.compile(r"""(?:^|\s)([A-Za-z_]\w*)=("(?:\\.|[^"\\])*"|'[^']*'|\S*)""")
-_IN_QUOTES = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*\"""")
-_VARIABLES = re.compile(r"\$\{?(\w+)")
-_VARIABLE_ALONE = re.compile(r"\$(?:\w+|\{\w+\})")
-_ESCAPED_TEXT = re.compile(r"\$q")
-"""`$'a\\tb'`, `$"a"`: texts that bash reads in its own way, once what stands in quotes is `q`."""
-_OF_COMMANDS = re.compile(r"\$[*@(]|\$\{[*@]|`")
-
-
 class Document:
     """A text with commands."""
 
@@ -149,132 +80,192 @@ class Document:
             path: where it stands.
             top: folder of its project.
         """
-        self._lines = text.splitlines()
         self._is_document = path.lower().endswith(_DOCUMENTS)
-        self._is_makefile = not self._is_document and not path.lower().endswith((".sh", ".bash"))
+        self._is_script = path.lower().endswith(_SCRIPTS)
+        self._text = text if self._is_script else text.replace("\r\n", "\n")
         self._place, self._top = os.path.dirname(path), top
-        self._here: str | None = ""
-        """Folder of the next command; None where that is not known."""
-        self._elsewhere: dict[str, None] = {}
-        is_script = not self._is_document and not self._is_makefile
-        self._blocks = Blocks(quotes_go_on=is_script)
-        self._variables = _Variables()
+        self._folders = [each for each in (self._place, *_above(self._place, top)) if lies_in(each, top)]
+        self._found: list[Command] = []
+        self._lines: list[int] = []
+        """Where they end, of the text that is read."""
+        self._first = 1
 
     def commands(self) -> Iterator[Command]:
         """In the order in which they stand."""
-        is_fenced = False
+        for _ in (
+            self._of_script() if self._is_script else self._of_document() if self._is_document else self._of_makefile()
+        ):
+            found, self._found = self._found, []
+            yield from found
+        yield from self._found
+
+    def _of_script(self) -> Iterator[None]:
+        first = self._text.partition("\n")[0]
+        found = _INTERPRETER.fullmatch(first)
+        if first.startswith("#!") and found is None:
+            return
+        runner = self._runner(is_for_readers=False)
+        runner.is_posix = found is not None and found[1] != "bash"
+        runner.begin("".join(each for each in (found[2] if found else "") if each in "eux"))
+        self._at(self._text, 1)
+        reader = Reader(self._text, is_posix=runner.is_posix)
+        try:
+            while (commands := reader.next()) is not None:
+                runner.run(commands)
+                yield
+        except UnsureError:
+            return
+
+    def _of_document(self) -> Iterator[None]:
+        fenced: list[str] | None = None
+        here: str | None = ""
+        folders, begin = dict[str, None](), 0
         for number, line in self._joined():
-            if self._is_document and (_FENCE.match(line) or not (is_fenced or line.strip())):
-                is_fenced ^= _FENCE.match(line) is not None
-                self._here, self._blocks = "", Blocks()
-                continue
-            if self._is_makefile or not (is_fenced or not self._is_document):  # a shell for each line
-                self._blocks = Blocks()
-            if self._is_makefile:
-                self._here = ""
-            if self._blocks.is_handed_on(line):
-                continue
-            comment = _COMMENT.search(line)
-            yield from self._of_line(number, line[: comment.start()] if comment else line, is_fenced=is_fenced)
-            self._blocks.after(line)
+            if _FENCE.match(line):
+                if fenced is not None:
+                    folders |= self._typed("\n".join(fenced), begin, "", folders).folders
+                fenced, begin, here = ([] if fenced is None else None), number + 1, ""
+            elif fenced is not None:
+                fenced.append(line)
+            elif not line.strip():
+                here = ""
+            else:
+                for text in [line] if "`" not in line else [each[2] for each in _IN_TEXT.finditer(line)]:
+                    if "`" in line or not _END_OF_SENTENCE.search(text.rstrip()):
+                        runner = self._typed(text, number, here, folders)
+                        here, folders = runner.state.here, runner.folders
+            yield
+        if fenced is not None:
+            self._typed("\n".join(fenced), begin, "", folders)
 
     def _joined(self) -> Iterator[tuple[int, str]]:
-        """Lines, those that a backslash continues in one, each with the number of its first."""
-        number = 0
-        while number < len(self._lines):
-            first, line = number, self._lines[number]
-            while line.rstrip().endswith("\\") and number + 1 < len(self._lines) and len(line) < _MAX_LINE:
+        """Lines, each with its number; outside of fences, those that a backslash continues are one."""
+        lines, number, is_fenced = self._text.split("\n"), 0, False
+        while number < len(lines):
+            first, line = number, lines[number]
+            is_fenced ^= _FENCE.match(line) is not None
+            while not is_fenced and line.endswith("\\") and number + 1 < len(lines) and len(line) < _MAX_LINE:
                 number += 1
-                line = f"{line.rstrip()[:-1]} {self._lines[number]}"
+                line = f"{line}\n{lines[number]}"
             number += 1
-            if len(line) < _MAX_LINE:
-                yield first + 1, line
+            yield first + 1, line if len(line) < _MAX_LINE else ""
 
-    def _of_line(self, number: int, line: str, *, is_fenced: bool) -> Iterator[Command]:
-        if not self._is_document or is_fenced or "`" not in line:
-            yield from self._of_commands(number, line, may_be_prose=self._is_document and not is_fenced)
-            return
-        for each in _IN_TEXT.finditer(line):  # a sentence, with commands in it
-            self._blocks = Blocks()
-            yield from self._of_commands(number, each[2])
-
-    def _of_commands(self, number: int, text: str, *, may_be_prose: bool = False) -> Iterator[Command]:
-        if may_be_prose and _END_OF_SENTENCE.search(text.rstrip()):
-            return
-        begin, connected_by = 0, ""
-        for end in [*(each.span() for each in _NEXT.finditer(text)), (len(text), len(text))]:
-            command, before = text[begin : end[0]], text[:begin]
-            bare = _PROMPT.sub("", command, 1)
-            loop = _LOOP.match(bare.strip())
-            has_turns = (loop is None or _has_turns(loop[2], self._variables)) and _counts(text[begin:])
-            runs = may_be_prose or self._blocks.runs(bare, connected_by, has_turns=has_turns)
-            self._variables.read(bare.strip())
-            begin, connected_by = end[1], text[end[0] : end[1]].strip()
-            marks = _BEFORE.match(command)
-            command = command[marks.end() if marks else 0 :].lstrip()
-            if before.count("'") % 2 or before.count('"') % 2:  # inside of quotes
+    def _typed(self, text: str, first: int, here: str | None, folders: dict[str, None]) -> Runner:
+        """What a reader types, by the runner that then stands where the shell does."""
+        runner = self._runner(is_for_readers=True)
+        runner.state.here, runner.folders = here, dict(folders)
+        if ".py" not in text and _CHANGES.search(text) is None:
+            return runner
+        lines = text.split("\n")
+        for at, line in enumerate(lines):
+            if at == 0 or not lines[at - 1].endswith("\\"):
+                marks = _PROMPT.match(line)
+                lines[at] = line[marks.end() :] if marks else line
+        text = "\n".join(lines)
+        self._at(text, first)
+        reader = Reader(text, is_for_readers=True)
+        while True:
+            try:
+                commands = reader.next()
+            except UnsureError:
+                line = text[reader.begin :].partition("\n")[0][:_MAX_LINE]
+                if _BLOCK.match(line) or not reader.skip_line():
+                    return runner
                 continue
-            change = _CD.match(command)
-            if change is not None:
-                self._change(change[1].strip())
-            elif ".py" in command and self._here is not None and runs:
-                found = started(command)
-                if found is not None and not self._variables.are_counted(command):
-                    found = found[0], ()
-                if found is not None:
-                    yield Command(*found, number, self._here, () if self._here else tuple(self._elsewhere))
+            try:
+                if commands is None:
+                    return runner
+                runner.run(commands)
+            except UnsureError:
+                return runner
 
-    def _change(self, place: str) -> None:
-        """The commands that follow are given in another folder."""
-        named = _OF_FILE.sub(lambda _: self._place, place).strip("\"' )")
-        if self._here is None or not named or _OPEN_FOLDER.search(named.replace(self._place, ".")):
-            self._here = None
+    def _of_makefile(self) -> Iterator[None]:
+        """A shell for each line of a recipe, up to one that may fail."""
+        if _OTHER_SHELL.search(self._text) is not None:
             return
-        place = os.path.join(self._here, named)
-        if named.strip("./") == os.path.basename(self._top) and not os.path.isdir(os.path.join(self._place, place)):
-            place = self._top  # as it is called where it was cloned
-        self._here = os.path.normpath(place)
-        if len(self._elsewhere) < MAX_FOLDERS:
-            self._elsewhere[self._here] = None
+        lines, number, n_open, has_left = self._text.split("\n"), 0, 0, False
+        while number < len(lines):
+            first = number
+            while lines[number].endswith("\\") and number + 1 < len(lines):
+                number += 1
+            text, number = "\n".join(lines[first : number + 1]), number + 1
+            recipe, choice = _RECIPE.match(text), _CHOICE.match(text)
+            if choice is not None:
+                n_open += 1 if choice[1] else -1
+            elif recipe is None:
+                has_left = has_left and not text.strip()
+            elif not (n_open or has_left):
+                has_left = not (self._recipe(text[recipe.end() :], first + 1) or recipe[1])
+            yield
+
+    def _recipe(self, text: str, number: int) -> bool:
+        """Whether it ends well."""
+        runner = self._runner(is_for_readers=True)
+        self._at(text, number)
+        if "$" in text:
+            return ".py" in text  # what `make` puts there
+        try:
+            commands = Reader(text, is_for_readers=True).next()
+            return commands is None or runner.run(commands)
+        except UnsureError:
+            return False
+
+    def _runner(self, *, is_for_readers: bool) -> Runner:
+        def finds(run: Run) -> bool | None:
+            script = started(run.words, self._place)
+            if script is None:
+                return False if _is_python(run.words) else None
+            if run.is_sure:
+                line = self._first + bisect_right(self._lines, run.place)
+                others = () if run.here else tuple(runner.folders)
+                self._found.append(Command(*script, line, run.here, others))
+            return is_for_readers or self._has(os.path.join(run.here, script[0]))
+
+        runner = Runner(finds, self._has, self._place, self._top, is_for_readers=is_for_readers)
+        return runner
+
+    def _has(self, path: str) -> bool:
+        """Something lies there, from the folder of the text or one above, within the project."""
+        places = (os.path.normpath(os.path.join(each, path)) for each in self._folders)
+        return any(lies_in(each, self._top) and os.path.exists(each) for each in places)
+
+    def _at(self, text: str, number: int) -> None:
+        """A text is read, whose first line has this number."""
+        self._first = number
+        self._lines = [each.end() - 1 for each in re.finditer("\n", text)]
 
 
-def _has_turns(words: str, variables: _Variables) -> bool:
-    """A loop over these words has some: one that is written out, or a variable that the text has given a value."""
-    return any(
-        _VARIABLE_ALONE.fullmatch(word) is None or variables.is_assigned(word.strip("${}")) for word in words.split()
+_CHANGES = re.compile(r"\bcd\b")
+
+
+def _above(folder: str, top: str) -> Iterable[str]:
+    while folder != top and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+        yield folder
+
+
+def _is_python(words: list[str]) -> bool:
+    """It is known of a command that it starts Python, or a program in whose place the shell goes on."""
+    at = _past_what_runs(words)
+    named = words[0] if at is None or at >= len(words) else words[at]
+    return (
+        named in (*_RUNS, *_LAUNCHERS) or _PYTHON.fullmatch(named) is not None or words[0] in _RUNS - {"sudo", "exec"}
     )
 
 
-_COUNTING = re.compile(r"\s*for\s*\(\(\s*(\w+)\s*=\s*(-?\d+)\s*;\s*\1\s*(<=?|>=?|!=|==)\s*(-?\d+)\s*;")
-_COMPARED = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "!=": operator.ne,
-    "==": operator.eq,
-}
+def started(words: list[str], folder: str = "") -> tuple[str, tuple[str, ...]] | None:
+    """The script that a command starts, and the words behind it; None of any other command.
 
-
-def _counts(text: str) -> bool:
-    """A loop over numbers that stands there has turns, as far as its numbers are written out."""
-    loop = _COUNTING.match(text)
-    return loop is None or _COMPARED[loop[3]](int(loop[2]), int(loop[4]))
-
-
-def started(command: str) -> tuple[str, tuple[str, ...]] | None:
-    """The script that a command starts, and the words behind it; None of any other command."""
-    end = _REST.search(command)
-    more = end is not None and _REDIRECTED.sub("", command[end.start() :]).strip(" )}&") != ""
-    try:
-        words = shlex.split((command[: end.start()] if end else command).strip())
-    except ValueError:
-        return None
+    Args:
+        folder: where the text with the command lies.
+    """
     place = _script_in(words)
-    if place is None or not words[place].endswith(".py") or _OPEN.search(words[place]):
+    if place is None or not words[place].endswith(".py") or OPEN in words[place] or MANY in words[: place + 1]:
         return None
-    behind = [_PUT_THERE.sub(OPEN, word) for word in words[place + 1 :]]
-    return words[place], () if more or any(_OPEN.search(word) for word in behind if word != OPEN) else tuple(behind)
+    if any(_VARIABLE.match(each) and is_special(each.partition("=")[0]) for each in words[:place]):
+        return None
+    behind = tuple(each.replace(BASE, OPEN) for each in words[place + 1 :])
+    return words[place].replace(BASE, folder), () if MANY in behind else behind
 
 
 def _script_in(words: list[str]) -> int | None:
