@@ -54,6 +54,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     Raises:
         GraphError: nothing is known of one of the models.
     """
+    drawn = old, new  # with what depends on conditions, as any picture has it
     assumed = tuple(_assumed(old, new))
     whole = as_assumed(old), as_assumed(new)
     old, new = _compared(old), _compared(new)
@@ -97,7 +98,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
             [*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts), *conditional]
         ),
         not_compared=not_compared,
-        graphs=(old, new),
+        graphs=drawn,
         pairs=tuple(matching.to_new.items()),
     )
 
