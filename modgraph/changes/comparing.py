@@ -63,13 +63,14 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     matching = match(old, new)
     runs, not_compared = runs_of(old, new, whole)
     not_compared = (*not_compared, *assumed)
-    facts = Facts(matching, runs)
+    depending = whole if runs.forward == "predicted" else None
+    facts = Facts(matching, runs, depending)
     changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
     same = counterparts(old, new, matching.to_new, turned=matching.turned) if runs.calls else {}
-    ways = flows(matching, same) if runs.calls else ()
+    ways = flows(matching, same, depending) if runs.calls else ()
     if ways is None:
         reason = "have too much of it between modules that the other has not"
         not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))

@@ -42,7 +42,13 @@ def field_text(field: Field) -> str:
     words = {"argument": name, "shape": name, "output_dtypes": "dtype of outputs"}.get(
         kind, f"{kind} of {name}" if name else kind
     )
+    old, new = _with_under(field, old, field.old_under), _with_under(field, new, field.new_under)
     return f"{words} {old} → {new}"
+
+
+def _with_under(field: Field, text: str, under: Any) -> str:
+    """ "0 (1 under a condition)"."""
+    return text if under is ABSENT else f"{text} ({value_text(field, under)} under a condition)"
 
 
 def value_text(field: Field, value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from modgraph.changes.model import Changes, NotCompared, Side, StateChanges, Undecided
+from modgraph.changes.model import Changes, Flow, NotCompared, Side, StateChanges, Undecided
 from modgraph.export.diff.facts import name_of
 from modgraph.export.diff.words import (
     SIGNS,
@@ -19,6 +19,7 @@ from modgraph.export.diff.words import (
     rewritten_rows,
     total_text,
     undecided_places,
+    under_text,
     verdict,
 )
 from modgraph.export.look.labels import shape_text
@@ -85,11 +86,7 @@ def _cells(line: Line) -> tuple[Cell, ...]:
 def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
     """What follows the table, each with its title; none that is empty."""
     totals = [total_text(total.name, total.old, total.new) for total in changes.totals]
-    flows = [
-        f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}"
-        + (f", as {flow.place}" if flow.place else "")
-        for flow in changes.dataflow
-    ]
+    flows = [flow_text(flow) for flow in changes.dataflow]
     findings = [
         f"{'+' if one.side == 'new' else '−'} {one.code} {name_of(one.module or '')}: {one.message}"
         for one in changes.findings
@@ -106,6 +103,20 @@ def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
     for title, rows in parts:
         if rows or (changes and title == checkpoint_verdict(changes.state)):
             yield title, rows
+
+
+def flow_text(flow: Flow) -> str:
+    """ "+ a → b", "− a → (relu in the model) → b", "~ a → b: in the new model where `w <= 64`"."""
+    sign = "~" if flow.under is not None else SIGNS["added" if flow.side == "new" else "removed"]
+    steps = (flow.producer, *([f"({_between(flow.past)})"] if flow.past else ()), flow.consumer)
+    text = f"{sign} {' → '.join(steps)}" + (f", as {flow.place}" if flow.place else "")
+    if flow.under is None:
+        return text
+    return f"{text}: in the {'old' if flow.side == 'new' else 'new'} model {under_text(flow.under)}"
+
+
+def _between(past: Sequence[str]) -> str:
+    return " … ".join((past[0], past[-1])) if len(past) > 2 else ", ".join(past)
 
 
 def _not_compared(one: NotCompared) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
+from modgraph.changes.conditional import VAGUE
 from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided, natural
 from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of
@@ -117,6 +118,11 @@ def undecided_places(undecided: Iterable[Undecided]) -> list[list[Undecided]]:
     for one in undecided:
         grouped.setdefault((one.path, one.side, one.reason, *places_of(one)), []).append(one)
     return list(grouped.values())
+
+
+def under_text(condition: str) -> str:
+    """ "where `w <= 64`"; a condition that names no test is one all the same."""
+    return f"where `{clean(condition)}`" if condition and not condition.startswith(VAGUE) else "under a condition"
 
 
 def places_of(one: Undecided) -> list[str]:
@@ -285,6 +291,8 @@ class _Item:
     wide: bool
     """The first of `pairs` says how wide it is."""
     leaf: bool
+    around: str = ""
+    """ " around Linear (base)", where such a module stood in its place."""
 
     @property
     def path(self) -> str:
@@ -293,7 +301,9 @@ class _Item:
 
 def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
-    items = [_item(one, leaf=one.new not in holders) for one in changes.changed]
+    items = [
+        replace(_item(one, leaf=one.new not in holders), around=_wrapped(one, changes.added)) for one in changes.changed
+    ]
     quiet = [item for item in items if {field.kind for field in item.fields} <= set(_OF_OUTPUTS)]
     said = {item.path for item in quiet}
     leading, following = _without_followers([item for item in items if item.path not in said])
@@ -311,6 +321,16 @@ def _changed_lines(changes: Changes) -> list[Line]:
 def _output_words(items: Iterable[_Item]) -> str:
     kinds = {field.kind for item in items for field in item.fields}
     return " or ".join(word for kind, word in _OF_OUTPUTS.items() if kind in kinds)
+
+
+def _wrapped(change: Changed, added: Iterable[Subtree]) -> str:
+    """ " around Linear (base)", where a module of the class and size that stood there stands in another one now."""
+    if not change.new or change.old_class is None or all(field.kind != "class" for field in change.fields):
+        return ""
+    inside = [one for one in added if one.path.rpartition(".")[0] == change.new]
+    size = change.old_parameters
+    names = [last_name(one.path) for one in inside if (one.class_name, one.parameters) == (change.old_class, size)]
+    return f" around {class_title(change.old_class)} ({clean(names[0])})" if len(names) == 1 else ""
 
 
 def _item(change: Changed, *, leaf: bool) -> _Item:
@@ -527,7 +547,7 @@ def _words(item: _Item) -> str:
         old, new = item.pairs[0]
         names = ", ".join(field.name for field in item.fields)
         return f"{'widened' if new > old else 'narrowed'} {old} → {new} ({names})"
-    said = [field_text(field) for field in item.fields]
+    said = [field_text(field) + item.around * (field.kind == "class") for field in item.fields]
     if len(said) > MOST_FIELDS:
         said[MOST_FIELDS:] = [f"and {len(said) - MOST_FIELDS} more"]
     return ", ".join(said)
