@@ -17,6 +17,7 @@ from modgraph.changes.matching import Matching, match
 from modgraph.changes.model import (
     Changed,
     Changes,
+    Field,
     FindingChange,
     Flow,
     NotCompared,
@@ -31,6 +32,7 @@ from modgraph.changes.model import (
 from modgraph.changes.openness import Openness
 from modgraph.changes.runs import certain_part, run_totals, runs_of
 from modgraph.changes.shares import Shares
+from modgraph.changes.signatures import SIGNATURE, signature_fields
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
@@ -42,6 +44,8 @@ Methods = Mapping[str, Mapping[str, str]]
 """By class, the text of each of its methods, without layout."""
 
 _BUILDING = ("__init__", "class body")
+_NOT_SAID = (SIGNATURE,)
+"""Of these, what differs is told otherwise."""
 """Of these texts, those of which the graph shows the most."""
 
 
@@ -65,7 +69,10 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     not_compared = (*not_compared, *assumed)
     depending = whole if runs.forward == "predicted" else None
     facts = Facts(matching, runs, depending)
-    changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
+    texts: tuple[Methods, Methods] = ({}, {}) if methods is None else methods
+    changed = [
+        change for one, other in matching.to_new.items() if (change := _changed(matching, facts, texts, one, other))
+    ]
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
@@ -160,8 +167,8 @@ def _side(graph: Graph) -> Side:
 # --- pairs ---------------------------------------------------------------------------------------------------------
 
 
-def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | None:
-    fields = facts.fields(old, new)
+def _changed(matching: Matching, facts: Facts, texts: tuple[Methods, Methods], old: str, new: str) -> Changed | None:
+    fields = (*facts.fields(old, new), *_of_signature(matching, texts, old, new))
     if not fields:
         return None
     return Changed(
@@ -173,6 +180,12 @@ def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | 
         old_parameters=matching.old.parameters[old],
         new_parameters=matching.new.parameters[new],
     )
+
+
+def _of_signature(matching: Matching, texts: tuple[Methods, Methods], old: str, new: str) -> Iterator[Field]:
+    one, other = matching.old.nodes[old], matching.new.nodes[new]
+    if matching.old.class_of(old) == matching.new.class_of(new) and other.alias_of is None:
+        yield from signature_fields(texts[0].get(one.class_name or "", {}), texts[1].get(other.class_name or "", {}))
 
 
 _RAN = frozenset(["calls", "outputs", "output_dtypes", "operations"])
@@ -212,7 +225,8 @@ def _rewritten(
         assert name is not None
         assert kind is not None
         one, two = _with_new_names(old[name], matching, path, other), new[kind]
-        differing = [each for each in sorted({*one, *two}) if one.get(each) != two.get(each)]
+        names = sorted({*one, *two}.difference(_NOT_SAID))
+        differing = [each for each in names if one.get(each) != two.get(each)]
         if path in accounted or other in accounted:
             differing = [each for each in differing if each not in _BUILDING]
         if path in with_effect or other in with_effect:

@@ -51,9 +51,11 @@ FieldKind = Literal[
     "outputs",
     "output_dtypes",
     "operations",
+    "forward_argument",
 ]
 """`parameter` and `buffer`: there is one more or less; `shape` to `tied` are of the tensor that `name` names; `order`:
-of registration; `same_as`: the module that this one is another name of; `operations`: what its own `forward` does."""
+of registration; `same_as`: the module that this one is another name of; `operations`: what its own `forward` does;
+`forward_argument`: what `forward` takes, with the text of its default, "" for none."""
 
 
 Forward = Literal["run", "predicted", "unknown"]

@@ -25,6 +25,9 @@ def field_text(field: Field) -> str:
         return f"{field.old} → {field.new}" if same else f"{class_title(field.old)} → {class_title(field.new)}"
     if kind in ("parameter", "buffer") and ABSENT in (field.old, field.new):
         return f"{kind} {name} {'gone' if field.new is ABSENT else 'new'}"
+    if kind == "forward_argument" and ABSENT in (field.old, field.new):
+        default = f" (default {new})" if field.new else ""
+        return f"argument {name} of forward {'gone' if field.new is ABSENT else f'new{default}'}"
     if kind == "registered":
         return "registered now" if field.new else "hidden from registration now"
     if kind == "trainable":
@@ -39,9 +42,12 @@ def field_text(field: Field) -> str:
         what = "same as" if kind == "same_as" else f"{name} tied to"
         gone, come = field.new is ABSENT, field.old is ABSENT
         return f"{what} {old} no longer" if gone else f"{what} {new} now" if come else f"{what} {old} → {new}"
-    words = {"argument": name, "shape": name, "output_dtypes": "dtype of outputs"}.get(
-        kind, f"{kind} of {name}" if name else kind
-    )
+    words = {
+        "argument": name,
+        "shape": name,
+        "output_dtypes": "dtype of outputs",
+        "forward_argument": f"default of forward's {name}",
+    }.get(kind, f"{kind} of {name}" if name else kind)
     old, new = _with_under(field, old, field.old_under), _with_under(field, new, field.new_under)
     return f"{words} {old} → {new}"
 
@@ -55,6 +61,8 @@ def value_text(field: Field, value: Any) -> str:
     """A value of a field, in a few characters."""
     if value is ABSENT:
         return "default" if field.kind == "argument" else "none"
+    if field.kind == "forward_argument":
+        return cut(value, LONGEST_VALUE) or "none"
     if field.kind in ("same_as", "tied"):
         return name_of(str(value))
     if field.kind in ("shape", "parameter", "buffer"):
