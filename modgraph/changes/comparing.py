@@ -100,7 +100,9 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         findings=_findings(matching, [*open_old, *open_new]),
         rewritten=()
         if methods is None or runs.forward == "run"
-        else _rewritten(matching, *methods, told, _with_effect(changed, ways or ())),
+        else _rewritten(
+            matching, *methods, told, _with_effect(changed, ways or (), _callers(whole, lone_old, lone_new))
+        ),
         state=state_changes(matching),
         undecided=sorted_by_path(
             [*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts), *conditional]
@@ -192,11 +194,22 @@ _RAN = frozenset(["calls", "outputs", "output_dtypes", "operations"])
 """Kinds of fields that say what `forward` does."""
 
 
-def _with_effect(changed: Iterable[Changed], ways: Iterable[Flow]) -> set[str]:
-    """Paths of modules of which, or below which, it is told what `forward` does in another way."""
+def _callers(graphs: tuple[Graph, Graph], *lone: Iterable[Subtree]) -> Iterator[str]:
+    """Paths of modules right around those that are on one side alone and called there."""
+    for graph, subtrees in zip(graphs, lone, strict=True):
+        called = {call.module for call in graph.calls}
+        yield from (one.path.rpartition(".")[0] for one in subtrees if one.path in called)
+
+
+def _with_effect(changed: Iterable[Changed], ways: Iterable[Flow], callers: Iterable[str]) -> set[str]:
+    """Paths of modules of which, or below which, it is told what `forward` does in another way.
+
+    Args:
+        callers: those whose calls are told, as the other side has no such module.
+    """
     places = [place for one in changed if any(each.kind in _RAN for each in one.fields) for place in (one.old, one.new)]
     places += [place_of(end) for way in ways for end in (way.producer, way.consumer)]
-    return _and_around(places)
+    return _and_around([*places, *callers])
 
 
 def _and_around(paths: Iterable[str]) -> set[str]:

@@ -22,7 +22,7 @@ from modgraph.export.diff.words import (
     under_text,
     verdict,
 )
-from modgraph.export.look.labels import shape_text
+from modgraph.export.look.labels import cut_apart, shape_text
 from modgraph.export.text.table import Cell, Column, Pen, shortened, table
 from modgraph.graph.paths import is_open_place
 
@@ -42,9 +42,10 @@ def render(
 ) -> str:
     """All that differs, the weightiest first; at the end what cannot be told."""
     pen = Pen(color=color, unicode=unicode, encoding=encoding)
+    sides = cut_apart(_side(changes.old), _side(changes.new), 2 * (max(width, 40) - len("old  ")))
     written = [
-        f"old  {_side(changes.old)}",
-        f"new  {_side(changes.new)}",
+        f"old  {sides[0]}",
+        f"new  {sides[1]}",
         "",
         *textwrap.wrap(verdict(changes), max(width, 40), break_on_hyphens=False),
     ]
