@@ -85,6 +85,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
     told += [one.path for one in (*lone_new, *lone_old)]
     conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
+    effects = _with_effect(changed, ways or (), _callers(whole, lone_old, lone_new))
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
@@ -98,11 +99,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=ways or (),
         findings=_findings(matching, [*open_old, *open_new]),
-        rewritten=()
-        if methods is None or runs.forward == "run"
-        else _rewritten(
-            matching, *methods, told, _with_effect(changed, ways or (), _callers(whole, lone_old, lone_new))
-        ),
+        rewritten=() if methods is None or runs.forward == "run" else _rewritten(matching, *methods, told, effects),
         state=state_changes(matching),
         undecided=sorted_by_path(
             [*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts), *conditional]

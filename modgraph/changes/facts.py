@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from modgraph.changes.matching import Matching
@@ -35,7 +35,7 @@ class Facts:
         self.new_open = Openness(matching.new)
         self._numbering = numbering_of(matching.old.index), numbering_of(matching.new.index)
         self._operations = _operations(matching.old.graph), _operations(matching.new.graph)
-        self._under = None if whole is None else (_under_conditions(whole[0]), _under_conditions(whole[1]))
+        self._under = () if whole is None else tuple(map(_under_conditions, whole))
         self.undecided: list[Undecided] = []
 
     def fields(self, old: str, new: str) -> tuple[Field, ...]:
@@ -208,8 +208,8 @@ class Facts:
             for graph, node in zip(graphs, (one, other), strict=True)
         ]
         if counts[0] != counts[1]:
-            under = [ABSENT if each is None else each.calls.get(path, ABSENT) for each, path in self._sides(one, other)]
-            yield Field(kind="calls", old=counts[0], new=counts[1], old_under=under[0], new_under=under[1])
+            under = [each.calls.get(path, ABSENT) for each, path in self._sides(one, other)]
+            yield _with_under(Field(kind="calls", old=counts[0], new=counts[1]), under)
         if not self._is_another_class(one, other):
             yield from self._forwards(one, other)
         if not self.runs.outputs or counts[0] != counts[1]:
@@ -228,17 +228,18 @@ class Facts:
         for number, (old, new) in enumerate(calls, 1):
             if old != new and (old, new) not in told:
                 told.append((old, new))
-                under = [
-                    ABSENT if each is None else each.operations.get((path, number), ABSENT)
-                    for each, path in self._sides(one, other)
-                ]
+                under = [each.operations.get((path, number), ABSENT) for each, path in self._sides(one, other)]
                 name = "" if number == 1 else f"call {number}"
-                yield Field(kind="operations", name=name, old=old, new=new, old_under=under[0], new_under=under[1])
+                yield _with_under(Field(kind="operations", name=name, old=old, new=new), under)
 
-    def _sides(self, one: ModuleNode, other: ModuleNode) -> Iterator[tuple[_Under | None, str]]:
-        """What depends on conditions on each side, and the path of the module there."""
-        unders = (None, None) if self._under is None else self._under
-        return zip(unders, (one.path, other.path), strict=True)
+    def _sides(self, one: ModuleNode, other: ModuleNode) -> Iterator[tuple[_Under, str]]:
+        """What depends on conditions on each side, and the path of the module there; none of runs."""
+        return zip(self._under, (one.path, other.path), strict=False)
+
+
+def _with_under(field: Field, under: Sequence[Any]) -> Field:
+    """With what there is under conditions, where that is not the same on both sides."""
+    return replace(field, old_under=under[0], new_under=under[1]) if under and under[0] != under[1] else field
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,9 @@ def _not_run(changes: Changes) -> bool:
 
 def effect_unknown(changes: Changes) -> str:
     """What is to be said of methods of which nothing but another text is known."""
-    if changes.forward == "predicted" and _nothing_else(changes):
-        return "the same calls, operations and shapes, as far as is known"
+    if changes.forward == "predicted":
+        same = "the same calls, operations and shapes, as far as is known"
+        return same if _nothing_else(changes) else "no further effect of it is known"
     return "its effect is not known" + (" without --run" if _not_run(changes) else "")
 
 
@@ -164,7 +165,6 @@ def _nothing_else(changes: Changes) -> bool:
     told = {one.new for one in changes.changed}
     told |= {one.path.rpartition(".")[0] for one in changes.added}
     told |= {one.new.rpartition(".")[0] for one in (*changes.renamed, *changes.moved)}
-    told |= {one.path for one in changes.undecided}
     gone = {one.path.rpartition(".")[0] for one in changes.removed}
     return not any(one.new in told or one.old in gone for one in changes.rewritten)
 
@@ -338,7 +338,7 @@ class _Item:
 
 def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
-    old, new = _details(changes)
+    _, new = _details(changes)
     items = [
         replace(_item(one, leaf=one.new not in holders), around=_wrapped(one, changes.added) or new(one.new))
         for one in changes.changed
