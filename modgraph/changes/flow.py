@@ -54,7 +54,12 @@ def flows(
     open_ = _may_be_one(ways_old, ways_new, old.open_ways()) | _may_be_one(ways_new, ways_old, new.open_ways())
     gone = [way for way in ways_old if way not in ways_new and way not in open_]
     come = [way for way in ways_new if way not in ways_old and way not in open_]
-    under = ({}, {}) if whole is None else (new.under(gone, whole[1], both), old.under(come, whole[0], both))
+    if whole is None:
+        under: tuple[dict[tuple[Key, Key], str] | None, ...] = ({}, {})
+    else:
+        under = new.under(gone, whole[1], both), old.under(come, whole[0], both)
+    if under[0] is None or under[1] is None:
+        return None
     found = [replace(flow, under=under[0].get(way)) for way, flow in old.told("old", gone, both)]
     found += [replace(flow, under=under[1].get(way)) for way, flow in new.told("new", come, both)]
     for way in _at_other_places(ways_old, ways_new):
@@ -243,14 +248,17 @@ class _Side:
     ) -> Iterator[tuple[tuple[Key, Key], Flow]]:
         """Ways as this side calls them, each with the steps that it goes past."""
         wanted = dict.fromkeys(ways)
-        past = _shortest(self._outgoing, self.keys, wanted, known)
+        past = _shortest(self._outgoing, self.keys, wanted, known) or {}  # not more steps than `ways` took
         for way in wanted:
             first, last, count = past[way].ends
             steps = (first, "…", last) if count > 2 else (first, last)[:count]
             yield way, replace(self.flow(side, way), past=tuple(self._names.get(end, end) for end in steps))
 
-    def under(self, ways: Iterable[tuple[Key, Key]], whole: Graph, known: set[Key]) -> dict[tuple[Key, Key], str]:
-        """Those of these ways that are there under a condition, and under which, "" where no test is named.
+    def under(
+        self, ways: Iterable[tuple[Key, Key]], whole: Graph, known: set[Key]
+    ) -> dict[tuple[Key, Key], str] | None:
+        """Those of these ways that are there under a condition, and under which, "" where no test is named; None where
+        there are too many steps between their ends to follow.
 
         Args:
             whole: the graph, with what depends on conditions.
@@ -265,6 +273,8 @@ class _Side:
                 if end not in keys and not end.startswith(("call:", "op:")):
                     keys[end] = outer_key(end, self.paths)
         found = _shortest(outgoing, keys, wanted, known)
+        if found is None:
+            return None
         return {way: "" if path.ends[2] else _test_of(path.edges) for way, path in found.items()}
 
     def open_ways(self) -> dict[tuple[Key, Key], set[Key]]:
@@ -343,8 +353,9 @@ class _Path:
 
 def _shortest(
     outgoing: Mapping[str, list[Edge]], keys: Mapping[str, Key], ways: Iterable[tuple[Key, Key]], known: Set[Key]
-) -> dict[tuple[Key, Key], _Path]:
-    """Of each of these ways that is there, the one that goes past the fewest steps."""
+) -> dict[tuple[Key, Key], _Path] | None:
+    """Of each of these ways that is there, the one that goes past the fewest steps; None after `MOST_STEPS` of them."""
+    steps: Counter[str] = Counter()
     wanted: dict[Key, set[Key]] = {}
     for source, end in ways:
         wanted.setdefault(source, set()).add(end)
@@ -353,7 +364,7 @@ def _shortest(
         start = keys.get(producer)
         if start is None or start not in wanted:
             continue
-        for edge, ends in _beyond(producer, outgoing, keys, known):
+        for edge, ends in _beyond(producer, outgoing, keys, known, steps):
             way = (start, keys[edge.consumer])
             if way[1] not in wanted[start]:
                 continue
@@ -362,14 +373,20 @@ def _shortest(
                 found[way] = _Path(ends, [edge])
             elif ends[2] == before.ends[2]:
                 before.edges.append(edge)
+        if steps.total() > MOST_STEPS:
+            return None
     return found
 
 
 def _beyond(
-    producer: str, outgoing: Mapping[str, list[Edge]], keys: Mapping[str, Key], known: Set[Key]
+    producer: str,
+    outgoing: Mapping[str, list[Edge]],
+    keys: Mapping[str, Key],
+    known: Set[Key],
+    steps: Counter[str],
 ) -> Iterator[tuple[Edge, tuple[str, str, int]]]:
     """The edges to the next known ends, the nearest first, each with the first and last of the steps before it and
-    their number."""
+    their number. `steps` counts those that are looked at."""
     pending = deque((edge, ("", "", 0)) for edge in outgoing[producer])
     seen: set[str] = set()
     while pending:
@@ -379,4 +396,6 @@ def _beyond(
         elif edge.consumer not in seen:
             seen.add(edge.consumer)
             passed = (first or edge.consumer, edge.consumer, count + 1)
-            pending.extend((each, passed) for each in outgoing.get(edge.consumer, ()))
+            further = outgoing.get(edge.consumer, ())
+            steps[producer] += len(further)
+            pending.extend((each, passed) for each in further)
