@@ -173,7 +173,7 @@ def test_a_way_that_is_there_under_a_condition_is_not_gone(graph):
 
 def test_calls_under_a_condition_are_counted_beside_the_others(graph):
     changes = compare(graph((BRANCH, "        x = self.drop(x)\n")), graph())
-    assert "calls 1 → 0 (1 under a condition)" in [line.words for line in lines(changes)]
+    assert "calls 1 → 0 + 1 conditional" in [line.words for line in lines(changes)]
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

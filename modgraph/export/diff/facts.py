@@ -78,12 +78,12 @@ def _told_apart(field: Field, classes: tuple[str | None, str | None], room: int)
 
 
 def _whole_text(field: Field, value: Any, under: Any, class_name: str | None) -> str:
-    """ "0 (1 under a condition)", "0.5 (default)"."""
+    """ "0 + 1 conditional", "0.5 (default)"."""
     if value is ABSENT and field.kind == "argument":
         default = torch_default(class_name, field.name)
         return f"{default} (default)" if default else "default"
     text = value_text(field, value, None)
-    return text if under is ABSENT else f"{text} ({value_text(field, under, None)} under a condition)"
+    return text if under is ABSENT else f"{text} + {value_text(field, under, None)} conditional"
 
 
 def _exactly(field: Field, value: Any) -> str:
