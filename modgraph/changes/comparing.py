@@ -17,6 +17,7 @@ from modgraph.changes.matching import Matching, match
 from modgraph.changes.model import (
     Changed,
     Changes,
+    Field,
     FindingChange,
     Flow,
     NotCompared,
@@ -31,6 +32,7 @@ from modgraph.changes.model import (
 from modgraph.changes.openness import Openness
 from modgraph.changes.runs import certain_part, run_totals, runs_of
 from modgraph.changes.shares import Shares
+from modgraph.changes.signatures import SIGNATURE, signature_fields
 from modgraph.changes.state import state_changes
 from modgraph.changes.trees import Tree, added, own_parameters
 from modgraph.errors import GraphError
@@ -42,6 +44,8 @@ Methods = Mapping[str, Mapping[str, str]]
 """By class, the text of each of its methods, without layout."""
 
 _BUILDING = ("__init__", "class body")
+_NOT_SAID = (SIGNATURE,)
+"""Of these, what differs is told otherwise."""
 """Of these texts, those of which the graph shows the most."""
 
 
@@ -54,6 +58,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     Raises:
         GraphError: nothing is known of one of the models.
     """
+    drawn = old, new  # with what depends on conditions, as any picture has it
     assumed = tuple(_assumed(old, new))
     whole = as_assumed(old), as_assumed(new)
     old, new = _compared(old), _compared(new)
@@ -62,13 +67,17 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     matching = match(old, new)
     runs, not_compared = runs_of(old, new, whole)
     not_compared = (*not_compared, *assumed)
-    facts = Facts(matching, runs)
-    changed = [change for one, other in matching.to_new.items() if (change := _changed(matching, facts, one, other))]
+    depending = whole if runs.forward == "predicted" else None
+    facts = Facts(matching, runs, depending)
+    texts: tuple[Methods, Methods] = ({}, {}) if methods is None else methods
+    changed = [
+        change for one, other in matching.to_new.items() if (change := _changed(matching, facts, texts, one, other))
+    ]
     lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
     lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
     renamed, moved = _renamed(matching)
     same = counterparts(old, new, matching.to_new, turned=matching.turned) if runs.calls else {}
-    ways = flows(matching, same) if runs.calls else ()
+    ways = flows(matching, same, depending) if runs.calls else ()
     if ways is None:
         reason = "have too much of it between modules that the other has not"
         not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))
@@ -76,6 +85,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
     told += [one.path for one in (*lone_new, *lone_old)]
     conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
+    effects = _with_effect(changed, ways or (), _callers(whole, lone_old, lone_new))
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
@@ -89,15 +99,13 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         changed=sorted_by_path(shares.of_changed(changed)),
         dataflow=ways or (),
         findings=_findings(matching, [*open_old, *open_new]),
-        rewritten=()
-        if methods is None or runs.forward == "run"
-        else _rewritten(matching, *methods, told, _with_effect(changed, ways or ())),
+        rewritten=() if methods is None or runs.forward == "run" else _rewritten(matching, *methods, told, effects),
         state=state_changes(matching),
         undecided=sorted_by_path(
             [*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts), *conditional]
         ),
         not_compared=not_compared,
-        graphs=(old, new),
+        graphs=drawn,
         pairs=tuple(matching.to_new.items()),
     )
 
@@ -158,8 +166,8 @@ def _side(graph: Graph) -> Side:
 # --- pairs ---------------------------------------------------------------------------------------------------------
 
 
-def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | None:
-    fields = facts.fields(old, new)
+def _changed(matching: Matching, facts: Facts, texts: tuple[Methods, Methods], old: str, new: str) -> Changed | None:
+    fields = (*facts.fields(old, new), *_of_signature(matching, texts, old, new))
     if not fields:
         return None
     return Changed(
@@ -173,15 +181,32 @@ def _changed(matching: Matching, facts: Facts, old: str, new: str) -> Changed | 
     )
 
 
+def _of_signature(matching: Matching, texts: tuple[Methods, Methods], old: str, new: str) -> Iterator[Field]:
+    one, other = matching.old.nodes[old], matching.new.nodes[new]
+    if matching.old.class_of(old) == matching.new.class_of(new) and other.alias_of is None:
+        yield from signature_fields(texts[0].get(one.class_name or "", {}), texts[1].get(other.class_name or "", {}))
+
+
 _RAN = frozenset(["calls", "outputs", "output_dtypes", "operations"])
 """Kinds of fields that say what `forward` does."""
 
 
-def _with_effect(changed: Iterable[Changed], ways: Iterable[Flow]) -> set[str]:
-    """Paths of modules of which, or below which, it is told what `forward` does in another way."""
+def _callers(graphs: tuple[Graph, Graph], *lone: Iterable[Subtree]) -> Iterator[str]:
+    """Paths of modules right around those that are on one side alone and called there."""
+    for graph, subtrees in zip(graphs, lone, strict=True):
+        called = {call.module for call in graph.calls}
+        yield from (one.path.rpartition(".")[0] for one in subtrees if one.path in called)
+
+
+def _with_effect(changed: Iterable[Changed], ways: Iterable[Flow], callers: Iterable[str]) -> set[str]:
+    """Paths of modules of which, or below which, it is told what `forward` does in another way.
+
+    Args:
+        callers: those whose calls are told, as the other side has no such module.
+    """
     places = [place for one in changed if any(each.kind in _RAN for each in one.fields) for place in (one.old, one.new)]
     places += [place_of(end) for way in ways for end in (way.producer, way.consumer)]
-    return _and_around(places)
+    return _and_around([*places, *callers])
 
 
 def _and_around(paths: Iterable[str]) -> set[str]:
@@ -210,7 +235,8 @@ def _rewritten(
         assert name is not None
         assert kind is not None
         one, two = _with_new_names(old[name], matching, path, other), new[kind]
-        differing = [each for each in sorted({*one, *two}) if one.get(each) != two.get(each)]
+        names = sorted({*one, *two}.difference(_NOT_SAID))
+        differing = [each for each in names if one.get(each) != two.get(each)]
         if path in accounted or other in accounted:
             differing = [each for each in differing if each not in _BUILDING]
         if path in with_effect or other in with_effect:

@@ -19,7 +19,7 @@ from modgraph.graph.model import Call, Condition, Edge, Graph, Operation, Tensor
 from modgraph.names import is_in_parentheses
 
 WHAT = "what forward does under a condition"
-_VAGUE = ("depends on", "another way")
+VAGUE = ("depends on", "another way")
 """They begin conditions that name no test: two of one text need not be one."""
 _Place = tuple[str, str]
 """A module by its path in the new graph, and the text of a condition."""
@@ -45,12 +45,12 @@ def under_conditions(
     differing |= set(_at_other_places(one, two))
     for module, text in dict.fromkeys([*one.parts, *two.parts]):
         at = (module, text)
-        if at not in differing and not text.startswith(_VAGUE):
+        if at not in differing and not text.startswith(VAGUE):
             continue
         side: Literal["old", "new", "both"] = "both"
         if at not in one.parts or at not in two.parts:
             side = "old" if at in one.parts else "new"
-        reason = text if text.startswith(_VAGUE) else f"depends on `{text}`" if text else ""
+        reason = text if text.startswith(VAGUE) else f"depends on `{text}`" if text else ""
         found.append(
             Undecided(
                 old=matching.to_old[module],
@@ -188,7 +188,7 @@ class _Parts:
         self._shapes = shapes
         self._past = past
         self._vague = Counter(
-            (edge.consumer, edge.tensor.name) for edge in side.graph.edges if _text(edge.condition).startswith(_VAGUE)
+            (edge.consumer, edge.tensor.name) for edge in side.graph.edges if _text(edge.condition).startswith(VAGUE)
         )
         for end, each in side.unsure.ends.items():
             home = each.parent if isinstance(each, Call) else each.call
@@ -256,7 +256,7 @@ class _Parts:
         """The condition of an edge. One that names no test is that of the end which depends on one: of all that comes
         in there, it is what is left."""
         ends = [self._side.unsure.ends[end] for end in (edge.consumer, edge.producer) if end in self._side.unsure.ends]
-        is_left = self._vague[edge.consumer, edge.tensor.name] == 1 and _text(edge.condition).startswith(_VAGUE)
+        is_left = self._vague[edge.consumer, edge.tensor.name] == 1 and _text(edge.condition).startswith(VAGUE)
         if ends and (is_left or edge.condition is None):
             return ends[0].condition
         return edge.condition

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from modgraph.changes.matching import Matching
@@ -21,15 +22,20 @@ _KINDS = get_args(FieldKind)
 
 
 class Facts:
-    """Compares the modules of a matching, pair by pair."""
+    """Compares the modules of a matching, pair by pair.
 
-    def __init__(self, matching: Matching, runs: Runs) -> None:
+    Args:
+        whole: of predictions, both with what depends on conditions.
+    """
+
+    def __init__(self, matching: Matching, runs: Runs, whole: tuple[Graph, Graph] | None = None) -> None:
         self.matching = matching
         self.runs = runs
         self.old_open = Openness(matching.old)
         self.new_open = Openness(matching.new)
         self._numbering = numbering_of(matching.old.index), numbering_of(matching.new.index)
         self._operations = _operations(matching.old.graph), _operations(matching.new.graph)
+        self._under = () if whole is None else tuple(map(_under_conditions, whole))
         self.undecided: list[Undecided] = []
 
     def fields(self, old: str, new: str) -> tuple[Field, ...]:
@@ -202,7 +208,8 @@ class Facts:
             for graph, node in zip(graphs, (one, other), strict=True)
         ]
         if counts[0] != counts[1]:
-            yield Field(kind="calls", old=counts[0], new=counts[1])
+            under = [each.calls.get(path, ABSENT) for each, path in self._sides(one, other)]
+            yield _with_under(Field(kind="calls", old=counts[0], new=counts[1]), under)
         if not self._is_another_class(one, other):
             yield from self._forwards(one, other)
         if not self.runs.outputs or counts[0] != counts[1]:
@@ -221,7 +228,43 @@ class Facts:
         for number, (old, new) in enumerate(calls, 1):
             if old != new and (old, new) not in told:
                 told.append((old, new))
-                yield Field(kind="operations", name="" if number == 1 else f"call {number}", old=old, new=new)
+                under = [each.operations.get((path, number), ABSENT) for each, path in self._sides(one, other)]
+                name = "" if number == 1 else f"call {number}"
+                yield _with_under(Field(kind="operations", name=name, old=old, new=new), under)
+
+    def _sides(self, one: ModuleNode, other: ModuleNode) -> Iterator[tuple[_Under, str]]:
+        """What depends on conditions on each side, and the path of the module there; none of runs."""
+        return zip(self._under, (one.path, other.path), strict=False)
+
+
+def _with_under(field: Field, under: Sequence[Any]) -> Field:
+    """With what there is under conditions, where that is not the same on both sides."""
+    return replace(field, old_under=under[0], new_under=under[1]) if under and under[0] != under[1] else field
+
+
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """What of a graph depends on conditions."""
+
+    calls: dict[str, int]
+    """By module; none where it has none."""
+    operations: dict[tuple[str, int], dict[str, int]]
+    """By module and the number of its call, among those that are certain."""
+
+
+def _under_conditions(graph: Graph) -> _Under:
+    calls = Counter(call.module for call in graph.calls if not call.certain)
+    numbers: dict[int, tuple[str, int]] = {}
+    counted: Counter[str] = Counter()
+    for call in graph.calls:
+        if call.certain:
+            counted[call.module] += 1
+            numbers[call.index] = (call.module, counted[call.module])
+    operations: dict[tuple[str, int], Counter[str]] = {}
+    for each in graph.operations:
+        if not each.certain and each.call in numbers:
+            operations.setdefault(numbers[each.call], Counter())[operation_word(each.name)] += 1
+    return _Under(dict(calls), {at: dict(sorted(words.items())) for at, words in operations.items()})
 
 
 NOT_KNOWN = {"$repr": "..."}

@@ -1,13 +1,16 @@
 """Ways of data that are on one side alone: between modules and operations that are on both sides.
 
 What was added or removed is looked through: a layer put between two others is one insertion, and the two stay joined.
+Where a way is told that goes past such steps, they are named. What is one layer on one side, and calls others on the
+other (a `Linear` that was put into a wrapper), is one end on both.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from modgraph.changes.matching import Matching
@@ -25,11 +28,14 @@ Ways = dict[tuple[Key, Key], dict[str, str]]
 """Where data goes from and to; at which places it comes in, each with its name in this graph."""
 
 
-def flows(matching: Matching, same: Mapping[str, str]) -> tuple[Flow, ...] | None:
+def flows(
+    matching: Matching, same: Mapping[str, str], whole: tuple[Graph, Graph] | None = None
+) -> tuple[Flow, ...] | None:
     """The ways of data that differ; both graphs were traced. None where there are too many to follow.
 
     Args:
         same: calls and operations of the old graph, and what they are in the new one.
+        whole: of predictions, both with what depends on conditions.
     """
     # What the new model may have at the same path is another module.
     new = _Side(matching.new.graph, {path: path for path in matching.new.nodes})
@@ -38,13 +44,24 @@ def flows(matching: Matching, same: Mapping[str, str]) -> tuple[Flow, ...] | Non
         {path: matching.to_new.get(path) for path in matching.old.nodes},
         {end: new.keys.get(other) for end, other in same.items()},
     )
+    replaced = {end: other for end, other in same.items() if _is_replaced(matching, end, other)}
+    old.take_inside_for(new, replaced, set(same))
+    new.take_inside_for(old, {other: end for end, other in replaced.items()}, set(same.values()))
     both = {key for key in old.keys.values() if _is_matched(key, matching.to_old)} & set(new.keys.values())
     ways_old, ways_new = old.ways(both), new.ways(both)
     if ways_old is None or ways_new is None:
         return None
     open_ = _may_be_one(ways_old, ways_new, old.open_ways()) | _may_be_one(ways_new, ways_old, new.open_ways())
-    found = [old.flow("old", way) for way in ways_old if way not in ways_new and way not in open_]
-    found += [new.flow("new", way) for way in ways_new if way not in ways_old and way not in open_]
+    gone = [way for way in ways_old if way not in ways_new and way not in open_]
+    come = [way for way in ways_new if way not in ways_old and way not in open_]
+    if whole is None:
+        under: tuple[dict[tuple[Key, Key], str] | None, ...] = ({}, {})
+    else:
+        under = new.under(gone, whole[1], both), old.under(come, whole[0], both)
+    if under[0] is None or under[1] is None:
+        return None
+    found = [replace(flow, under=under[0].get(way)) for way, flow in old.told("old", gone, both)]
+    found += [replace(flow, under=under[1].get(way)) for way, flow in new.told("new", come, both)]
     for way in _at_other_places(ways_old, ways_new):
         names = set(ways_old[way].values()), set(ways_new[way].values())
         if names[0] != names[1]:
@@ -52,6 +69,15 @@ def flows(matching: Matching, same: Mapping[str, str]) -> tuple[Flow, ...] | Non
         found += [old.flow("old", way, place) for place in names[0]]
         found += [new.flow("new", way, place) for place in names[1]]
     return sorted_by_path(dict.fromkeys(found))
+
+
+def _is_replaced(matching: Matching, end: str, other: str) -> bool:
+    """Whether it is a call of a module that is of another class now: that is told, and what it does in another way."""
+    if not end.startswith("call:"):
+        return False
+    graphs = (matching.old, end), (matching.new, other)
+    one, two = (tree.class_of(tree.graph.calls[int(end[5:])].module) for tree, end in graphs)
+    return one != two
 
 
 def _may_be_one(ours: Ways, theirs: Ways, open_: Mapping[tuple[Key, Key], set[Key]]) -> set[tuple[Key, Key]]:
@@ -124,15 +150,19 @@ class _Side:
         self.keys: dict[str, Key] = {}
         self._numbers: dict[Key, tuple[int, int]] = {}
         """Of a key, the number of the call here, and that of the operation in it."""
+        self._names: dict[str, str] = {}
+        """Of calls and operations, as this graph calls them."""
+        self._as_one: set[Key] = set()
+        """Calls that are one layer on one side alone."""
         self._number_calls()
         self._number_operations()
         self._outgoing: dict[str, list[Edge]] = {}
         self._steps = 0
         self._operation_names = {operation.id: operation.name for operation in graph.operations}
+        self._ends = {end for edge in graph.edges for end in (edge.producer, edge.consumer)}
+        for end in self._ends - self.keys.keys():
+            self.keys[end] = outer_key(end, self.paths)
         for edge in graph.edges:
-            for end in (edge.producer, edge.consumer):
-                if end not in self.keys:
-                    self.keys[end] = outer_key(end, self.paths)
             self._outgoing.setdefault(edge.producer, []).append(edge)
 
     def _number_calls(self) -> None:
@@ -142,7 +172,9 @@ class _Side:
                 continue
             counted[call.module] += 1
             number = counted[call.module]
-            self._keep(f"call:{call.index}", ("call", self.paths.get(call.module), number), (number, 1))
+            key: Key = ("call", self.paths.get(call.module), number)
+            self._names[f"call:{call.index}"] = f"{call.module or 'the model'}{_nth_call(number)}"
+            self._keep(f"call:{call.index}", key, (number, 1))
 
     def _number_operations(self) -> None:
         counted: Counter[Hashable] = Counter()
@@ -152,7 +184,10 @@ class _Side:
             counted[holder, word] += 1
             number = counted[holder, word]
             key = ("op", holder[1], holder[2], word, number)
-            self._keep(operation.id, key, (self._numbers.get(holder, (0, 1))[0], number))
+            call = self._numbers.get(holder, (0, 1))[0]
+            path = "" if operation.call is None else self.graph.calls[operation.call].module
+            self._names[operation.id] = f"{word}{_nth(number)} in {path or 'the model'}{_nth_call(call or 1)}"
+            self._keep(operation.id, key, (call, number))
 
     def _keep(self, end: str, key: Key, numbers: tuple[int, int]) -> None:
         """The key of a call or operation: that of the new graph, or, of what it has not, one that it cannot have."""
@@ -162,6 +197,37 @@ class _Side:
         self.keys[end] = key
         self._numbers[key] = numbers
 
+    def take_inside_for(self, other: _Side, there: Mapping[str, str], paired: Set[str]) -> None:
+        """What a call does that is one layer on the other side is that layer.
+
+        Args:
+            there: calls of this graph, and what they are in the other one.
+            paired: those of this graph that the other one has too.
+        """
+        layers = {end: self.keys[end] for end in there if end in self._callers() and other.is_layer(there[end])}
+        self._as_one.update(layers.values())
+        other._as_one.update(layers.values())
+        if not layers:
+            return
+        holders = {f"call:{call.index}": call.parent for call in self.graph.calls}
+        holders.update((each.id, each.call) for each in self.graph.operations)
+        within: dict[str, Key | None] = {}
+        for end, holder in holders.items():  # a call begins before those that it makes
+            outer = None if holder is None else f"call:{holder}"
+            within[end] = None if outer is None else layers.get(outer, within.get(outer))
+            taken = within[end]
+            if taken is not None and end in self.keys and end not in paired:
+                self.keys[end] = taken
+
+    def _callers(self) -> set[str]:
+        """Calls that make others, or operations of their own."""
+        inside = (*(call.parent for call in self.graph.calls), *(each.call for each in self.graph.operations))
+        return {f"call:{call}" for call in inside if call is not None}
+
+    def is_layer(self, end: str) -> bool:
+        """Whether it is a call between which and others data goes, as nothing is known to be in it."""
+        return end.startswith("call:") and end in self._ends
+
     def ways(self, known: set[Key]) -> Ways | None:
         """From each known end to the next known ones, past all others; None where that takes more than `MOST_STEPS`."""
         found: Ways = {}
@@ -170,11 +236,46 @@ class _Side:
             start = self.keys[producer]
             if start in known:
                 for edge in self._next_known(producer, known):
-                    places = found.setdefault((start, self.keys[edge.consumer]), {})
-                    places.setdefault(self._place(edge), edge.tensor.name)
+                    end = self.keys[edge.consumer]
+                    if end != start or end not in self._as_one:
+                        found.setdefault((start, end), {}).setdefault(self._place(edge), edge.tensor.name)
                 if self._steps > MOST_STEPS:
                     return None
         return found
+
+    def told(
+        self, side: Literal["old", "new"], ways: Iterable[tuple[Key, Key]], known: set[Key]
+    ) -> Iterator[tuple[tuple[Key, Key], Flow]]:
+        """Ways as this side calls them, each with the steps that it goes past."""
+        wanted = dict.fromkeys(ways)
+        past = _shortest(self._outgoing, self.keys, wanted, known) or {}  # not more steps than `ways` took
+        for way in wanted:
+            first, last, count = past[way].ends
+            steps = (first, "…", last) if count > 2 else (first, last)[:count]
+            yield way, replace(self.flow(side, way), past=tuple(self._names.get(end, end) for end in steps))
+
+    def under(
+        self, ways: Iterable[tuple[Key, Key]], whole: Graph, known: set[Key]
+    ) -> dict[tuple[Key, Key], str] | None:
+        """Those of these ways that are there under a condition, and under which, "" where no test is named; None where
+        there are too many steps between their ends to follow.
+
+        Args:
+            whole: the graph, with what depends on conditions.
+        """
+        wanted = dict.fromkeys(ways)
+        if not wanted or len(whole.edges) == len(self.graph.edges):
+            return {}
+        keys, outgoing = dict(self.keys), dict[str, list[Edge]]()
+        for edge in whole.edges:
+            outgoing.setdefault(edge.producer, []).append(edge)
+            for end in (edge.producer, edge.consumer):
+                if end not in keys and not end.startswith(("call:", "op:")):
+                    keys[end] = outer_key(end, self.paths)
+        found = _shortest(outgoing, keys, wanted, known)
+        if found is None:
+            return None
+        return {way: "" if path.ends[2] else _test_of(path.edges) for way, path in found.items()}
 
     def open_ways(self) -> dict[tuple[Key, Key], set[Key]]:
         """By way, the other ends that its tensor may have been taken from."""
@@ -199,6 +300,8 @@ class _Side:
 
     def _place(self, edge: Edge) -> str:
         """Where it comes in; "" where the end of the way says so already."""
+        if self.keys[edge.consumer] in self._as_one:
+            return ""
         if edge.consumer.startswith("call:"):
             return edge.tensor.name
         operation = self._operation_names.get(edge.consumer)
@@ -219,8 +322,80 @@ class _Side:
         if kind == "param":
             return f"parameter {path}.{key[2]}" if path else f"parameter {key[2]}"
         call, turn = self._numbers[key]
-        number = f" (call {call})" if call != 1 else ""
         if kind == "call":
-            return f"{path or 'the model'}{number}"
-        again = f" #{turn}" if turn != 1 else ""
-        return f"{key[3]}{again} in {path or 'the model'}{number}"
+            return f"{path or 'the model'}{_nth_call(call)}"
+        return f"{key[3]}{_nth(turn)} in {path or 'the model'}{_nth_call(call)}"
+
+
+def _nth_call(number: int) -> str:
+    return f" (call {number})" if number != 1 else ""
+
+
+def _nth(number: int) -> str:
+    return f" #{number}" if number != 1 else ""
+
+
+def _test_of(edges: Iterable[Edge]) -> str:
+    """The test under which one of these edges is there; "" where there are several, or none is named."""
+    texts = {"" if edge.condition is None else edge.condition.text for edge in edges}
+    return texts.pop() if len(texts) == 1 else ""
+
+
+@dataclass(slots=True)
+class _Path:
+    """The shortest way from one end to another."""
+
+    ends: tuple[str, str, int]
+    """The first and the last of the steps that it goes past, and how many these are."""
+    edges: list[Edge]
+    """The last edges of those that go past no more."""
+
+
+def _shortest(
+    outgoing: Mapping[str, list[Edge]], keys: Mapping[str, Key], ways: Iterable[tuple[Key, Key]], known: Set[Key]
+) -> dict[tuple[Key, Key], _Path] | None:
+    """Of each of these ways that is there, the one that goes past the fewest steps; None after `MOST_STEPS` of them."""
+    steps: Counter[str] = Counter()
+    wanted: dict[Key, set[Key]] = {}
+    for source, end in ways:
+        wanted.setdefault(source, set()).add(end)
+    found: dict[tuple[Key, Key], _Path] = {}
+    for producer in outgoing:
+        start = keys.get(producer)
+        if start is None or start not in wanted:
+            continue
+        for edge, ends in _beyond(producer, outgoing, keys, known, steps):
+            way = (start, keys[edge.consumer])
+            if way[1] not in wanted[start]:
+                continue
+            before = found.get(way)
+            if before is None or ends[2] < before.ends[2]:
+                found[way] = _Path(ends, [edge])
+            elif ends[2] == before.ends[2]:
+                before.edges.append(edge)
+        if steps.total() > MOST_STEPS:
+            return None
+    return found
+
+
+def _beyond(
+    producer: str,
+    outgoing: Mapping[str, list[Edge]],
+    keys: Mapping[str, Key],
+    known: Set[Key],
+    steps: Counter[str],
+) -> Iterator[tuple[Edge, tuple[str, str, int]]]:
+    """The edges to the next known ends, the nearest first, each with the first and last of the steps before it and
+    their number. `steps` counts those that are looked at."""
+    pending = deque((edge, ("", "", 0)) for edge in outgoing[producer])
+    seen: set[str] = set()
+    while pending:
+        edge, (first, last, count) = pending.popleft()
+        if keys.get(edge.consumer) in known:
+            yield edge, (first, last, count)
+        elif edge.consumer not in seen:
+            seen.add(edge.consumer)
+            passed = (first or edge.consumer, edge.consumer, count + 1)
+            further = outgoing.get(edge.consumer, ())
+            steps[producer] += len(further)
+            pending.extend((each, passed) for each in further)

@@ -51,9 +51,11 @@ FieldKind = Literal[
     "outputs",
     "output_dtypes",
     "operations",
+    "forward_argument",
 ]
 """`parameter` and `buffer`: there is one more or less; `shape` to `tied` are of the tensor that `name` names; `order`:
-of registration; `same_as`: the module that this one is another name of; `operations`: what its own `forward` does."""
+of registration; `same_as`: the module that this one is another name of; `operations`: what its own `forward` does;
+`forward_argument`: what `forward` takes, with the text of its default, "" for none."""
 
 
 Forward = Literal["run", "predicted", "unknown"]
@@ -71,6 +73,9 @@ class Field:
     """Of the argument, parameter or buffer; of operations, "call 2" where they are not those of the first call."""
     old: Any = ABSENT
     new: Any = ABSENT
+    old_under: Any = ABSENT
+    """Of calls and operations: what there is beside these under conditions."""
+    new_under: Any = ABSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +134,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """A way of data that is on one side alone, past what was added or removed."""
+    """A way of data that is on one side alone, past what was added or removed, or in any case on one side alone."""
 
     side: Literal["old", "new"]
     """Its ends are named as they are there."""
@@ -138,6 +143,11 @@ class Flow:
     consumer: str
     place: str = ""
     """Where it comes in, if that alone differs: "args[0]", "input1"."""
+    past: tuple[str, ...] = ()
+    """Steps between its ends that this side alone has, the first and the last with "…" between them where there are
+    more; () where data goes straight."""
+    under: str | None = None
+    """The other side has it under this condition; "" where no test is named, None where it has it not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,7 +359,7 @@ def sorted_by_path(items: Iterable[_T]) -> tuple[_T, ...]:
 
 def _order(item: Any) -> tuple[Any, ...]:
     if isinstance(item, Flow):
-        return (natural(item.consumer), natural(item.producer), item.side, natural(item.place))
+        return (natural(item.consumer), natural(item.producer), item.side, natural(item.place), item.past)
     if isinstance(item, FindingChange):
         return (natural(item.module or ""), item.code, item.message, item.file or "", item.line or 0, item.side)
     if isinstance(item, Undecided):
@@ -381,7 +391,9 @@ def _turned(changes: Changes) -> Changes:
             new=one.old,
             old_class=one.new_class,
             new_class=one.old_class,
-            fields=back(one.fields),
+            fields=tuple(
+                replace(each, old_under=each.new_under, new_under=each.old_under) for each in back(one.fields)
+            ),
             old_parameters=one.new_parameters,
             new_parameters=one.old_parameters,
             in_total=_negative(one.in_total),

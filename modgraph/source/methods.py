@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,12 +22,17 @@ from modgraph.source.syntax import FunctionNode, top_level
 from modgraph.source.targets import Target
 
 Methods = Mapping[str, Mapping[str, str]]
-"""By class, the text of each of its methods, inherited ones too; and what stands for `CONSTRUCTOR` and `CLASS_BODY`."""
+"""By class, the text of each of its methods, inherited ones too; and what stands for `CONSTRUCTOR`, `CLASS_BODY` and
+`SIGNATURE`."""
 
 CONSTRUCTOR = "__init__"
 """Stands for all that builds an instance, where a method reads a plain attribute that it stores."""
 CLASS_BODY = "class body"
 """Stands for what the class itself binds and a method reads."""
+
+SIGNATURE = "arguments of forward"
+"""Stands for the arguments of `forward` as JSON: of each its name, the text of its default ("" for none), and whether
+that is a literal, or there is none."""
 
 _BUILDING = frozenset(["__init__", "__new__", "__init_subclass__", "__class_getitem__"])
 _RUNNING = ("forward", "__call__")
@@ -65,6 +71,8 @@ class _Method:
     """Attributes that it reads: methods of its own that it may call."""
     stored: frozenset[str]
     """Attributes that it binds."""
+    arguments: str
+    """As `SIGNATURE` has them."""
     goes_up: bool
     """It may call what it overrides."""
 
@@ -104,6 +112,8 @@ class _Reader:
             name: "\n".join(method.text for method in methods) for name, methods in written.items() if name not in built
         }
         read = {name for each in found for method in written[each] for name in method.names}.difference(held)
+        if "forward" in written and written["forward"][0].arguments:
+            found[SIGNATURE] = written["forward"][0].arguments
         if any(not read.isdisjoint(method.stored) for name in built for method in written[name]):
             found[CONSTRUCTOR] = "\n".join(_building_text(name, written[name]) for name in sorted(built))
         if not read.isdisjoint(bound):
@@ -187,10 +197,28 @@ def _method(nodes: Sequence[FunctionNode]) -> _Method:
         if isinstance(inner, FunctionNode):
             _strip(inner)
     text = "\n".join(map(ast.unparse, nodes))
+    arguments = json.dumps(list(_signature(nodes[0].args))) if len(nodes) == 1 else ""
     for node in nodes:
         node.args.defaults = [_left_open(default) for default in node.args.defaults]
         node.args.kw_defaults = [default and _left_open(default) for default in node.args.kw_defaults]
-    return _Method(text, "\n".join(map(ast.unparse, nodes)), names, stored, goes_up)
+    return _Method(text, "\n".join(map(ast.unparse, nodes)), names, stored, arguments, goes_up)
+
+
+def _signature(given: ast.arguments) -> Iterator[tuple[str, str, bool]]:
+    """The arguments but the first, which is the module."""
+    positional = [*given.posonlyargs, *given.args]
+    missing = [None] * (len(positional) - len(given.defaults))
+    pairs = [*zip(positional, [*missing, *given.defaults], strict=True)][1:]
+    pairs += zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    for argument, default in pairs:
+        yield argument.arg, "" if default is None else ast.unparse(default), default is None or _is_literal(default)
+    for star, each in (("*", given.vararg), ("**", given.kwarg)):
+        if each is not None:
+            yield f"{star}{each.arg}", "", True
+
+
+def _is_literal(default: ast.expr) -> bool:
+    return _left_open(default) is not default
 
 
 def _left_open(default: ast.expr) -> ast.expr:

@@ -78,7 +78,7 @@ def test_an_argument_at_its_default_is_known(predicted):
     changes = compare(predicted("self.c = nn.Conv2d(3, 4, 3)"), predicted("self.c = nn.Conv2d(3, 4, 3, stride=2)"))
     (change,) = changes.changed
     assert [(field.name, field.new) for field in change.fields] == [("stride", 2)]
-    assert "stride default → 2" in changes.to_text()
+    assert "stride 1 (default) → 2" in changes.to_text()
     assert not changes.undecided
 
 

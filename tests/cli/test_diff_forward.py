@@ -151,5 +151,6 @@ def test_a_forward_that_cannot_be_followed_is_known_of_its_text_alone(change: Ch
     change("def forward(self, x, scale=None):", "def forward(self, x, then, scale=None):\n        then(self)")
     changes = modgraph.diff("HEAD:net.py:Net", "net.py:Net")
     assert changes.forward == "unknown"
-    assert not changes
+    ((field,),) = [one.fields for one in changes.changed]
+    assert (field.kind, field.name, field.new) == ("forward_argument", "then", "")
     assert [one.methods for one in changes.rewritten] == [("forward",)]

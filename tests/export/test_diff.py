@@ -89,7 +89,7 @@ def test_words(changes):
     assert said["changed", "stage"] == ("widened 64 → 128, in 3 layers", "+113 K")
     assert said["renamed", "emb → embedding"] == ("Embedding", "")
     assert said["moved", "fc"] == ("moved from the model to head", "")
-    assert said["removed", "pool"] == ("AvgPool2d", "")
+    assert said["removed", "pool"] == ("AvgPool2d 2×2", "")
     assert said["changed", "norm"] == ("BatchNorm1d → LayerNorm", "")
 
 

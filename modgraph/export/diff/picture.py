@@ -5,14 +5,14 @@ The picture is an ordinary one, of a graph that holds both, with what is said of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from modgraph.changes.model import Changes, Renamed
+from modgraph.changes.model import Changed, Changes, Field, Renamed
 from modgraph.changes.trees import Numbers, Tree
 from modgraph.export.diff.facts import field_text, name_of
 from modgraph.export.diff.words import said_fields
-from modgraph.export.look.labels import class_title, cut_end
+from modgraph.export.look.labels import LONGEST, class_title, cut_apart, cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Mark
 from modgraph.export.look.states import NOTE_LENGTH
@@ -20,6 +20,9 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Graph, ModuleNode
 from modgraph.names import last_name
+
+LONGEST_TARGET = 60
+"""Characters of what stands beside the title of a picture."""
 
 
 def render(changes: Changes) -> str:
@@ -64,13 +67,22 @@ def _marks(changes: Changes) -> dict[str, tuple[Mark, ...]]:
     for change in changes.changed:
         fields = said_fields(change)
         if change.new:
-            more = f" and {len(fields) - 2} more" if len(fields) > 2 else ""
-            words = ", ".join(field_text(field) for field in fields[:2]) + more
-            found.setdefault(change.new, []).append(_changed(words))
+            found.setdefault(change.new, []).append(_changed(_note(change, fields)))
     for each in changes.rewritten:
         if each.new and each.new not in found:
             found[each.new] = [_changed(f"source of {', '.join(each.methods)} changed")]
     return {path: tuple(marks) for path, marks in found.items()}
+
+
+def _note(change: Changed, fields: Sequence[Field]) -> str:
+    """The first facts, as many as there is room for."""
+    classes = change.old_class, change.new_class
+    for shown in (2, 1):
+        more = f" and {len(fields) - shown} more" if len(fields) > shown else ""
+        words = ", ".join(field_text(field, classes) for field in fields[:shown]) + more
+        if len(words) <= NOTE_LENGTH:
+            return words
+    return field_text(fields[0], classes, NOTE_LENGTH - len(more)) + more
 
 
 def _changed(words: str) -> Mark:
@@ -104,8 +116,10 @@ class _Union:
         """The two as one; its title says that it is a diff."""
         builder = GraphBuilder.of(self.new)
         builder.modules[:] = self._in_order()
-        names = dict.fromkeys([class_title(self.changes.old.name), class_title(self.changes.new.name)])
-        targets = dict.fromkeys(filter(None, [self.changes.old.target, self.changes.new.target]))
+        old, new = self.changes.old, self.changes.new
+        names = dict.fromkeys(cut_apart(class_title(old.name), class_title(new.name), LONGEST - len(" → ")))
+        room = LONGEST_TARGET - len("what changed in  → ")
+        targets = dict.fromkeys(filter(None, cut_apart(old.target or "", new.target or "", room)))
         target = f"what changed in {' → '.join(targets)}" if targets else "what changed"
         builder.model = replace(self.new.model, name=" → ".join(names), target=target)
         return builder.build()

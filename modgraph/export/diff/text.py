@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from modgraph.changes.model import Changes, NotCompared, Side, StateChanges, Undecided
+from modgraph.changes.model import Changes, Flow, NotCompared, Side, StateChanges, Undecided
 from modgraph.export.diff.facts import name_of
 from modgraph.export.diff.words import (
     SIGNS,
@@ -19,9 +19,10 @@ from modgraph.export.diff.words import (
     rewritten_rows,
     total_text,
     undecided_places,
+    under_text,
     verdict,
 )
-from modgraph.export.look.labels import shape_text
+from modgraph.export.look.labels import cut_apart, shape_text
 from modgraph.export.text.table import Cell, Column, Pen, shortened, table
 from modgraph.graph.paths import is_open_place
 
@@ -41,9 +42,10 @@ def render(
 ) -> str:
     """All that differs, the weightiest first; at the end what cannot be told."""
     pen = Pen(color=color, unicode=unicode, encoding=encoding)
+    sides = cut_apart(_side(changes.old), _side(changes.new), 2 * (max(width, 40) - len("old  ")))
     written = [
-        f"old  {_side(changes.old)}",
-        f"new  {_side(changes.new)}",
+        f"old  {sides[0]}",
+        f"new  {sides[1]}",
         "",
         *textwrap.wrap(verdict(changes), max(width, 40), break_on_hyphens=False),
     ]
@@ -85,11 +87,7 @@ def _cells(line: Line) -> tuple[Cell, ...]:
 def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
     """What follows the table, each with its title; none that is empty."""
     totals = [total_text(total.name, total.old, total.new) for total in changes.totals]
-    flows = [
-        f"{'+' if flow.side == 'new' else '−'} {flow.producer} → {flow.consumer}"
-        + (f", as {flow.place}" if flow.place else "")
-        for flow in changes.dataflow
-    ]
+    flows = [flow_text(flow) for flow in changes.dataflow]
     findings = [
         f"{'+' if one.side == 'new' else '−'} {one.code} {name_of(one.module or '')}: {one.message}"
         for one in changes.findings
@@ -106,6 +104,20 @@ def sections(changes: Changes) -> Iterator[tuple[str, list[str]]]:
     for title, rows in parts:
         if rows or (changes and title == checkpoint_verdict(changes.state)):
             yield title, rows
+
+
+def flow_text(flow: Flow) -> str:
+    """ "+ a → b", "− a → (relu in the model) → b", "~ a → b: in the new model where `w <= 64`"."""
+    sign = "~" if flow.under is not None else SIGNS["added" if flow.side == "new" else "removed"]
+    steps = (flow.producer, *([f"({_between(flow.past)})"] if flow.past else ()), flow.consumer)
+    text = f"{sign} {' → '.join(steps)}" + (f", as {flow.place}" if flow.place else "")
+    if flow.under is None:
+        return text
+    return f"{text}: in the {'old' if flow.side == 'new' else 'new'} model {under_text(flow.under)}"
+
+
+def _between(past: Sequence[str]) -> str:
+    return " … ".join((past[0], past[-1])) if len(past) > 2 else ", ".join(past)
 
 
 def _not_compared(one: NotCompared) -> str:

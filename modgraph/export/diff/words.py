@@ -11,10 +11,13 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
+from modgraph.changes.conditional import VAGUE
 from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided, natural
 from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of
+from modgraph.export.look.arguments import argument_text
 from modgraph.export.look.labels import class_title, clean, cut, cut_end, number_text, shape_text
+from modgraph.graph.model import Graph
 from modgraph.names import last_name
 
 Sign = Literal["removed", "added", "renamed", "moved", "changed"]
@@ -22,6 +25,8 @@ SIGNS: dict[Sign, str] = {"added": "+", "removed": "−", "renamed": "→", "mov
 
 MOST_FIELDS = 4
 """Facts of one module that are written out."""
+MOST_WORDS = 60
+"""Characters of what is said of one module in one line, where it is several facts."""
 MOST_NAMES = 5
 MOST_REWRITTEN = 3
 """Methods, and classes, that a verdict names."""
@@ -55,7 +60,8 @@ class Line:
 
 def lines(changes: Changes) -> list[Line]:
     """All of it, by place: what was removed, added, renamed, moved and changed."""
-    found = _lone_lines(changes.removed, "removed") + _lone_lines(changes.added, "added")
+    old, new = _details(changes)
+    found = _lone_lines(changes.removed, "removed", old) + _lone_lines(changes.added, "added", new)
     found += [
         Line(
             sign="renamed",
@@ -119,6 +125,11 @@ def undecided_places(undecided: Iterable[Undecided]) -> list[list[Undecided]]:
     return list(grouped.values())
 
 
+def under_text(condition: str) -> str:
+    """ "where `w <= 64`"; a condition that names no test is one all the same."""
+    return f"where `{clean(condition)}`" if condition and not condition.startswith(VAGUE) else "under a condition"
+
+
 def places_of(one: Undecided) -> list[str]:
     """The lines that leave it open, as "net.py:12"."""
     return list(dict.fromkeys(place for place in (one.old_place, one.new_place) if place is not None))
@@ -144,8 +155,18 @@ def _not_run(changes: Changes) -> bool:
 def effect_unknown(changes: Changes) -> str:
     """What is to be said of methods of which nothing but another text is known."""
     if changes.forward == "predicted":
-        return "the same calls, operations and shapes, as far as is known"
+        same = "the same calls, operations and shapes, as far as is known"
+        return same if _nothing_else(changes) else "no further effect of it is known"
     return "its effect is not known" + (" without --run" if _not_run(changes) else "")
+
+
+def _nothing_else(changes: Changes) -> bool:
+    """Whether nothing else is told of the modules whose methods have another text, and of what is right in them."""
+    told = {one.new for one in changes.changed}
+    told |= {one.path.rpartition(".")[0] for one in changes.added}
+    told |= {one.new.rpartition(".")[0] for one in (*changes.renamed, *changes.moved)}
+    gone = {one.path.rpartition(".")[0] for one in changes.removed}
+    return not any(one.new in told or one.old in gone for one in changes.rewritten)
 
 
 def _rewritten_names(changes: Changes) -> str:
@@ -213,30 +234,52 @@ def delta_text(delta: int | None) -> str:
 # --- one side alone, other names -------------------------------------------------------------------------------------
 
 
-def _lone_lines(subtrees: Sequence[Subtree], sign: Literal["added", "removed"]) -> list[Line]:
+def _details(changes: Changes) -> tuple[Callable[[str], str], Callable[[str], str]]:
+    """What each side says of a layer behind its class: " p 0.5"; "" of two sizes, which would read as a change."""
+    if changes.graphs is None:
+        return (lambda _: ""), (lambda _: "")
+
+    def details(graph: Graph) -> Callable[[str], str]:
+        nodes = {node.path: node for node in graph.modules}
+
+        def detail(path: str) -> str:
+            text = "" if nodes[path].class_name is None else argument_text(nodes[path], defaults=True)
+            is_torch = (nodes[path].class_name or "").startswith("torch.")
+            return f" {text}" if text and is_torch and "→" not in text else ""
+
+        return detail
+
+    return details(changes.graphs[0]), details(changes.graphs[1])
+
+
+def _lone_lines(
+    subtrees: Sequence[Subtree], sign: Literal["added", "removed"], detail: Callable[[str], str]
+) -> list[Line]:
     """Neighbours that are alike in one line."""
     found: list[Line] = []
     groups: list[list[Subtree]] = []
     for one in subtrees:
         last = groups[-1] if groups else None
-        if last and _follows(last[-1].path, one.path) and _alike(last[-1], one):
+        if last and _follows(last[-1].path, one.path) and _alike(last[-1], one, detail):
             last.append(one)
         else:
             groups.append([one])
-    for group in _together(groups, lambda one: (_without_numbers(one.path), one.class_name, one.modules)):
+    for group in _together(
+        groups, lambda one: (_without_numbers(one.path), one.class_name, one.modules, detail(one.path))
+    ):
         first = group[0]
         known = _sum(group)
         inside = f", {first.modules:,} modules" + (" each" if len(group) > 1 else "") if first.modules > 1 else ""
         many = f", in {len(group)} places" if len(group) > 1 else ""
         delta = known if known is None or sign == "added" else -known
-        words = f"{class_title(first.class_name)}{inside}{many}"
+        words = f"{class_title(first.class_name)}{detail(first.path)}{inside}{many}"
         place = range_of([one.path for one in group])
         found.append(Line(sign=sign, place=place, words=words, delta=delta, key=(natural(first.path),)))
     return found
 
 
-def _alike(one: Subtree, other: Subtree) -> bool:
-    return replace(one, path="") == replace(other, path="")
+def _alike(one: Subtree, other: Subtree, detail: Callable[[str], str]) -> bool:
+    return detail(one.path) == detail(other.path) and replace(one, path="") == replace(other, path="")
 
 
 def _follows(before: str, path: str) -> bool:
@@ -285,6 +328,8 @@ class _Item:
     wide: bool
     """The first of `pairs` says how wide it is."""
     leaf: bool
+    around: str = ""
+    """What is said behind its new class: " p 0.2"; " around Linear (base)", where such a module stood in its place."""
 
     @property
     def path(self) -> str:
@@ -293,7 +338,11 @@ class _Item:
 
 def _changed_lines(changes: Changes) -> list[Line]:
     holders = {path.rpartition(".")[0] for _, path in changes.pairs}
-    items = [_item(one, leaf=one.new not in holders) for one in changes.changed]
+    _, new = _details(changes)
+    items = [
+        replace(_item(one, leaf=one.new not in holders), around=_wrapped(one, changes.added) or new(one.new))
+        for one in changes.changed
+    ]
     quiet = [item for item in items if {field.kind for field in item.fields} <= set(_OF_OUTPUTS)]
     said = {item.path for item in quiet}
     leading, following = _without_followers([item for item in items if item.path not in said])
@@ -311,6 +360,16 @@ def _changed_lines(changes: Changes) -> list[Line]:
 def _output_words(items: Iterable[_Item]) -> str:
     kinds = {field.kind for item in items for field in item.fields}
     return " or ".join(word for kind, word in _OF_OUTPUTS.items() if kind in kinds)
+
+
+def _wrapped(change: Changed, added: Iterable[Subtree]) -> str:
+    """ " around Linear (base)", where a module of the class and size that stood there stands in another one now."""
+    if not change.new or change.old_class is None or all(field.kind != "class" for field in change.fields):
+        return ""
+    inside = [one for one in added if one.path.rpartition(".")[0] == change.new]
+    size = change.old_parameters
+    names = [last_name(one.path) for one in inside if (one.class_name, one.parameters) == (change.old_class, size)]
+    return f" around {class_title(change.old_class)} ({clean(names[0])})" if len(names) == 1 else ""
 
 
 def _item(change: Changed, *, leaf: bool) -> _Item:
@@ -473,17 +532,17 @@ def _grouped(items: Sequence[_Item], following: _Followers) -> list[Line]:
         groups.setdefault((pattern_of(item.path), _words(item)), []).append(item)
     found = []
     for group in _together(list(groups.values()), lambda item: (_without_numbers(item.path), _words(item))):
-        words = _words(group[0])
+        said = _said(group[0])
+        first, *rest = [", ".join(said)] if sum(map(len, said)) <= MOST_WORDS else said
         many = f", in {len(group)} places" if len(group) > 1 else ""
-        found.append(
-            Line(
-                sign="changed",
-                place=range_of([item.path for item in group]),
-                words=f"{words}{many}{_inside(group, following)}",
-                delta=_shares(group, following),
-                key=(natural(group[0].path),),
-            )
+        line = Line(
+            sign="changed",
+            place=range_of([item.path for item in group]),
+            words=f"{first}{many}{_inside(group, following)}",
+            delta=_shares(group, following),
+            key=(natural(group[0].path),),
         )
+        found += [line, *(replace(line, words=f"{words}{many}", delta=0) for words in rest)]
     return found
 
 
@@ -523,11 +582,16 @@ def range_of(paths: Sequence[str]) -> str:
 
 
 def _words(item: _Item) -> str:
+    return ", ".join(_said(item))
+
+
+def _said(item: _Item) -> list[str]:
     if item.wide and len(set(item.pairs)) == 1 and item.leaf:
         old, new = item.pairs[0]
         names = ", ".join(field.name for field in item.fields)
-        return f"{'widened' if new > old else 'narrowed'} {old} → {new} ({names})"
-    said = [field_text(field) for field in item.fields]
+        return [f"{'widened' if new > old else 'narrowed'} {old} → {new} ({names})"]
+    classes = item.change.old_class, item.change.new_class
+    said = [field_text(field, classes) + item.around * (field.kind == "class") for field in item.fields]
     if len(said) > MOST_FIELDS:
         said[MOST_FIELDS:] = [f"and {len(said) - MOST_FIELDS} more"]
-    return ", ".join(said)
+    return said

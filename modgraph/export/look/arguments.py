@@ -16,10 +16,14 @@ LONGEST_ARGUMENTS = 40
 """Characters."""
 
 
-def argument_text(node: ModuleNode) -> str:
-    """What matters of the constructor's arguments, short and positive; "" where nothing does or is known."""
+def argument_text(node: ModuleNode, *, defaults: bool = False) -> str:
+    """What matters of the constructor's arguments, short and positive; "" where nothing does or is known.
+
+    Args:
+        defaults: the one value that says what a layer does is written where it is the default too.
+    """
     literals = {key: value for key, value in node.arguments.items() if not isinstance(value, Mapping)}
-    layer = _Layer(class_title(node.class_name), literals, node)
+    layer = _Layer(class_title(node.class_name), literals, node, defaults)
     for family, describe in _FAMILIES:
         if layer.name in family:
             return cut_end(describe(layer), LONGEST_ARGUMENTS)
@@ -35,6 +39,7 @@ class _Layer:
     arguments: Mapping[str, Any]
     """Those whose values are literals."""
     node: ModuleNode
+    defaults: bool = False
 
     def weight(self, dimensions: int) -> Shape | None:
         """Shape of `weight`, where the layer is torch's own and it has that many dimensions."""
@@ -170,8 +175,9 @@ def _resize(layer: _Layer) -> str:
 
 def _valued(key: str, label: str, default: object = None) -> Callable[[_Layer], str]:
     def describe(layer: _Layer) -> str:
-        value = layer.arguments.get(key)
-        return "" if value is None or value == default else label.format(_step(value))
+        is_open = key in layer.node.unknown_arguments or key in layer.node.arguments
+        value = layer.arguments.get(key, default if layer.defaults and not is_open else None)
+        return "" if value is None or (value == default and not layer.defaults) else label.format(_step(value))
 
     return describe
 

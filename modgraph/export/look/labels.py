@@ -33,6 +33,30 @@ def cut_end(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
+def cut_apart(one: str, other: str, room: int) -> tuple[str, str]:
+    """Two texts within `room` characters together, each cut so that the first place where they differ stays."""
+    one, other = clean(one), clean(other)
+    if len(one) + len(other) <= room:
+        return one, other
+    half = room // 2
+    longest = room - len(other) if len(other) < half else half, room - len(one) if len(one) < half else half
+    pairs = enumerate(zip(one, other, strict=False))
+    at = next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+    return _cut_at(one, max(longest[0], 8), at), _cut_at(other, max(longest[1], 8), at)
+
+
+def _cut_at(text: str, longest: int, at: int) -> str:
+    """`text` within `longest` characters, with what stands at `at`; its beginning too, where there is room."""
+    if len(text) <= longest:
+        return text
+    if at < longest * 2 // 3:
+        return f"{text[: longest - 1].rstrip()}…"
+    head = text[: longest // 3]
+    rest = longest - len(head) - 1
+    start = min(max(at - rest // 4, len(head)), len(text) - rest)
+    return f"{head}…{text[start:]}" if start + rest >= len(text) else f"{head}…{text[start : start + rest - 1]}…"
+
+
 def class_title(class_name: str | None, unknown: str = "unknown class") -> str:
     """A class without its package: "torch.nn.modules.conv.Conv2d" gives "Conv2d"."""
     if class_name == "NoneType":

@@ -123,7 +123,7 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
 
 def _untaken(graph: Graph, width: int, pen: Pen) -> list[str]:
     """Calls that `forward` may make, and did not in this run, each with what it depends on; of a module that was called
-    in this run, that it is another call."""
+    in this run, that it is a call of it: beside the others, or instead of one."""
     found: dict[str, None] = {}
     first = {node.path: node.alias_of or node.path for node in graph.modules}
     ran = {first.get(call.module, call.module) for call in graph.calls if call.observed is not False}
@@ -131,7 +131,7 @@ def _untaken(graph: Graph, width: int, pen: Pen) -> list[str]:
         if call.observed is False and (call.parent is None or graph.calls[call.parent].observed is not False):
             text = "" if call.condition is None else call.condition.text.removeprefix("depends on ")
             has_run = first.get(call.module, call.module) in ran
-            name = f"another call of {call.module}" if has_run else call.module
+            name = f"a call of {call.module}" if has_run else call.module
             found.setdefault(f"{name} ({text})" if text else name)
     if not found:
         return []

@@ -57,6 +57,8 @@ _OUTSIDE = "outside:"
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
 _OTHER_WAY = Condition(text="another way through forward")
+_OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether) .+?)(?: is not known)?$")
+"""A reason that names no test: "which child is taken is not known"."""
 _TEST = re.compile(r"depends on `([^`]+)`")
 
 
@@ -510,7 +512,7 @@ def _condition(event: Either | Repeat) -> Condition:
     tested = _TEST.search(event.reason)
     where = event.where
     return Condition(
-        text=tested[1] if tested is not None else event.reason,
+        text=tested[1] if tested is not None else _OPEN_QUESTION.sub(r"depends on \1", event.reason),
         file=None if where is None else where.file,
         line=None if where is None else where.line,
     )

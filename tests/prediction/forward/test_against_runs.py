@@ -229,5 +229,5 @@ def test_another_call_of_what_has_run_is_no_module_that_was_not_taken(tmp_path: 
                 return self.same(x) if twice else x
     """
     _, graph = both(tmp_path, text, ["2x3"])
-    expected = "another call of head (x.norm() > 1e6), aux (x.norm() > 1e6), another call of body (twice)"
+    expected = "a call of head (x.norm() > 1e6), aux (x.norm() > 1e6), a call of body (twice)"
     assert f"in this run: {expected}" in " ".join(summary(graph).split())
