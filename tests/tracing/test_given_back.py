@@ -269,4 +269,4 @@ def test_a_diff_takes_those_that_are_not_named_for_any():
     read = [replace(each, producer="call:10") if each.consumer == "call:22" else each for each in first]
     settled = replace(one, edges=tuple(read))
     for olds, news in ((settled, two), (two, settled)):
-        assert not modgraph.diff(olds, news).flows
+        assert not modgraph.diff(olds, news).dataflow
