@@ -16,8 +16,8 @@ from typing import Any
 
 from modgraph.arguments.config_files import DATA_READERS, MAX_FILE, read_as
 from modgraph.arguments.data_files import Opened
-from modgraph.arguments.other_data import other_values
 from modgraph.arguments.interpolations import Path, References
+from modgraph.arguments.other_data import other_values
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
 from modgraph.source.changed_objects import root_name

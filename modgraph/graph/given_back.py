@@ -55,3 +55,27 @@ def _settled(group: list[Edge], predicted: Iterable[Edge]) -> list[Edge]:
         told = replace(like or first, producer=edge.producer, tensor=tensor, or_from=(), or_others=False)
         producers.setdefault(edge.producer, told)
     return list(producers.values())
+
+
+def in_doubt(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
+    """Producer and consumer of those edges of a run that may well come from another end.
+
+    A call that gives back what it was given is made for its result, which somebody reads: where every giver of a tensor
+    has one reader, each reads the last giver before it. Where one has several, some may read what was there before.
+    """
+    open_ = [edge for edge in edges if edge.is_open]
+    first: dict[str, str] = {}
+
+    def root(end: str) -> str:
+        while (above := first.setdefault(end, end)) != end:
+            first[end] = first[above]
+            end = above
+        return end
+
+    readers: dict[str, set[tuple[str, str | None]]] = {}
+    for edge in open_:
+        readers.setdefault(edge.producer, set()).add((edge.consumer, edge.tensor.name))
+        for other in edge.or_from:
+            first[root(other)] = root(edge.producer)
+    several = {root(end) for end, known in readers.items() if len(known) > 1}
+    return frozenset((edge.producer, edge.consumer) for edge in open_ if root(edge.producer) in several)

@@ -92,7 +92,7 @@ def _walk(value: Any, name: str, *, every_place: bool = False) -> list[Named]:
             for tell in when_cut_off:
                 tell()
             break
-        elif depth < MAX_NESTING and not issubclass(type(item), torch.nn.Module | type):
+        if depth < MAX_NESTING and not issubclass(type(item), torch.nn.Module | type):
             children, is_object = _children(item, place)
             if objects + is_object <= MAX_OBJECT_NESTING:
                 inside = (*around, id(item)) if every_place else around
