@@ -17,6 +17,7 @@ from typing import Any
 from modgraph.arguments.config_files import DATA_READERS, MAX_FILE, read_as
 from modgraph.arguments.data_files import Opened
 from modgraph.arguments.interpolations import Path, References
+from modgraph.arguments.other_data import other_values
 from modgraph.doors.borders import Border, border_around
 from modgraph.doors.reading import read
 from modgraph.source.changed_objects import root_name
@@ -66,13 +67,15 @@ class Composing:
     def __call__(self, folder: str, name: str, words: tuple[str, ...], /) -> Any:
         if not self._border.holds(folder):
             return Unsaid("the configuration lies outside of the project")
-        if not self._opened.admits(_primary(folder, name)):
+        path = _primary(folder, name)
+        if not self._opened.admits(path):
             return Unsaid("what the configuration holds is not asked")
         try:
             held = composed(folder, name, self._border, words)
         except NotComposedError as error:
             return Unsaid(f"the configuration is not known: {error}")
-        return self._resolved(held, References(held, ""), (), text_of(self._script) or "")
+        held = self._resolved(held, References(held, ""), (), text_of(self._script) or "")
+        return other_values(held) if path == self._opened.changed else held
 
     def _resolved(self, held: Any, references: References, inside: Path, script: str) -> Any:
         """With plain values in place of references."""

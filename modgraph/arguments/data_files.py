@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from modgraph.arguments.other_data import other_text
 from modgraph.doors.borders import border_around
 from modgraph.source.files import DATA, text_of
 
@@ -17,13 +18,16 @@ _MAX_UP = 4
 
 class Opened:
     """The files that one script reads, in their order. One of them may be hidden: it is then not known what it holds.
+    Or one may hold other values under its keys.
 
     Args:
-        hidden: its path.
+        hidden: the path of the one.
+        changed: that of the other.
     """
 
-    def __init__(self, hidden: str | None = None) -> None:
+    def __init__(self, hidden: str | None = None, changed: str | None = None) -> None:
         self.paths: dict[str, None] = {}
+        self.changed = changed
         self._hidden = hidden
 
     def admits(self, path: str) -> bool:
@@ -49,7 +53,8 @@ def data_beside(script: str, opened: Opened) -> Callable[[str], str | None]:
             place = os.path.join(folder, path)
             if border.holds(folder) and border.admits(place, DATA) and os.path.isfile(place) and left[0]:
                 left[0] -= 1
-                return text_of(place, MAX_FILE) if opened.admits(place) else None
+                text = text_of(place, MAX_FILE) if opened.admits(place) else None
+                return text if text is None or place != opened.changed else other_text(place, text)
             folder = os.path.dirname(folder)
         return None
 

@@ -83,7 +83,7 @@ def followed(
     def look(words: tuple[str, ...] | None) -> Followed:
         opened = Opened()
         looked = look_with(words, opened)
-        return _with_files(looked, list(opened.paths), lambda path: look_with(words, Opened(path)), target)
+        return _with_files(looked, list(opened.paths), lambda *which: look_with(words, Opened(*which)), target)
 
     first = look(() if _sets_words(path) else None)
     work = first.work
@@ -102,23 +102,30 @@ def followed(
     return Followed(found, [], work) if found else replace(first, work=work)
 
 
+_Following = Callable[["str | None", "str | None"], Followed]
+"""Follows a script with one of its files hidden, or with another."""
 _MOST_AGAIN = 2_000_000
 """Units of work of a script that is followed again to see which data file says what."""
-_MOST_FILES = 3
-"""Data files of one script of which it is asked whether a call is as it is because of them."""
+_MOST_IN_ALL = 6_000_000
+"""The same, of all times that it is followed for its files."""
 
 
-def _with_files(looked: Followed, paths: list[str], without: Callable[[str], Followed], target: Target) -> Followed:
-    """The same, each call with the data files that say what it is given: where such a file is not known, the script
-    comes to no such call."""
-    if not (looked.found or looked.partly) or looked.work > _MOST_AGAIN:
+def _with_files(looked: Followed, paths: list[str], with_other: _Following, target: Target) -> Followed:
+    """The same, each call with the data files that say what it is given: where it is not known what such a file holds,
+    the script comes to no such call, and neither does it where the file holds other values. The first alone would be
+    true of one whose values another replaces. Where that is too much to ask of every file, none is named."""
+    calls = (*looked.found, *looked.partly)
+    if not calls or looked.work > _MOST_AGAIN or looked.work * len(paths) > _MOST_IN_ALL:
         return looked
     beside: dict[int, tuple[str, ...]] = {}
-    for path in paths[:_MOST_FILES]:
-        other = without(path)  # its work is not counted: what is found does not depend on what is said of it
-        for call in (*looked.found, *looked.partly):
-            if call not in (*other.found, *other.partly):
-                beside[id(call)] = (*beside.get(id(call), ()), relative(path, target))
+    for path in paths:
+        lost = calls
+        for hidden, changed in ((path, None), (None, path)):
+            if lost:  # the work is not counted: what is found does not depend on what is said of it
+                other = with_other(hidden, changed)
+                lost = tuple(call for call in lost if call not in (*other.found, *other.partly))
+        for call in lost:
+            beside[id(call)] = (*beside.get(id(call), ()), relative(path, target))
 
     def told(calls: list[ReachedCall]) -> list[ReachedCall]:
         return [replace(call, with_files=beside.get(id(call), ())) for call in calls]

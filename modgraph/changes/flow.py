@@ -80,11 +80,17 @@ def _is_replaced(matching: Matching, end: str, other: str) -> bool:
     return one != two
 
 
-def _may_be_one(ours: Ways, theirs: Ways, open_: Mapping[tuple[Key, Key], set[Key]]) -> set[tuple[Key, Key]]:
+def _may_be_one(ours: Ways, theirs: Ways, open_: Mapping[tuple[Key, Key], set[Key] | None]) -> set[tuple[Key, Key]]:
     """Ways of either side that may be the same: of a tensor that was given back, a run leaves open who gave it."""
     found: set[tuple[Key, Key]] = set()
+    into: dict[Key, set[tuple[Key, Key]]] = {}
+    for way in theirs if None in open_.values() else ():
+        into.setdefault(way[1], set()).add(way)
     for (producer, consumer), others in open_.items():
-        alike = {(other, consumer) for other in others}.intersection(theirs)
+        if others is None:
+            alike = into.get(consumer, set()).difference(ours)
+        else:
+            alike = {(other, consumer) for other in others}.intersection(theirs)
         if alike and (producer, consumer) not in theirs:
             found |= {(producer, consumer), *(way for way in alike if way not in ours)}
     return found
@@ -277,13 +283,18 @@ class _Side:
             return None
         return {way: "" if path.ends[2] else _test_of(path.edges) for way, path in found.items()}
 
-    def open_ways(self) -> dict[tuple[Key, Key], set[Key]]:
-        """By way, the other ends that its tensor may have been taken from."""
-        found: dict[tuple[Key, Key], set[Key]] = {}
+    def open_ways(self) -> dict[tuple[Key, Key], set[Key] | None]:
+        """By way, the other ends that its tensor may have been taken from; None where not all are named."""
+        found: dict[tuple[Key, Key], set[Key] | None] = {}
         for edge in self.graph.edges:
-            if edge.or_from:
-                others = {self.keys.get(end) or outer_key(end, self.paths) for end in edge.or_from}
-                found.setdefault((self.keys[edge.producer], self.keys[edge.consumer]), set()).update(others)
+            if not edge.is_open:
+                continue
+            way = (self.keys[edge.producer], self.keys[edge.consumer])
+            known = found.setdefault(way, set())
+            if edge.or_others or known is None:
+                found[way] = None
+            else:
+                known.update(self.keys.get(end) or outer_key(end, self.paths) for end in edge.or_from)
         return found
 
     def _next_known(self, end: str, known: set[Key]) -> Iterator[Edge]:

@@ -122,7 +122,7 @@ def _less_compared(old: Graph, new: Graph, same_inputs: bool, whole: tuple[Graph
         # A softmax along another dimension is the same operation on the same tensor.
         lacking = "have runs that do not record them" if old.traced else "are predicted without them"
         yield NotCompared(what="arguments of operations", side="both", reason=lacking)
-    untold = _which(*(any(edge.or_from for edge in graph.edges) for graph in (old, new)))
+    untold = _which(*(any(edge.is_open for edge in graph.edges) for graph in (old, new)))
     if untold is not None:
         lacking = "have runs that do not tell it" if untold == "both" else "has a run that does not tell it"
         yield NotCompared(what="from which of its givers a tensor is taken", side=untold, reason=lacking)

@@ -78,7 +78,9 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
         for producer, certain in origins[edge.producer].items():
             if producer not in passing and producer not in hidden:
                 is_certain = certain and edge.certain
-                passed_on = replace(edge, producer=producer, certain=is_certain, condition=None, ranks=(), or_from=())
+                passed_on = replace(
+                    edge, producer=producer, certain=is_certain, condition=None, ranks=(), or_from=(), or_others=False
+                )
                 found[passed_on] = None
     return _without_dead_ends(tuple(found))
 

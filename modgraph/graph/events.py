@@ -40,6 +40,8 @@ _dumps, _loads = json.dumps, json.loads
 
 
 WAS = "was:"
+MOST_GIVERS = 8
+"""Of those that had given one tensor before, how many are named: the first half of them, and the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,8 @@ class Flow:
 
     producer: str
     """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves; `was:` and one of these
-    for who had given the very tensor before the one that is named last gave it back."""
+    for who had given the very tensor before the one that is named last gave it back; `was:` alone for all the others,
+    where more than `MOST_GIVERS` had."""
     tensor: TensorInfo
     """Named for the place where it arrived."""
 
@@ -429,6 +432,10 @@ class _Fold:
         for consumer in self._consumers:
             key: tuple[Any, ...] | None = None
             for flow in consumer.flows:
+                if flow.producer == WAS:
+                    if key is not None:
+                        edges[key] = replace(edges[key], or_others=True)
+                    continue
                 if flow.producer.startswith(WAS):
                     self._add_other(edges, key, self._edge(consumer, flow))
                     continue

@@ -23,12 +23,12 @@ def settled(observed: Sequence[Edge], predicted: Iterable[Edge]) -> list[Edge]:
     found: list[Edge] = []
     groups: dict[tuple[str, frozenset[str]], list[Edge]] = {}
     for edge in observed:
-        if edge.or_from:
+        if edge.is_open:
             groups.setdefault((edge.consumer, _givers(edge)), []).append(edge)
     for edge in observed:
-        group = groups.pop((edge.consumer, _givers(edge)), None) if edge.or_from else [edge]
+        group = groups.pop((edge.consumer, _givers(edge)), None) if edge.is_open else [edge]
         if group is not None:
-            found += _settled(group, into.get(edge.consumer, ())) if edge.or_from else group
+            found += _settled(group, into.get(edge.consumer, ())) if edge.is_open else group
     return found
 
 
@@ -40,13 +40,42 @@ def _settled(group: list[Edge], predicted: Iterable[Edge]) -> list[Edge]:
     """Of one tensor that went one way, under one name or several."""
     first = group[0]
     givers = _givers(first)
+    by_name = {edge.tensor.name: edge for edge in group}
     said = [edge for edge in predicted if edge.producer in givers]
+    if any(edge.or_others for edge in group):  # another end may be one that the run does not name
+        said = [edge for edge in predicted if edge.producer in givers or edge.tensor.name in by_name]
+        if not givers.issuperset(edge.producer for edge in said) or not {e.tensor.name for e in said} >= by_name.keys():
+            return group
     if not said or not all(edge.certain for edge in said):
         return group
-    by_name = {edge.tensor.name: edge for edge in group}
     producers: dict[str, Edge] = {}
     for edge in said:
         like = by_name.get(edge.tensor.name)
         tensor = like.tensor if like is not None else replace(first.tensor, name=edge.tensor.name)
-        producers.setdefault(edge.producer, replace(like or first, producer=edge.producer, tensor=tensor, or_from=()))
+        told = replace(like or first, producer=edge.producer, tensor=tensor, or_from=(), or_others=False)
+        producers.setdefault(edge.producer, told)
     return list(producers.values())
+
+
+def in_doubt(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
+    """Producer and consumer of those edges of a run that may well come from another end.
+
+    A call that gives back what it was given is made for its result, which somebody reads: where every giver of a tensor
+    has one reader, each reads the last giver before it. Where one has several, some may read what was there before.
+    """
+    open_ = [edge for edge in edges if edge.is_open]
+    first: dict[str, str] = {}
+
+    def root(end: str) -> str:
+        while (above := first.setdefault(end, end)) != end:
+            first[end] = first[above]
+            end = above
+        return end
+
+    readers: dict[str, set[tuple[str, str | None]]] = {}
+    for edge in open_:
+        readers.setdefault(edge.producer, set()).add((edge.consumer, edge.tensor.name))
+        for other in edge.or_from:
+            first[root(other)] = root(edge.producer)
+    several = {root(end) for end, known in readers.items() if len(known) > 1}
+    return frozenset((edge.producer, edge.consumer) for edge in open_ if root(edge.producer) in several)

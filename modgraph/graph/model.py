@@ -263,6 +263,8 @@ class Edge:
     or_from: tuple[str, ...] = ()
     """Ends that had given the very same tensor before: the producer gave it back as it was, and a run does not tell
     which of them it was taken from."""
+    or_others: bool = False
+    """There were more of them than `or_from` names."""
     ranks: tuple[int, ...] = ()
     """The processes in which it went there, where not in all."""
     predicted: bool | None = None
@@ -273,6 +275,11 @@ class Edge:
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
     """On what it depends; None where it is certain."""
+
+    @property
+    def is_open(self) -> bool:
+        """The tensor may have been taken from another end, which had given the very same one."""
+        return bool(self.or_from) or self.or_others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

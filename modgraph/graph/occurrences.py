@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from modgraph.graph.dataflow import contracted_edges, stands_for_itself
+from modgraph.graph.given_back import in_doubt
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Call, Edge, Graph, Operation, TensorInfo
 
@@ -60,6 +61,8 @@ class Link:
     """False where it depends on what is not decided whether it goes there."""
     is_taken: bool = True
     """False where it did not go there in the run."""
+    in_doubt: bool = False
+    """It may have been taken from before the source, which gave it back as it was."""
 
 
 class Run:
@@ -249,6 +252,9 @@ class _Growth:
         return before
 
     def _add_links(self) -> None:
+        doubted = in_doubt(self.index.graph.edges)
+        read = {producer for producer, consumer in doubted if consumer not in self.of_end}  # through a view
+        own = {(edge.producer, edge.consumer) for edge in self.index.graph.edges} if read else set()
         for edge in self.edges:
             target = self._target(edge)
             if target is None:
@@ -256,8 +262,17 @@ class _Growth:
             source = self._source(edge, target)
             if source is not None:
                 taken = edge.observed is not False
-                link = Link(source=source, target=target, tensor=edge.tensor, certain=edge.certain, is_taken=taken)
-                self.links.append(link)
+                way = (edge.producer, edge.consumer)
+                self.links.append(
+                    Link(
+                        source=source,
+                        target=target,
+                        tensor=edge.tensor,
+                        certain=edge.certain,
+                        is_taken=taken,
+                        in_doubt=way in doubted or (edge.producer in read and way not in own),
+                    )
+                )
 
     def _target(self, edge: Edge) -> Occurrence | None:
         target = self.of_end.get(edge.consumer)

@@ -315,7 +315,7 @@ class _Joined:
 
     def settle(self) -> None:
         """Of a tensor that a call gave back as it was, the run does not tell before or behind which it was taken."""
-        if any(edge.or_from for edge in self.builder.edges):
+        if any(edge.is_open for edge in self.builder.edges):
             ends = ((edge, self.ends(edge)) for edge in self.predicted.edges if self._is_at_one_line(edge.consumer))
             said = [replace(edge, producer=one, consumer=two) for edge, (one, two) in ends if one and two]
             self.builder.edges = settled(self.builder.edges, said)

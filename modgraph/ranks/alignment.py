@@ -245,7 +245,9 @@ class Alignment:
     def _edge(self, found: dict[int, Edge]) -> Edge:
         one = next(iter(found.values()))
         ranks = self._only(self.ranks(found, lambda each: found[each].ranks))
-        return replace(one, tensor=merged_tensor([each.tensor for each in found.values()]), ranks=ranks)
+        others = any(each.or_others for each in found.values())
+        tensor = merged_tensor([each.tensor for each in found.values()])
+        return replace(one, tensor=tensor, ranks=ranks, or_others=others)
 
     def _gaps(self) -> list[Gap]:
         rows: Rows[Gap] = Rows()

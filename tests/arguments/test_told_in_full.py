@@ -120,6 +120,40 @@ def test_of_two_data_files_that_is_named_which_says_a_value(tmp_path):
     assert told(tmp_path, files)[0].model.arguments_from.with_files == ("model.json",)
 
 
+def reading(*names):
+    return "import json\n" + "".join(f"{name} = json.load(open('{name}.json'))\n" for name in names)
+
+
+SAID = '{"width": 12, "depth": 3}'
+OTHER = '{"width": 77, "depth": 9}'
+
+
+@pytest.mark.parametrize(
+    ("files", "script", "named"),
+    [
+        ({"a.json": OTHER, "b.json": OTHER, "c.json": OTHER, "d.json": SAID},
+         f"{reading('a', 'b', 'c', 'd')}print(a, b, c)\nNet(d['width'], depth=d['depth'])\n", ("d.json",)),
+        ({"a.json": OTHER, "b.json": SAID},
+         f"{reading('a', 'b')}a.update(b)\nNet(a['width'], depth=a['depth'])\n", ("b.json",)),
+        ({"a.json": OTHER, "b.json": '{"width": 12}'},
+         f"{reading('a', 'b')}a.update(b)\nNet(a['width'], depth=a['depth'])\n", ("a.json", "b.json")),
+        ({"a.json": '{"depth": 3}', "b.json": '{"width": 12}', "c.json": '{"depth": 4}', "d.json": '{"depth": 5}'},
+         f"{reading('a', 'b', 'c', 'd')}Net(b['width'], depth=a['depth'] + c['depth'] + d['depth'])\n",
+         ("a.json", "b.json", "c.json", "d.json")),
+    ],
+)  # fmt: skip
+def test_each_data_file_is_named_that_says_a_value_and_no_other(tmp_path, files, script, named):
+    graph, _ = told(tmp_path, {**files, "train.py": f"from net import Net\n{script}"})
+    assert graph.model.arguments_from.with_files == named
+
+
+def test_none_is_named_where_not_every_file_can_be_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr("modgraph.arguments.followed._MOST_IN_ALL", 1)
+    script = f"from net import Net\n{READING['model.yaml']}net = Net(**cfg['model'])\n"
+    graph, _ = told(tmp_path, {"model.yaml": DATA["model.yaml"], "train.py": script})
+    assert graph.model.arguments_from.with_files == ()
+
+
 def test_the_configuration_that_hydra_composes_is_named(tmp_path):
     script = """
         import hydra

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from modgraph.graph.given_back import settled
@@ -35,3 +37,21 @@ OPEN = edge("call:2", "call:1")
 )
 def test_the_certain_prediction_says_which(observed, predicted, found):
     assert settled(observed, predicted) == found
+
+
+CUT = replace(edge("call:9", "call:8", "call:1"), or_others=True)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "found"),
+    [
+        ([edge("call:1")], [edge("call:1")]),
+        ([edge("call:9")], [edge("call:9")]),
+        ([edge("call:5")], [CUT]),
+        ([edge("call:1"), edge("call:5")], [CUT]),
+        ([edge("call:1", name="args[1]")], [CUT]),
+        ([], [CUT]),
+    ],
+)
+def test_where_not_all_are_named_all_that_is_predicted_has_to_be(predicted, found):
+    assert settled([CUT], predicted) == found

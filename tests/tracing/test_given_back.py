@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytestmark = pytest.mark.needs_torch
@@ -196,3 +198,75 @@ def test_it_is_settled_by_source_whatever_the_inputs_stand_in(tmp_path, first, s
     assert all(part.predicted for part in (*graph.calls, *graph.operations, *graph.edges))
     sums = [each.id for each in graph.operations if each.name.endswith("add")]
     assert sorted(edge.producer for edge in graph.edges if edge.consumer == sums[1]) == ["call:4", sums[0]]
+
+
+class Same(nn.Module):
+    def __init__(self, turns):
+        super().__init__()
+        self.a, self.p, self.turns, self.b = nn.Linear(4, 4), nn.Dropout(), turns, nn.Linear(4, 4)
+
+
+class Passed(Same):
+    def forward(self, x):
+        h = self.a(x)
+        for _ in range(self.turns):
+            h = self.p(h)
+        return self.b(h)
+
+
+class Asked(Same):
+    def forward(self, x):
+        h, y = self.a(x), x
+        for _ in range(self.turns):
+            y = self.b(self.p(h)) + y
+        return y
+
+
+@pytest.mark.parametrize("kind", [Passed, Asked])
+def test_how_much_is_told_grows_with_the_calls_and_no_faster(kind):
+    sizes = []
+    for turns in (40, 80, 120):
+        graph = modgraph.trace(kind(turns).eval(), torch.ones(1, 4))
+        named = sum(len(edge.or_from) for edge in graph.edges)
+        sizes.append((named, len(graph.to_json().replace(" ", "")) // 1000))
+    for first, second, third in zip(*sizes, strict=True):
+        assert abs((third - second) - (second - first)) <= 3
+
+
+def test_of_many_the_first_and_the_last_are_named(tmp_path):
+    graph = modgraph.trace(Passed(20).eval(), torch.ones(1, 4))
+    calls = {f"call:{each.index}": each.module for each in graph.calls}
+    (edge,) = (each for each in graph.edges if calls.get(each.consumer) == "b")
+    numbers = [int(end.removeprefix("call:")) for end in (edge.producer, *edge.or_from)]
+    assert numbers == [21, 20, 19, 18, 17, 4, 3, 2, 1]
+    assert edge.or_others
+    graph.save(tmp_path / "net.json")
+    assert modgraph.load(tmp_path / "net.json").edges == graph.edges
+
+
+@pytest.mark.parametrize("turns", [8, 9])
+def test_others_are_told_of_where_there_are_any(turns):
+    """The one before them all is the layer that made the tensor."""
+    graph = modgraph.trace(Passed(turns).eval(), torch.ones(1, 4))
+    edge = next(each for each in graph.edges if each.consumer == f"call:{turns + 2}")
+    assert edge.or_others is (turns > 8)
+    assert len(edge.or_from) == 8
+
+
+def test_a_diff_takes_those_that_are_not_named_for_any():
+    """Which of twenty is read cannot be told, and a reader of the very first is no other way."""
+
+    class Other(Same):
+        def forward(self, x):
+            h = g = self.a(x)
+            for place in range(self.turns):
+                h = self.p(h)
+                g = h if place == 8 else g
+            return self.b(g)
+
+    one, two = (modgraph.trace(kind(20).eval(), torch.ones(1, 4)) for kind in (Passed, Other))
+    first = [replace(each, or_from=(), or_others=False) for each in one.edges]
+    read = [replace(each, producer="call:10") if each.consumer == "call:22" else each for each in first]
+    settled = replace(one, edges=tuple(read))
+    for olds, news in ((settled, two), (two, settled)):
+        assert not modgraph.diff(olds, news).dataflow

@@ -25,8 +25,8 @@ State = Literal[
 ]
 """What is said of a module beside its class, in the order of the rows; the first that is no
 later than "conditional" sets the frame. The first three are those of a diff."""
-ArrowKind = Literal["data", "static", "runtime", "feedback", "conditional", "order"]
-"""`conditional` depends on what is not decided.
+ArrowKind = Literal["data", "static", "runtime", "feedback", "conditional", "open", "order"]
+"""`conditional` depends on what is not decided. `open` may come from before its tail, which gave back what it had.
 `feedback` is what one turn of a loop gives to the next. `order` is not drawn: it places what no data reaches."""
 
 
@@ -151,6 +151,7 @@ class Legend:
     collapsed: bool = False
     repeated: bool = False
     feedback: bool = False
+    open: bool = False
     states: tuple[State, ...] = ()
     ramp: tuple[str, str] | None = None
     """What the colours measure, and the cost of the strongest; None where they say the kind."""

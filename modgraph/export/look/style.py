@@ -76,6 +76,9 @@ REPEAT = "#0072B2"
 PILL = "#1F2937"
 TAG_FILL = "#F3F4F6"
 
+OPEN = "from this step, or from before one that gave the tensor back as it was"
+"""What a dotted arrow says."""
+
 FONT = "Arial"
 MONO = "Courier New"
 TITLE_SIZE = 20

@@ -13,7 +13,7 @@ from modgraph.errors import ExportError
 from modgraph.export.look.kinds import NOTATION, SIGNS
 from modgraph.export.look.labels import cut, cut_end
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.look.style import KINDS, RAMP, STATES
+from modgraph.export.look.style import KINDS, OPEN, RAMP, STATES
 from modgraph.export.look.totals import calls_text
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
@@ -84,6 +84,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
         **({"ramp": drawn.ramp} if drawn.ramp else {}),
+        **({"open": OPEN} if drawn.is_open else {}),
         "signs": {**SIGNS, **NOTATION},
         "labels": drawn.labels,
         "items": drawn.items,

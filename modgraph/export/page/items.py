@@ -44,6 +44,8 @@ class Drawn:
     """What stands on edges."""
     ramp: tuple[str, str] | None = None
     """What colours measure, and the cost of the strongest; None where they say the kind."""
+    is_open: bool = False
+    """Of an edge it is not known whether it comes from its tail or from before it."""
 
 
 def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
@@ -292,7 +294,8 @@ class _ItemWriter:
     # --- edges ---------------------------------------------------------------------------------------------------
 
     def _edges(self) -> None:
-        """For each container the edges in it, five numbers each: tail, head, net, label, whether on the main path.
+        """For each container the edges in it, five numbers each: tail, head, net, label, and 1 on the main path, and 2
+        more where it may come from before the tail.
 
         A net is what one item gives; its number is that of the item. Data that comes from outside or goes there has
         the border, -1, for tail or head, so that each container can be laid out without looking into any other.
@@ -301,29 +304,31 @@ class _ItemWriter:
         labels: dict[str, int] = {}
         seen: dict[tuple[int, int, int, int], list[int]] = {}
 
-        def pass_on(container: int, tail: int, head: int, net: int, label: int, main: bool) -> None:
+        def pass_on(container: int, tail: int, head: int, net: int, label: int, marks: int) -> None:
             known = seen.get((container, tail, head, net))
             if known is None:
-                known = seen[container, tail, head, net] = [tail, head, net, label, int(main)]
+                known = seen[container, tail, head, net] = [tail, head, net, label, marks]
                 self.items[container]["edges"].append(known)
-            known[4] |= int(main)
+            known[4] |= marks
 
         for wire in wiring.wires:
             tail, head = (self.item_of[self.composer.spots[number]] for number in (wire.tail, wire.head))
             if tail == head:
                 continue
             label = labels.setdefault(wire.label, len(labels))
+            marks = int(wire.main) + 2 * wire.in_doubt
             ups, downs = self._way_up(tail), self._way_up(head)
             shared = 0
             while shared < min(len(ups), len(downs)) - 1 and ups[shared] == downs[shared]:
                 shared += 1
             # Both ways begin at the model; where they part, the containers before them are around both ends.
-            pass_on(ups[shared - 1], ups[shared], downs[shared], tail, label, wire.main)
+            pass_on(ups[shared - 1], ups[shared], downs[shared], tail, label, marks)
             for outer, inner in zip(ups[shared:], ups[shared + 1 :], strict=False):
-                pass_on(outer, inner, PORT, tail, label, wire.main)
+                pass_on(outer, inner, PORT, tail, label, marks)
             for outer, inner in zip(downs[shared:], downs[shared + 1 :], strict=False):
-                pass_on(outer, PORT, inner, tail, label, wire.main)
+                pass_on(outer, PORT, inner, tail, label, marks)
         self.drawn.labels = list(labels)
+        self.drawn.is_open = any(wire.in_doubt for wire in wiring.wires)
         for item in self.items:
             if item["type"] == "container":
                 item["edges"] = [number for edge in item["edges"] for number in edge]

@@ -63,7 +63,8 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
     if how.direction == "TB":
         items = roomy(items, arrows)
     name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
-    legend = replace(legend, feedback=bool(arrangement.feedback))
+    is_open = any(arrow.kind == "open" for arrow in arrows)
+    legend = replace(legend, feedback=bool(arrangement.feedback), open=is_open)
     if how.costs is not None:
         legend = replace(legend, kinds=(), ramp=how.costs.legend())
     return Picture(
@@ -166,6 +167,7 @@ class Composer:
         labels: dict[tuple[int, int], list[str]] = {}
         certain: set[tuple[int, int]] = set()
         taken: set[tuple[int, int]] = set()
+        doubted: set[tuple[int, int]] = set()
         for (tail, head), links in self.arrangement.bundles.items():
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
             if ends[0] == ends[1]:
@@ -175,6 +177,8 @@ class Composer:
                 certain.add(ends)
             if any(link.is_taken for link in links):
                 taken.add(ends)
+            if any(link.in_doubt for link in links):
+                doubted.add(ends)
             for text in self._tensor_texts([link.tensor for link in links]):
                 if text not in texts:
                     texts.append(text)
@@ -185,6 +189,7 @@ class Composer:
                 label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""),
                 certain=(tail, head) in certain,
                 is_taken=(tail, head) in taken,
+                in_doubt=(tail, head) in doubted,
             )
             for (tail, head), texts in sorted(labels.items())
         ]
@@ -237,6 +242,7 @@ class Composer:
         for wire in wiring.wires:
             tail, head = self.spots[wire.tail], self.spots[wire.head]
             start = tail.id
+            or_before = ", or before it," if wire.in_doubt else ""
             if wire.tagged:
                 key = (wire.tail, wiring.nodes[wire.head].container)
                 if key not in tags or ranks[wire.head] - tags[key][1] > NEAR:
@@ -249,8 +255,12 @@ class Composer:
                     head=head.id,
                     label=wire.label if wire.written else "",
                     main=wire.main,
-                    kind=self._arrow_kind(tail, head) if wire.certain else "conditional",
-                    tooltip=cut_end(f"{spot_name(tail)} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
+                    kind="conditional"
+                    if not wire.certain
+                    else "open"
+                    if wire.in_doubt
+                    else self._arrow_kind(tail, head),
+                    tooltip=cut_end(f"{spot_name(tail)}{or_before} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
                 )
             )
         return arrows

@@ -197,6 +197,8 @@ def _legend(legend: Legend) -> list[str]:
         lines.append(
             f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{spaced}</tr></table>'
         )
+    if legend.open:
+        lines.append(_font(f"dotted: {style.OPEN}", style.DETAIL_SIZE, style.MUTED))
     if legend.states:
         states = [style.STATES[state] for state in legend.states]
         words = " · ".join(f"<b>{each.legend} {each.sign}</b> {each.words}" for each in states)
@@ -408,6 +410,7 @@ _ARROWS: dict[str, dict[str, str]] = {
     "runtime": {"color": "#5B3A8C", "penwidth": "2.2"},
     "feedback": {"color": style.REPEAT, "penwidth": "1.6", "constraint": "false"},
     "conditional": {"style": "dashed", "color": style.FADED},
+    "open": {"style": "dotted", "penwidth": "1.8"},
     "order": {"style": "invis"},
 }
 

@@ -161,7 +161,15 @@ class _Writer:
         return f"  {self.names[arrow.tail]} {line}{label} {self.names[arrow.head]}"
 
 
-_LINES = {"data": "-->", "static": "-.->", "runtime": "==>", "feedback": "-->", "conditional": "-.->", "order": "~~~"}
+_LINES = {
+    "data": "-->",
+    "static": "-.->",
+    "runtime": "==>",
+    "feedback": "-->",
+    "conditional": "-.->",
+    "open": "-.->",
+    "order": "~~~",
+}
 
 
 def _card_lines(card: Card) -> Iterator[str]:

@@ -31,6 +31,8 @@ class Wire:
     """False where no data may go there: it depends on what is not decided."""
     is_taken: bool = True
     """False where none went there in the run."""
+    in_doubt: bool = False
+    """It may come from before the tail, which gave it back as it was."""
     tagged: bool = False
     """A tag beside the head names the tail instead of an arrow."""
 

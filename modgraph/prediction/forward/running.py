@@ -21,7 +21,7 @@ from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
-from modgraph.prediction.paths.recording import seen_in
+from modgraph.prediction.paths.recording import places_in, seen_in
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -167,7 +167,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
 
     began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
-    outputs = tuple(seen_in(machine, results[0], "output")) if results else ()
+    outputs = tuple(places_in(machine, results[0], "output")) if results else ()
     addresses = {index: each.name for _, _, seen in seen_before for each in seen for index in each.indices}
     in_order_of_place = iter(name for name, _ in named)
     names = [spec.name or next(in_order_of_place) for spec in inputs]

@@ -571,12 +571,18 @@ def _is_known(value: Value) -> bool:
 
 def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     """The tensors in a value, each once, with where it stands first."""
-    found: list[Seen] = []
-    _look(machine, value, name, found, 0)
+    found = places_in(machine, value, name)
     once: dict[object, Seen] = {}
     for each in found:
         once.setdefault(each.ways or each.name, each)
     return list(once.values())
+
+
+def places_in(machine: Machine, value: Value, name: str) -> list[Seen]:
+    """The tensors in a value, one as often as it stands there."""
+    found: list[Seen] = []
+    _look(machine, value, name, found, 0)
+    return found
 
 
 def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:

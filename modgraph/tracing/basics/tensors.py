@@ -66,25 +66,39 @@ def tensors_in(value: Any, name: str) -> list[Named]:
     return _walk(value, name)
 
 
-def _walk(value: Any, name: str) -> list[Named]:
+def places_in(value: Any, name: str) -> list[Named]:
+    """As `tensors_in`, but a tensor that stands at several places of tuples, lists and dicts is named for each."""
+    return _walk(value, name, every_place=True)
+
+
+def _walk(value: Any, name: str, *, every_place: bool = False) -> list[Named]:
     found: list[Named] = []
     visited: dict[int, Any] = {}
-    pending: list[tuple[Any, str, int, int]] = [(value, name, 0, 0)]
+    around: tuple[int, ...] = ()
+    n_looked_into = 0
+    pending: list[tuple[Any, str, int, int, tuple[int, ...]]] = [(value, name, 0, 0, around)]
     while pending:
-        item, place, depth, objects = pending.pop()
-        if type(item) in ATOMS or id(item) in visited or (type(item) is slice and is_plain_slice(item)):
+        item, place, depth, objects, around = pending.pop()
+        if type(item) in ATOMS or (type(item) is slice and is_plain_slice(item)):
+            continue
+        if id(item) in visited and (objects or not every_place or id(item) in around):
             continue
         visited[id(item)] = item
         if issubclass(type(item), _TENSOR):
             found.append((place, item))
-        elif len(visited) - len(found) > MAX_VISITED:
+            continue
+        n_looked_into += 1
+        if n_looked_into > MAX_VISITED:
             for tell in when_cut_off:
                 tell()
             break
-        elif depth < MAX_NESTING and not issubclass(type(item), torch.nn.Module | type):
+        if depth < MAX_NESTING and not issubclass(type(item), torch.nn.Module | type):
             children, is_object = _children(item, place)
             if objects + is_object <= MAX_OBJECT_NESTING:
-                pending.extend((child, where, depth + 1, objects + is_object) for where, child in reversed(children))
+                inside = (*around, id(item)) if every_place else around
+                pending.extend(
+                    (child, where, depth + 1, objects + is_object, inside) for where, child in reversed(children)
+                )
     return found
 
 

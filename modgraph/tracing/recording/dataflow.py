@@ -7,13 +7,13 @@ again), storages by weak counts that keep the address from being used again.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import ref
 
 import torch
 
-from modgraph.graph.events import WAS
+from modgraph.graph.events import MOST_GIVERS, WAS
 from modgraph.tracing.basics.sharding import sharding_of
 from modgraph.tracing.basics.tensors import EXACT, Facts, facts_of, inner_tensors
 
@@ -128,7 +128,7 @@ class Dataflow:
         elif entity[2] > began:
             return producer
         before = self.arrival(tensor)[0]
-        return (*producer, *dict.fromkeys(f"{WAS}{each.removeprefix(WAS)}" for each in before if each not in producer))
+        return (*producer, *_known(dict.fromkeys(each.removeprefix(WAS) for each in before if each not in producer)))
 
     def knows(self, tensor: torch.Tensor) -> bool:
         """Whether this very tensor was seen before."""
@@ -406,6 +406,18 @@ def _on_grid(start: int, lengths: dict[int, int], strides: list[int]) -> list[tu
         found.append((index, length))
         room = stride
     return [*found, (start, 1)]
+
+
+def _known(others: dict[str, None]) -> Iterator[str]:
+    """Of those that have given a tensor, the last and the first, so that a tensor that goes through thousands of calls
+    says no more of the last than of the tenth. `WAS` alone stands for all between them."""
+    named = [each for each in others if each]
+    half = MOST_GIVERS // 2
+    cut = len(named) if len(named) <= MOST_GIVERS and len(named) == len(others) else half
+    yield from (f"{WAS}{each}" for each in named[:cut])
+    if cut < len(named) or len(named) < len(others):
+        yield WAS
+        yield from (f"{WAS}{each}" for each in named[max(cut, len(named) - half) :])
 
 
 def _merged(first: Producers, others: Iterable[Producers]) -> Producers:

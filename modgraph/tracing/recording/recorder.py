@@ -23,7 +23,16 @@ from modgraph.graph.events import ErrorEvent, Event
 from modgraph.graph.model import SourceLocation
 from modgraph.tracing.basics.failures import describe, failure_of
 from modgraph.tracing.basics.sites import Site, location_of, site_of
-from modgraph.tracing.basics.tensors import EXACT, Named, facts_of, is_opaque, quietly, tensors_in, version_of
+from modgraph.tracing.basics.tensors import (
+    EXACT,
+    Named,
+    facts_of,
+    is_opaque,
+    places_in,
+    quietly,
+    tensors_in,
+    version_of,
+)
 from modgraph.tracing.faking.refusals import Refusals
 from modgraph.tracing.recording.arguments import Names, inputs_of, output_name
 from modgraph.tracing.recording.dataflow import Dataflow
@@ -478,7 +487,7 @@ class Recorder:
 
     def outputs(self, result: Any) -> None:
         """What the model returned."""
-        found = tensors_in(result, "output")
+        found = places_in(result, "output")
         if not found and is_opaque(result):
             self.keep(("gap", "output", None, None))
         for name, tensor in found:

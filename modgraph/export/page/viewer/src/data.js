@@ -21,7 +21,8 @@ function edgesOf(container) {
       head: numbers[i + 1],
       net: numbers[i + 2],
       label: data.labels[numbers[i + 3]],
-      main: numbers[i + 4] === 1,
+      main: (numbers[i + 4] & 1) === 1,
+      open: (numbers[i + 4] & 2) === 2, // it may come from before its tail
     });
   }
   return edges;

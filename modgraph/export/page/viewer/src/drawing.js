@@ -168,6 +168,9 @@ function stateOfLine(line) {
   if (states.includes("static only")) {
     return " static";
   }
+  if (line.open) {
+    return " open";
+  }
   return states[1] === "runtime only" ? " runtime" : "";
 }
 

@@ -106,8 +106,9 @@ function linesOf(container, nodes) {
     const known = found.get(name);
     if (known) {
       known.main = known.main || edge.main;
+      known.open = known.open || edge.open;
     } else {
-      found.set(name, { tail, head, net: edge.net, text: edge.label, main: edge.main });
+      found.set(name, { tail, head, net: edge.net, text: edge.label, main: edge.main, open: edge.open });
     }
   }
   return withTags(container, [...found.values()]);

@@ -59,6 +59,9 @@ function drawLegend() {
   if (items.some((item) => item.copies || (item.rows || []).some((row) => row.copies))) {
     legend.append(tag("li", {}, tag("span", { class: "badge-sign" }, "×N"), " identical"));
   }
+  if (data.open) {
+    legend.append(tag("li", {}, `dotted: ${data.open}`));
+  }
 }
 
 function openMore() {
