@@ -114,13 +114,15 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
         beside = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
-        ways = [None if way.is_same else GraphBuilder.of(builder.build()) for way in judgement.ways]
+        ways = [None if way.like is not None else GraphBuilder.of(builder.build()) for way in judgement.ways]
         add_forward(builder, judgement.followed, paths, tensors)
         rule = Parts.of(builder)
         for each, way in zip(ways, judgement.ways, strict=True):
             if each is not None:
                 add_forward(each, way.followed, paths, tensors)
-        add_ways(builder, [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)])
+        if judgement.telling is not None and ways:
+            told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
+            add_ways(builder, told, judgement.telling.when)
         if beside is not None and others is not None:
             add_forward(beside, others, paths, tensors)
             add_other_ways(builder, beside.build(), rule)
@@ -129,4 +131,4 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
 
 
 def _way(builder: GraphBuilder | None, way: SizeWay) -> Way:
-    return Way(None if builder is None else builder.build(), way.condition, way.otherwise, way.parent, way.is_told)
+    return Way(None if builder is None else builder.build(), way.like, way.is_told)
