@@ -1,8 +1,8 @@
 """What a predicted `forward` may do, and a run did not: put beside the run's own calls, and taken away again.
 
 Calls of both are matched from the model's own inwards: those that two matched calls have made are the same where
-they are of the same modules in the same order, and so are operations by name (those of other sizes by their line, too). What only
-the prediction has comes behind what ran, with `observed=False`.
+they are of the same modules in the same order, and so are operations by name (those of other sizes by their line, too).
+What only the prediction has comes behind what ran, with `observed=False`.
 """
 
 from __future__ import annotations

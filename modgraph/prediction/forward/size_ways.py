@@ -181,7 +181,11 @@ class _Judge:
 
     def _try(self, condition: _Condition) -> None:
         rest = [each for each in self.kept if each != condition]
-        region = self.regions.of([contrary(*condition), *rest])
+        compared = [each for each in rest if each not in self.first.asked]
+        regions = (self.regions.of([contrary(*condition), *beside]) for beside in (rest, compared, ()))
+        region = next((each for each in regions if self.regions.within(each, self.held) is not None), None)
+        if region is None:
+            return
         was_refused = self._explore(region, self.runs, condition, _TRIES)
         weaker = self._without(condition, rest)
         if weaker is not None:
