@@ -128,15 +128,19 @@ class Telling:
         where: SourceLocation | None = None
         for place in sorted(gone):
             run = self.runs[place]
-            region = self.regions.of(run.conditions)
-            if any(all(self.regions.implied(region, each) for each in part) for part in parts):
+            if any(self._says_more(run.conditions, part) for part in parts):
                 continue
             part = self._least(run, others)
             parts.append(part)
             where = where or next((found for each in part if (found := run.places.get(each)) is not None), None)
+        parts = [each for each in parts if not any(self._says_more(each, other) for other in parts if other != each)]
         texts = list(dict.fromkeys(" and ".join(written(part)) for part in parts))
         text = " or ".join(f"({each})" if len(texts) > 1 and " and " in each else each for each in texts)
         return Condition(text=text, file=where.file if where else None, line=where.line if where else None)
+
+    def _says_more(self, part: Sequence[_Condition], other: Sequence[_Condition]) -> bool:
+        region = self.regions.of(part)
+        return all(self.regions.implied(region, each) for each in other)
 
     def _least(self, run: _Run, others: Sequence[_Run]) -> list[_Condition]:
         """The fewest of a run's conditions of which some holds nowhere where another run goes."""
@@ -235,18 +239,18 @@ class _Judge:
 
     def _explore(self, region: Region, runs: Sequence[_Run], condition: _Condition, tries: int) -> bool:
         """Follows runs until it is known what the model does in the whole region; whether some was refused."""
-        was_refused = False
+        refused = 0
         for number in range(tries):
             left = self.regions.uncovered(region, [run.conditions for run in runs])
             if left is None:
                 break
-            how = "least" if number == 1 else "nearest"
+            how = "least" if number == 1 else "most" if number == _REFUSED else "nearest"
             sizes = self.regions.within(left, self.held, condition[0].symbols(), how)
             run = None if sizes is None else self._run(sizes)
-            if run is None:
+            refused += run is not None and run.kind is _Kind.REFUSED
+            if run is None or refused >= _REFUSED:
                 break
-            was_refused = was_refused or run.kind is _Kind.REFUSED
-        return was_refused
+        return refused > 0
 
     def _go_on(self) -> None:
         """Where sizes lead to other shapes, tests behind them may lead to further calls."""
