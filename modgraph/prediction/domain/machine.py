@@ -108,6 +108,8 @@ class Machine(Budget):
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.operating = 0
+        self.layer_frames = -1
+        """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""

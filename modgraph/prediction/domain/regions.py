@@ -115,19 +115,26 @@ class Regions:
             region = self._and(region, each)
         return None
 
-    def within(
-        self, region: Region, held: Mapping[Symbol, int], moving: Iterable[Symbol] = (), how: str = "nearest"
-    ) -> dict[Symbol, int] | None:
-        """Sizes in the region, the nearest to those held; of those that are moving the "least" or the "most"; None
-        where none are seen."""
+    def within(self, region: Region, held: Mapping[Symbol, int]) -> dict[Symbol, int] | None:
+        """Sizes in the region, the nearest to those held; None where none are seen."""
         if region.is_empty:
             return None
         near = {symbol: self._about(region.masks[symbol], held[symbol], 1)[0] for symbol in self.symbols}
-        for symbol in moving if how != "nearest" else ():
-            near[symbol] = self._about(region.masks[symbol], 0 if how == "least" else _MUCH, 1)[0]
         if all(_holds(each, near) for each in region.joint):
             return near
         return next(self._searched(region, near), None)
+
+    def along(
+        self, region: Region, held: Mapping[Symbol, int], symbol: Symbol, how: str
+    ) -> Iterator[dict[Symbol, int]]:
+        """Sizes in the region of which one symbol alone is not the nearest to those held: the "nearest", the "least"
+        or the "most" first."""
+        near = self.within(region, held)
+        start = {"least": 0, "most": _MUCH}.get(how, held[symbol])
+        for size in self._about(region.masks[symbol], start, len(self.points)) if near else ():
+            sizes = {**(near or {}), symbol: size}
+            if all(_holds(each, sizes) for each in region.joint):
+                yield sizes
 
     def _searched(self, region: Region, near: Mapping[Symbol, int]) -> Iterator[dict[Symbol, int]]:
         """One symbol is changed, then several together."""

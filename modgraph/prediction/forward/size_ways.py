@@ -34,8 +34,8 @@ from modgraph.prediction.forward.running import Followed, follow, told_by_input
 
 _TRIES = 8
 """Sizes that break one condition, of which is seen what the model does there."""
-_REFUSED = 4
-"""Of these, refused ones, until it is said that the model requires a condition."""
+_REFUSED = 3
+"""Of these, refused ones, until it is asked whether the model requires the condition."""
 _MORE_TRIES = 3
 """Sizes where nothing that is known holds, while nothing new is called: turns of a loop that a size counts."""
 
@@ -59,6 +59,8 @@ class _Run:
     """On the sizes of the first run."""
     asked: frozenset[_Condition]
     """Those of which Python needed a number."""
+    of_program: frozenset[_Condition]
+    """Those that the program compared, and not functions of torch alone."""
     places: Mapping[_Condition, SourceLocation | None]
     sizes: Mapping[Symbol, int]
 
@@ -81,6 +83,11 @@ class Judged:
     followed: Followed
     ways: tuple[SizeWay, ...] = ()
     telling: Telling | None = None
+    required: tuple[_Condition, ...] = ()
+    kept: tuple[_Condition, ...] = ()
+    """What was followed."""
+    eased: frozenset[_Condition] = frozenset()
+    """What functions of torch alone have asked, of which is known what is otherwise."""
 
 
 def judged(prediction: Prediction, followed: Followed, training: bool | None, every_way: bool) -> Judged:
@@ -95,9 +102,26 @@ def judged(prediction: Prediction, followed: Followed, training: bool | None, ev
     judge.judge()
     required = without_implied(judge.required)
     rest = [each for each in without_implied([*required, *judge.kept]) if each not in required]
-    ways = [each for _, each in judge.ways]
-    runs = [judge.first, *(run for run, _ in judge.ways)]
-    return Judged(_told(followed, required, rest), tuple(ways), Telling(judge.regions, runs))
+    ways = tuple(each for _, each in judge.ways)
+    telling = Telling(judge.regions, [judge.first, *(run for run, _ in judge.ways)])
+    told = _told(followed, required, rest)
+    return Judged(told, ways, telling, tuple(required), tuple(rest), frozenset(judge.eased))
+
+
+def beside(judgement: Judged, other: Followed) -> Judged:
+    """The same, where a run with other arguments is told, too, which was followed with some sizes alone."""
+    first = judgement.followed
+    if first.conditions is None or other.conditions is None or not _called(other) - _called(first):
+        return judgement
+    asked = [
+        _on(simplest(each.form, each.relation), first.conditions.symbols)
+        for each in other.conditions.needed.values()
+        if each.asked or not each.is_of_rule
+    ]
+    known = {*judgement.required, *judgement.eased}
+    held = without_implied([*judgement.required, *judgement.kept, *(each for each in asked if each not in known)])
+    rest = [each for each in held if each not in known]
+    return replace(judgement, followed=_told(first, judgement.required, rest), kept=tuple(rest))
 
 
 def _told(followed: Followed, required: Sequence[_Condition], rest: Sequence[_Condition]) -> Followed:
@@ -172,6 +196,10 @@ class _Judge:
         self.required: list[_Condition] = []
         self.kept = list(self.first.conditions)
         """What was followed."""
+        self.eased: dict[_Condition, tuple[_Condition, ...]] = {}
+        """Conditions of torch's functions, and what is enough for these to give the same."""
+        self.same = True
+        """All runs that are told do the same."""
         self.called = _called(first)
         """Modules that some run has called."""
         self.left = MAX_SIZE_WAYS
@@ -190,14 +218,38 @@ class _Judge:
         region = next((each for each in regions if self.regions.within(each, self.held) is not None), None)
         if region is None:
             return
-        was_refused = self._explore(region, self.runs, condition, _TRIES)
+        was_refused = self._explore(region, condition)
         weaker = self._without(condition, rest)
         if weaker is not None:
             self.kept = [*rest, *weaker]
+            self._ease(condition, weaker)
         for each in [condition] if weaker is None else weaker:
             if was_refused and self._is_required(each):
                 self.required.append(each)
                 self.kept = [other for other in self.kept if other != each]
+
+    def _ease(self, condition: _Condition, weaker: Sequence[_Condition]) -> None:
+        """Where functions of torch alone compare, and give the same, nothing else depends on it: other runs
+        that do the same do it wherever that is so."""
+        differing = {
+            each
+            for run in self.runs
+            if run.kind is _Kind.TOLD
+            for each in run.conditions
+            if each not in self.first.conditions and each[0].symbols() & condition[0].symbols()
+        }
+        others = [each for each in self.first.conditions if each != condition]
+        mixed = any(each[0].symbols() & condition[0].symbols() for each in others)
+        of_program = {each for run in self.runs for each in run.of_program}
+        if not mixed and self.same and not of_program & {condition, *differing}:
+            self.eased[condition] = tuple(weaker)
+            self.runs = [self._eased(run) for run in self.runs]
+
+    def _eased(self, run: _Run) -> _Run:
+        if run.kind is not _Kind.TOLD or run.followed is self.first.followed:
+            return run
+        found = tuple(new for each in run.conditions for new in self.eased.get(each, (each,)))
+        return replace(run, conditions=found)
 
     def _without(self, condition: _Condition, rest: Sequence[_Condition]) -> list[_Condition] | None:
         """What less must hold for all that is told than a condition; None where that is not known."""
@@ -217,18 +269,24 @@ class _Judge:
         if not all(self._excludes(run, condition) for run in taken):
             return False
         region = self.regions.of([broken])
-        for how in ("nearest", "least", "most", "nearest")[:_REFUSED]:
+        for how in ("most", "beside", "beside"):
             refused = [run.conditions for run in self.runs if run.kind is _Kind.REFUSED]
             left = self.regions.uncovered(region, refused)
             if left is None:
                 return True
-            sizes = self.regions.within(left, self.held, condition[0].symbols(), how)
-            if sizes is None:
-                continue
-            run = self._run(sizes)
-            if run is None or run.kind is not _Kind.REFUSED:
+            sizes = self.regions.within(left, self.held) if how == "beside" else self._untried(region, condition, how)
+            run = None if sizes is None else self._run(sizes)
+            if sizes is not None and (run is None or run.kind is not _Kind.REFUSED):
                 return False
         return True
+
+    def _untried(self, region: Region, condition: _Condition, how: str) -> dict[Symbol, int] | None:
+        """Sizes in the region where no run is known, if one of those that a condition is of suffices for that."""
+        for symbol in sorted(condition[0].symbols(), key=lambda symbol: symbol.name):
+            for sizes in self.regions.along(region, self.held, symbol, how):
+                if not any(all(_holds_at(each, sizes) for each in run.conditions) for run in self.runs):
+                    return sizes
+        return None
 
     def _excludes(self, run: _Run, condition: _Condition) -> bool:
         region = self.regions.of(run.conditions)
@@ -237,15 +295,15 @@ class _Judge:
         beyond = self.regions.of([contrary(*condition)], region)
         return self.regions.within(beyond, run.sizes) is None
 
-    def _explore(self, region: Region, runs: Sequence[_Run], condition: _Condition, tries: int) -> bool:
+    def _explore(self, region: Region, condition: _Condition) -> bool:
         """Follows runs until it is known what the model does in the whole region; whether some was refused."""
         refused = 0
-        for number in range(tries):
-            left = self.regions.uncovered(region, [run.conditions for run in runs])
+        for number in range(_TRIES):
+            left = self.regions.uncovered(region, [run.conditions for run in self.runs])
             if left is None:
                 break
             how = "least" if number == 1 else "most" if number == _REFUSED else "nearest"
-            sizes = self.regions.within(left, self.held, condition[0].symbols(), how)
+            sizes = self._untried(region, condition, how) or self.regions.within(left, self.held)
             run = None if sizes is None else self._run(sizes)
             refused += run is not None and run.kind is _Kind.REFUSED
             if run is None or refused >= _REFUSED:
@@ -276,7 +334,10 @@ class _Judge:
         run = self._run_of(found, sizes, kind)
         if not all(_holds_at(each, sizes) for each in run.conditions):
             return None
+        run = self._eased(run)
         self.runs.append(run)
+        if kind is _Kind.TOLD:
+            self.same = self.same and _signature(found.events, True) == _signature(self.first.followed.events, True)
         if kind in (_Kind.TOLD, _Kind.OTHER):
             self._take(run)
         return run
@@ -300,14 +361,17 @@ class _Judge:
         found: list[_Condition] = []
         places: dict[_Condition, SourceLocation | None] = {}
         asked: set[_Condition] = set()
+        of_program: set[_Condition] = set()
         for each in _conditions_of(followed).needed.values():
             condition = _on(simplest(each.form, each.relation), named)
             places.setdefault(condition, each.where)
             if each.asked:
                 asked.add(condition)
+            if each.asked or not each.is_of_rule:
+                of_program.add(condition)
         found = without_implied(list(places))
         self.regions.know(found)
-        return _Run(followed, kind, tuple(found), frozenset(asked), places, sizes)
+        return _Run(followed, kind, tuple(found), frozenset(asked), frozenset(of_program), places, sizes)
 
     def _run_anew(self, witnesses: Mapping[str, int]) -> Followed | None:
         machine = self.prediction.machine
