@@ -147,6 +147,17 @@ class Telling:
         return self._found[gone]
 
     def _when(self, gone: frozenset[int]) -> Condition:
+        parts, where = self._parts(gone)
+        if len(parts) > 1:
+            past, _ = self._parts(frozenset(range(len(self.runs))) - gone)
+            if len(past) == 1 and len(past[0]) == 1:
+                parts = [[contrary(*past[0][0])]]
+        texts = list(dict.fromkeys(" and ".join(written(part)) for part in parts))
+        text = " or ".join(f"({each})" if len(texts) > 1 and " and " in each else each for each in texts)
+        return Condition(text=text, file=where.file if where else None, line=where.line if where else None)
+
+    def _parts(self, gone: frozenset[int]) -> tuple[list[list[_Condition]], SourceLocation | None]:
+        """Conditions of which one group holds wherever one of these runs goes; and where one of them was asked for."""
         others = [run for place, run in enumerate(self.runs) if place not in gone]
         parts: list[list[_Condition]] = []
         where: SourceLocation | None = None
@@ -157,10 +168,8 @@ class Telling:
             part = self._least(run, others)
             parts.append(part)
             where = where or next((found for each in part if (found := run.places.get(each)) is not None), None)
-        parts = [each for each in parts if not any(self._says_more(each, other) for other in parts if other != each)]
-        texts = list(dict.fromkeys(" and ".join(written(part)) for part in parts))
-        text = " or ".join(f"({each})" if len(texts) > 1 and " and " in each else each for each in texts)
-        return Condition(text=text, file=where.file if where else None, line=where.line if where else None)
+        least = [each for each in parts if not any(self._says_more(each, other) for other in parts if other != each)]
+        return least, where
 
     def _says_more(self, part: Sequence[_Condition], other: Sequence[_Condition]) -> bool:
         region = self.regions.of(part)
@@ -219,7 +228,7 @@ class _Judge:
         if region is None:
             return
         was_refused = self._explore(region, condition)
-        weaker = self._without(condition, rest)
+        weaker = self._without(condition, rest) if condition in self.kept else None
         if weaker is not None:
             self.kept = [*rest, *weaker]
             self._ease(condition, weaker)
@@ -313,8 +322,9 @@ class _Judge:
     def _go_on(self) -> None:
         """Where sizes lead to other shapes, tests behind them may lead to further calls."""
         idle = 0
+        asked = [each for each in self.kept if each in self.first.asked]
         while self.ways and idle < _MORE_TRIES:
-            region = self.regions.of(self.required)
+            region = self.regions.of([*self.required, *asked])
             left = self.regions.uncovered(region, [run.conditions for run in self.runs])
             sizes = None if left is None else self.regions.within(left, self.held)
             known = len(self.called)
