@@ -56,6 +56,9 @@ class Machine(Budget):
     leading: Leading | None = None
     """How many dimensions layers are taken to be given, where nothing is known of that; None where it is open."""
 
+    layer_frames: int = -1
+    """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
+
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
         self.finder = finder
@@ -108,8 +111,6 @@ class Machine(Budget):
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.operating = 0
-        self.layer_frames = -1
-        """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""
