@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
+from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.constraints import contrary, implies
 from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.sizes import Relation
@@ -83,6 +84,26 @@ class Regions:
     def is_out(self, region: Region, condition: Condition) -> bool:
         """It holds nowhere in the region, as far as that can be shown."""
         return region.is_empty or self._and(region, condition).is_empty
+
+    def as_one(self, parts: Sequence[Sequence[Condition]]) -> Condition | None:
+        """The bound of one size that says the same as that one of these groups holds; None where there is none."""
+        symbols = {symbol for part in parts for form, _ in part for symbol in form.symbols()}
+        if len(symbols) != 1:
+            return None
+        (symbol,) = symbols
+        mask = 0
+        for part in parts:
+            mask |= self.of(part).masks[symbol]
+        if not mask:
+            return None
+        size = forms.of(symbol)
+        low = self.points[(mask & -mask).bit_length() - 1]
+        high = self.points[mask.bit_length() - 1]
+        bounds: tuple[Condition, ...] = (
+            (forms.subtract(size, forms.number(low)), ">="),
+            (forms.subtract(forms.number(high), size), ">="),
+        )
+        return next((each for each in bounds if self.of([each]).masks[symbol] == mask), None)
 
     def uncovered(self, region: Region, by: Sequence[Sequence[Condition]]) -> Region | None:
         """A part of the region of which is not shown that one of these holds there; None where there is none."""

@@ -150,7 +150,10 @@ class Telling:
         parts, where = self._parts(gone)
         if len(parts) > 1:
             past, _ = self._parts(frozenset(range(len(self.runs))) - gone)
-            if len(past) == 1 and len(past[0]) == 1:
+            bound = self.regions.as_one(parts)
+            if bound is not None:
+                parts = [[bound]]
+            elif len(past) == 1 and len(past[0]) == 1:
                 parts = [[contrary(*past[0][0])]]
         texts = list(dict.fromkeys(" and ".join(written(part)) for part in parts))
         text = " or ".join(f"({each})" if len(texts) > 1 and " and " in each else each for each in texts)
