@@ -185,6 +185,10 @@ class ModuleNode:
         return self.class_name is None and not (self.predicted is None and self.observed is None)
 
 
+OPEN_TURNS = "depends on how many turns the loop takes"
+"""The text of a condition, or a part of it: what depends on it may happen more often than is told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
     """On what it depends whether something happens in `forward`."""

@@ -1,8 +1,8 @@
 """What a predicted `forward` may do, and a run did not: put beside the run's own calls, and taken away again.
 
 Calls of both are matched from the model's own inwards: those that two matched calls have made are the same where
-they are of the same modules in the same order, and so are operations by name. What only the prediction has comes behind
-what ran, with `observed=False`.
+they are of the same modules in the same order, and so are operations by name (those of other sizes by their line, too).
+What only the prediction has comes behind what ran, with `observed=False`.
 """
 
 from __future__ import annotations
@@ -76,16 +76,12 @@ def add_other_ways(builder: GraphBuilder, every_way: Graph, first: Parts | None 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What `forward` does where something that another run took to hold does not."""
+    """What `forward` does with other sizes than those that a graph is of."""
 
     graph: Graph | None
-    """None where it does what the run does that it parts from."""
-    condition: Condition
-    """When it does."""
-    otherwise: tuple[Condition, ...]
-    """When what is not done here is done, by the run that a graph is of, and by each way that this one comes of."""
-    parent: int | None = None
-    """The way that it parts from, by its place; None for the run that a graph is of."""
+    """None where it does the same as one that is known."""
+    like: int | None = None
+    """That one, in the order of the ways; zero is what the graph is of."""
     is_told: bool = True
     """What it does besides is added."""
 
@@ -108,82 +104,35 @@ class Parts:
         )
 
 
-def add_ways(builder: GraphBuilder, ways: Sequence[Way]) -> None:
-    """Adds what `forward` does with other sizes; what it does with some alone is certain no more."""
+def add_ways(builder: GraphBuilder, ways: Sequence[Way], when: Callable[[frozenset[int]], Condition]) -> None:
+    """Adds what `forward` does with other sizes; what it does with some alone is certain no more.
+
+    Args:
+        when: what tells some of the ways from all others, by their places; zero is what is there already.
+    """
     if not builder.calls:
         return
     found = [Parts.of(builder)]
     for way in ways:
-        parent = found[0 if way.parent is None else way.parent + 1]
         if way.graph is None:
-            found.append(parent)
+            found.append(found[way.like or 0])
             continue
-        joined = _Joined(builder, way.graph, None, way.condition, parent)
+        joined = _Joined(builder, way.graph, None, True, found[0])
         joined.match()
-        shared = joined.parts()
-        _doubt(builder, found, ways, way, shared)
-        _widen(builder, parent, way.condition, shared)
         if way.is_told:
             joined.add()
-            shared = joined.parts()
-        found.append(shared)
+        found.append(joined.parts())
+    everywhere = len(found)
 
+    def depending(part: _Part, name: object, kind: Callable[[Parts], Container[object]]) -> _Part:
+        having = frozenset(place for place, parts in enumerate(found) if name in kind(parts))
+        return part if len(having) == everywhere or not having else _doubted(part, when(having))
 
-def _doubt(builder: GraphBuilder, found: Sequence[Parts], ways: Sequence[Way], way: Way, shared: Parts) -> None:
-    """What only the run has that a way parts from depends on what leads past that way."""
-    chain: list[Parts] = []
-    at: int | None = way.parent
-    while at is not None:
-        chain.append(found[at + 1])
-        at = ways[at].parent
-    chain = [found[0], *reversed(chain)]
-    builder.calls = [
-        _past(call, call.index, [each.calls for each in chain], shared.calls, way.otherwise) for call in builder.calls
-    ]
-    builder.operations = [
-        _past(each, each.id, [other.operations for other in chain], shared.operations, way.otherwise)
-        for each in builder.operations
-    ]
+    builder.calls = [depending(each, each.index, lambda parts: parts.calls) for each in builder.calls]
+    builder.operations = [depending(each, each.id, lambda parts: parts.operations) for each in builder.operations]
     builder.edges = [
-        _past(edge, (edge.producer, edge.consumer), [each.edges for each in chain], shared.edges, way.otherwise)
-        for edge in builder.edges
+        depending(each, (each.producer, each.consumer), lambda parts: parts.edges) for each in builder.edges
     ]
-
-
-def _past(
-    part: _Part, name: object, chain: Sequence[Container[object]], shared: Container[object], why: Sequence[Condition]
-) -> _Part:
-    """The part, which depends on what leads past a way where the way does not have it, and the run before it has."""
-    if name in shared or name not in chain[-1]:
-        return part
-    level = len(chain) - 1
-    while level > 0 and name in chain[level - 1]:
-        level -= 1
-    return _doubted(part, why[level])
-
-
-def _widen(builder: GraphBuilder, parent: Parts, why: Condition, shared: Parts) -> None:
-    """What another way has too, and the run does not that this one parts from, is there on either."""
-    builder.calls = [
-        _either(each, why) if each.index in shared.calls and each.index not in parent.calls else each
-        for each in builder.calls
-    ]
-    builder.operations = [
-        _either(each, why) if each.id in shared.operations and each.id not in parent.operations else each
-        for each in builder.operations
-    ]
-    builder.edges = [
-        _either(each, why) if way in shared.edges and way not in parent.edges else each
-        for each in builder.edges
-        for way in [(each.producer, each.consumer)]
-    ]
-
-
-def _either(part: _Part, why: Condition) -> _Part:
-    one, other = (each and _in_parentheses(each.text, _AND) for each in (part.condition, why))
-    if part.condition is None or not one or other in one.split(_OR):
-        return part
-    return replace(part, condition=replace(part.condition, text=f"{one}{_OR}{other}"))
 
 
 def _in_parentheses(text: str, word: str) -> str:
@@ -210,8 +159,8 @@ class _Joined:
     predicted: Graph
     observed: bool | None
     """What is said of all that is added."""
-    condition: Condition | None = None
-    """What all that is added depends on, beside conditions of its own."""
+    is_way: bool = False
+    """What is added is done with other sizes: what it depends on is said later."""
     first: Parts | None = None
     """What is matched before all else that is there."""
     calls: dict[int, int] = field(default_factory=dict)
@@ -244,7 +193,7 @@ class _Joined:
                 lambda parts: parts.calls,
             )
             pairs += self._further_turns(one, two, {ours.index for _, ours in pairs})
-            if self.condition is not None:
+            if self.is_way:
                 pairs += self._turns_of_way(one, two, {theirs.index for theirs, _ in pairs})
             self.ran.update(ours.index for _, ours in pairs)
             for theirs, ours in pairs:
@@ -253,7 +202,7 @@ class _Joined:
             operations = self._pairs(
                 self.their_operations.get(one, []),
                 self.our_operations.get(two, []),
-                lambda each: each.name,
+                self._operation_key,
                 lambda each: each.id,
                 lambda parts: parts.operations,
             )
@@ -313,6 +262,11 @@ class _Joined:
         line = None if call.source is None else call.source.line
         return self.names.get(call.module, call.module), call.direct, line
 
+    def _operation_key(self, each: Operation) -> Hashable:
+        """What a way does in another line is another operation: it stands elsewhere in the order."""
+        line = None if each.source is None or not self.is_way else each.source.line
+        return each.name, line
+
     def settle(self) -> None:
         """Of a tensor that a call gave back as it was, the run does not tell before or behind which it was taken."""
         if any(edge.is_open for edge in self.builder.edges):
@@ -356,7 +310,7 @@ class _Joined:
                 continue
             self.calls[call.index] = index = len(builder.calls)
             self.new.add(f"call:{index}")
-            builder.calls.append(replace(self._depending(call), index=index, parent=parent, observed=self.observed))
+            builder.calls.append(replace(call, index=index, parent=parent, observed=self.observed))
         self._add_operations()
         called: dict[str, list[int]] = {}
         for call in builder.calls:
@@ -373,11 +327,11 @@ class _Joined:
                 continue
             if producer is None or consumer is None or (producer, consumer) in ran:
                 continue
-            if edge.certain and self.condition is None and self.new.isdisjoint((producer, consumer)):
+            if edge.certain and not self.is_way and self.new.isdisjoint((producer, consumer)):
                 continue
             if any(end.startswith("call:") and int(end[5:]) in holding for end in (producer, consumer)):
                 continue
-            edge = replace(self._depending(edge), producer=producer, consumer=consumer, observed=self.observed)
+            edge = replace(edge, producer=producer, consumer=consumer, observed=self.observed)
             builder.edges.append(edge)
 
     def _add_operations(self) -> None:
@@ -386,17 +340,14 @@ class _Joined:
         number = len(builder.operations)
         for operation in self.predicted.operations:
             call = None if operation.call is None else self.calls.get(operation.call)
-            if operation.id in self.operations or call is None or (operation.certain and self.condition is None):
+            if operation.id in self.operations or call is None or (operation.certain and not self.is_way):
                 continue
             while f"op:{number}" in taken:
                 number += 1
             self.operations[operation.id] = name = f"op:{number}"
             taken.add(name)
             self.new.add(name)
-            builder.operations.append(replace(self._depending(operation), id=name, call=call, observed=self.observed))
-
-    def _depending(self, part: _Part) -> _Part:
-        return part if self.condition is None else _doubted(part, self.condition)
+            builder.operations.append(replace(operation, id=name, call=call, observed=self.observed))
 
     def ends(self, edge: Edge) -> tuple[str | None, str | None]:
         return self._end(edge.producer), self._end(edge.consumer)

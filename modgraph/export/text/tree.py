@@ -17,7 +17,7 @@ from modgraph.export.look.style import STATES
 from modgraph.graph.counts import Count
 from modgraph.graph.focus import module_at
 from modgraph.graph.index import GraphIndex, name_below
-from modgraph.graph.model import Graph, ModuleNode, TensorInfo
+from modgraph.graph.model import OPEN_TURNS, Call, Graph, ModuleNode, TensorInfo
 from modgraph.graph.module_costs import ModuleCost, ModuleCosts, mean
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.paths import relative_path
@@ -229,9 +229,13 @@ class ModuleTree:
         return shapes[0] + (" …" if any(shape != shapes[0] for shape in shapes) else "") if shapes else ""
 
     def _calls(self, node: ModuleNode, remarks: Sequence[Remark]) -> str:
-        """How often it is called; of several calls of which some depend on a condition, one may exclude another."""
+        """How often it is called; of several calls of which some depend on a condition, one may exclude another, and in
+        a loop of which the turns are not known there may be more."""
         number = len(node.calls)
-        if number > 1 and not all(self._graph.calls[each].certain for each in node.calls):
+        calls = [self._graph.calls[each] for each in node.calls]
+        if any(_of_open_loop(each) for each in calls):
+            return f"≥ {sum(each.certain for each in calls)}"
+        if number > 1 and not all(each.certain for each in calls):
             return f"≤ {number}"
         is_told = number or node.untaken or any(remark.state == "never called" for remark in remarks)
         return str(number) if is_told else ""
@@ -347,6 +351,10 @@ def _own_parameters(node: ModuleNode) -> Count:
             number = elements(parameter.shape)
             total += Count(number or 0, partial=number is None)
     return total
+
+
+def _of_open_loop(call: Call) -> bool:
+    return call.condition is not None and OPEN_TURNS in call.condition.text
 
 
 def _kind(node: ModuleNode) -> str:

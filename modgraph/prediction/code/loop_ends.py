@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from modgraph.graph.model import OPEN_TURNS
 from modgraph.prediction.domain import events
 from modgraph.prediction.domain.frames import Frame, Loop
 from modgraph.prediction.domain.limits import (
@@ -27,7 +28,7 @@ from modgraph.prediction.paths.guards import Guard, forget
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
-HOW_FAR = "depends on how many turns the loop takes"
+HOW_FAR = OPEN_TURNS
 
 
 def may_have_ended(loop: Loop, n_returns: int = 0) -> bool:

@@ -135,7 +135,7 @@ def without_implied(found: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, 
         put = _with_values(form, values)
         if put is None or not _is_settled(put, relation):
             kept.append((form, relation))
-    return [each for each in kept if not any(_implies(other, each) for other in kept if other != each)]
+    return [each for each in kept if not any(implies(other, each) for other in kept if other != each)]
 
 
 def _with_values(form: Form, values: list[tuple[Symbol, Form]]) -> Form | None:
@@ -158,7 +158,7 @@ def _is_settled(form: Form, relation: Relation) -> bool:
     return (low is not None and low > 0) or (high is not None and high < 0)
 
 
-def _implies(one: tuple[Form, Relation], other: tuple[Form, Relation]) -> bool:
+def implies(one: tuple[Form, Relation], other: tuple[Form, Relation]) -> bool:
     """What is at least five is at least three, and is not four."""
     if one[1] != ">=" or other[1] == "==":
         return False

@@ -58,6 +58,9 @@ class Machine(Budget):
     leading: Leading | None = None
     """How many dimensions layers are taken to be given, where nothing is known of that; None where it is open."""
 
+    layer_frames: int = -1
+    """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
+
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
         self.finder = finder

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, cast
 
 from modgraph.prediction.domain import forms
@@ -38,7 +38,7 @@ class Needed:
     asked: bool = False
     """Not compared: Python needed the number."""
     is_of_rule: bool = False
-    """A function of torch compared it."""
+    """Functions of torch alone compared it: what comes of that is what they give, or that they refuse."""
 
     def holds(self, sizes: Mapping[Symbol, int]) -> bool:
         value = self.form.evaluate(sizes)
@@ -90,6 +90,8 @@ class Conditions:
         held = self.needed.get((form, relation))
         if held is None or (held.asked and not asked):
             self.needed[form, relation] = Needed(form, relation, self.place(), asked, self.in_rule())
+        elif held.is_of_rule and not self.in_rule():
+            self.needed[form, relation] = replace(held, is_of_rule=False)
 
 
 def _decided(form: Form, relation: Relation) -> bool | None:

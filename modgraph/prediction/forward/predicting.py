@@ -22,7 +22,7 @@ from modgraph.prediction.forward.assumptions import USUAL, assumed_in, with_word
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
-from modgraph.prediction.forward.size_ways import SizeWay, judged
+from modgraph.prediction.forward.size_ways import SizeWay, beside, judged
 from modgraph.prediction.forward.under_assumption import under_assumption
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -112,21 +112,26 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         # On the same inputs: what was found of them is found once.
         others = follow(prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses)
 
+    if others is not None and others.failure is None:
+        judgement = beside(judgement, others)
+
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
-        beside = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
-        ways = [None if way.is_same else GraphBuilder.of(builder.build()) for way in judgement.ways]
+        more = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
+        ways = [None if way.like is not None else GraphBuilder.of(builder.build()) for way in judgement.ways]
         add_forward(builder, judgement.followed, paths, tensors)
         rule = Parts.of(builder)
         for each, way in zip(ways, judgement.ways, strict=True):
             if each is not None:
                 add_forward(each, way.followed, paths, tensors)
-        add_ways(builder, [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)])
-        if beside is not None and others is not None:
-            add_forward(beside, others, paths, tensors)
-            add_other_ways(builder, beside.build(), rule)
+        if judgement.telling is not None and ways:
+            told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
+            add_ways(builder, told, judgement.telling.when)
+        if more is not None and others is not None:
+            add_forward(more, others, paths, tensors)
+            add_other_ways(builder, more.build(), rule)
 
     return build_graph(prediction, target, extend)
 
 
 def _way(builder: GraphBuilder | None, way: SizeWay) -> Way:
-    return Way(None if builder is None else builder.build(), way.condition, way.otherwise, way.parent, way.is_told)
+    return Way(None if builder is None else builder.build(), way.like, way.is_told)

@@ -136,13 +136,14 @@ def follow(
     finally:
         machine.is_recording = False
         machine.operating = 0
+        machine.layer_frames = -1
         machine.state = built
         machine.frames.clear()
         machine.finish()
 
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:
-    conditions = Conditions(lambda: machine.where, lambda: machine.operating > 0)
+    conditions = Conditions(lambda: machine.where, lambda: _is_in_rule(machine))
     sizes = {name: conditions.symbol(name, witness) for name, witness in _witnesses(inputs, way.witnesses).items()}
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
@@ -189,6 +190,11 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         began,
         tuple(names),
     )
+
+
+def _is_in_rule(machine: Interpreter) -> bool:
+    """A function or a layer of torch computes, and nothing of the program inside it."""
+    return machine.operating > 0 or machine.layer_frames == len(machine.frames)
 
 
 def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:

@@ -1,53 +1,79 @@
 """Conditions on sizes that are left open: which of them the model requires, and which only say what way was followed.
 
-Each is tried. With sizes that break that one, and none of the others if there are such, `forward` is followed once
-more: where that is refused, the model requires it; where it comes to its end, a test of the program has come out
-otherwise, and what is called then is told beside.
+`forward` is followed once more with sizes that break one. What such a run does holds wherever all of its own conditions
+do; so what is told holds without a condition where the runs that are told hold for all sizes that are left then, and it
+is said to be required where runs that are refused hold for all sizes that break it, or for all that were tried. What is
+not shown so stays among what was followed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from modgraph.graph.model import Condition, SourceLocation
 from modgraph.prediction.domain import forms
-from modgraph.prediction.domain.constraints import contrary, reduced, simplest, substituted, without_implied, written
+from modgraph.prediction.domain.constraints import (
+    contrary,
+    implies,
+    reduced,
+    simplest,
+    substituted,
+    without_implied,
+    written,
+)
 from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
-from modgraph.prediction.domain.forms import Form
+from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.limits import MAX_SIZE_WAYS, MAX_SIZE_WORK, SHARE_OF_SIZE_WORK
-from modgraph.prediction.domain.sizes import Conditions, Needed, Relation, witness_of
+from modgraph.prediction.domain.regions import Region, Regions
+from modgraph.prediction.domain.sizes import Conditions, Relation, witness_of
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.running import Followed, follow, told_by_input
-from modgraph.prediction.forward.solving import breaking
 
-_LAST_TESTS = 3
-"""Of a run that was refused: one of them is why."""
-_TRIES = 2
-"""Sizes that are refused somewhere behind the test, until it is said that the model requires what it asked."""
-
-_MOST_STEPS = 3
-"""Conditions that are broken one after the other while nothing new is called: turns of a loop that a size counts."""
+_TRIES = 8
+"""Sizes that break one condition, of which is seen what the model does there."""
+_REFUSED = 3
+"""Of these, refused ones, until it is asked whether the model requires the condition."""
+_MORE_TRIES = 3
+"""Sizes where nothing that is known holds, while nothing new is called: turns of a loop that a size counts."""
 
 _Condition = tuple[Form, Relation]
 
 
+class _Kind(Enum):
+    TOLD = "what both do is of the same shapes"
+    OTHER = "something is of another shape"
+    REFUSED = "the model does not take these sizes"
+    OPEN = "it is not known"
+
+
 @dataclass(frozen=True)
-class SizeWay:
-    """What `forward` does with sizes that break a condition under which another run went its way."""
+class _Run:
+    """What `forward` does wherever some conditions hold."""
 
     followed: Followed
-    condition: Condition
-    """What of these sizes leads to it, beside what the first run needs."""
-    otherwise: tuple[Condition, ...]
-    """What leads past it, of the first run, and of each way that it comes of."""
-    parent: int | None = None
-    """The way that it parts from, by its place; None for the first run."""
+    kind: _Kind
+    conditions: tuple[_Condition, ...]
+    """On the sizes of the first run."""
+    asked: frozenset[_Condition]
+    """Those of which Python needed a number."""
+    of_program: frozenset[_Condition]
+    """Those that the program compared, and not functions of torch alone."""
+    places: Mapping[_Condition, SourceLocation | None]
+    sizes: Mapping[Symbol, int]
+
+
+@dataclass(frozen=True)
+class SizeWay:
+    """What `forward` does with sizes that break a condition under which the first run went its way."""
+
+    followed: Followed
+    like: int | None = None
+    """The run that it does the same as, in the order of the ways; zero is the first run."""
     is_told: bool = True
-    """False for one that calls nothing new: what is not done there is certain no more."""
-    is_same: bool = False
-    """It does what the run does that it parts from."""
+    """False for one that calls nothing new, where what it does is not told: that is not certain there, all the same."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +82,12 @@ class Judged:
 
     followed: Followed
     ways: tuple[SizeWay, ...] = ()
+    telling: Telling | None = None
+    required: tuple[_Condition, ...] = ()
+    kept: tuple[_Condition, ...] = ()
+    """What was followed."""
+    eased: frozenset[_Condition] = frozenset()
+    """What functions of torch alone have asked, of which is known what is otherwise."""
 
 
 def judged(prediction: Prediction, followed: Followed, training: bool | None, every_way: bool) -> Judged:
@@ -66,11 +98,30 @@ def judged(prediction: Prediction, followed: Followed, training: bool | None, ev
     found = reduced(conditions.needed.values())
     if followed.failure is not None or followed.has_run_out:
         return Judged(_told(followed, (), found))
-    judge = _Judge(prediction, training, every_way)
-    required = judge.of_first(followed)
-    rest = [each for each in found if each not in required and each not in judge.idle]
-    rest += [each for each in judge.untried if each not in required]
-    return Judged(_told(followed, required, rest), tuple(judge.ways))
+    judge = _Judge(prediction, followed, training, every_way)
+    judge.judge()
+    required = without_implied(judge.required)
+    rest = [each for each in without_implied([*required, *judge.kept]) if each not in required]
+    ways = tuple(each for _, each in judge.ways)
+    telling = Telling(judge.regions, [judge.first, *(run for run, _ in judge.ways)])
+    told = _told(followed, required, rest)
+    return Judged(told, ways, telling, tuple(required), tuple(rest), frozenset(judge.eased))
+
+
+def beside(judgement: Judged, other: Followed) -> Judged:
+    """The same, where a run with other arguments is told, too, which was followed with some sizes alone."""
+    first = judgement.followed
+    if first.conditions is None or other.conditions is None or not _called(other) - _called(first):
+        return judgement
+    asked = [
+        _on(simplest(each.form, each.relation), first.conditions.symbols)
+        for each in other.conditions.needed.values()
+        if each.asked or not each.is_of_rule
+    ]
+    known = {*judgement.required, *judgement.eased}
+    held = without_implied([*judgement.required, *judgement.kept, *(each for each in asked if each not in known)])
+    rest = [each for each in held if each not in known]
+    return replace(judgement, followed=_told(first, judgement.required, rest), kept=tuple(rest))
 
 
 def _told(followed: Followed, required: Sequence[_Condition], rest: Sequence[_Condition]) -> Followed:
@@ -81,137 +132,270 @@ def _told(followed: Followed, required: Sequence[_Condition], rest: Sequence[_Co
     return replace(followed, inputs=inputs)
 
 
-@dataclass(frozen=True)
-class _Pending:
-    """A run of which the conditions are still to be tried."""
+class Telling:
+    """Says when one of some runs is gone, of which each has conditions of its own."""
 
-    followed: Followed
-    steps: tuple[_Condition, ...] = ()
-    """The conditions that were broken one after the other, on the sizes of the first run."""
-    place: int | None = None
-    """Among the ways; None for the first run."""
-    is_idle: bool = False
-    """It does what the first run does, and without the conditions that were broken."""
+    def __init__(self, regions: Regions, runs: Sequence[_Run]) -> None:
+        self.regions = regions
+        self.runs = runs
+        self._found: dict[frozenset[int], Condition] = {}
+
+    def when(self, gone: frozenset[int]) -> Condition:
+        """What tells the sizes of these runs from those of all others."""
+        if gone not in self._found:
+            self._found[gone] = self._when(gone)
+        return self._found[gone]
+
+    def _when(self, gone: frozenset[int]) -> Condition:
+        parts, where = self._parts(gone)
+        if len(parts) > 1:
+            past, _ = self._parts(frozenset(range(len(self.runs))) - gone)
+            bound = self.regions.as_one(parts)
+            if bound is not None:
+                parts = [[bound]]
+            elif len(past) == 1 and len(past[0]) == 1:
+                parts = [[contrary(*past[0][0])]]
+        texts = list(dict.fromkeys(" and ".join(written(part)) for part in parts))
+        text = " or ".join(f"({each})" if len(texts) > 1 and " and " in each else each for each in texts)
+        return Condition(text=text, file=where.file if where else None, line=where.line if where else None)
+
+    def _parts(self, gone: frozenset[int]) -> tuple[list[list[_Condition]], SourceLocation | None]:
+        """Conditions of which one group holds wherever one of these runs goes; and where one of them was asked for."""
+        others = [run for place, run in enumerate(self.runs) if place not in gone]
+        parts: list[list[_Condition]] = []
+        where: SourceLocation | None = None
+        for place in sorted(gone):
+            run = self.runs[place]
+            if any(self._says_more(run.conditions, part) for part in parts):
+                continue
+            part = self._least(run, others)
+            parts.append(part)
+            where = where or next((found for each in part if (found := run.places.get(each)) is not None), None)
+        least = [each for each in parts if not any(self._says_more(each, other) for other in parts if other != each)]
+        return least, where
+
+    def _says_more(self, part: Sequence[_Condition], other: Sequence[_Condition]) -> bool:
+        region = self.regions.of(part)
+        return all(self.regions.implied(region, each) for each in other)
+
+    def _least(self, run: _Run, others: Sequence[_Run]) -> list[_Condition]:
+        """The fewest of a run's conditions of which some holds nowhere where another run goes."""
+        kept = list(run.conditions)
+        if not all(self._are_apart(kept, other) for other in others):
+            return kept
+        for each in sorted(run.conditions, key=lambda each: each not in run.asked):
+            fewer = [other for other in kept if other != each]
+            if fewer and all(self._are_apart(fewer, other) for other in others):
+                kept = fewer
+        return kept
+
+    def _are_apart(self, conditions: Sequence[_Condition], other: _Run) -> bool:
+        return self.regions.of(other.conditions, self.regions.of(conditions)).is_empty
 
 
 class _Judge:
     """The further runs of one model; they are counted, and their work is a share of what the prediction took."""
 
-    def __init__(self, prediction: Prediction, training: bool | None, every_way: bool) -> None:
+    def __init__(self, prediction: Prediction, first: Followed, training: bool | None, every_way: bool) -> None:
         self.prediction = prediction
         self.training = training
         self.every_way = every_way
-        self.ways: list[SizeWay] = []
-        self.idle: list[_Condition] = []
-        """Conditions of the first run without which all that is told holds as well."""
-        self.untried: list[_Condition] = []
-        """What these runs ask for in their turn, and of which it is not known what is without it."""
-        self.refusing: set[object] = set()
-        """Tests by their line of which was seen that what does not meet them is refused."""
-        self.runs: dict[tuple[tuple[str, int], ...], Followed | None] = {}
-        self.called: set[Address] = set()
+        self.regions = Regions(_conditions_of(first).symbols.values())
+        self.held = {symbol: symbol.witness for symbol in self.regions.symbols}
+        self.first = self._run_of(first, self.held, _Kind.TOLD)
+        self.runs = [self.first]
+        self.ways: list[tuple[_Run, SizeWay]] = []
+        self.required: list[_Condition] = []
+        self.kept = list(self.first.conditions)
+        """What was followed."""
+        self.eased: dict[_Condition, tuple[_Condition, ...]] = {}
+        """Conditions of torch's functions, and what is enough for these to give the same."""
+        self.same = True
+        """All runs that are told do the same."""
+        self.called = _called(first)
         """Modules that some run has called."""
         self.left = MAX_SIZE_WAYS
         self.units = max(MAX_SIZE_WORK, prediction.machine.work // SHARE_OF_SIZE_WORK)
 
-    def of_first(self, first: Followed) -> list[_Condition]:
-        """Which of the conditions the model requires; fills `ways`."""
-        required: list[_Condition] = []
-        beyond: list[_Condition] = []
-        self.called |= _called(first)
-        pending = [_Pending(first)]
-        known: set[str] = set()
-        while pending:
-            at = pending.pop(0)
-            conditions = _compared(at.followed)
-            for each in conditions:
-                text = _text(each)
-                if text in known:
-                    continue
-                known.update((text, _text(contrary(*each))))
-                other = self._without(at.followed, each, conditions)
-                if other is True and at.followed is first:
-                    required.append(each)
-                elif at.is_idle and not isinstance(other, Followed) and _goes_further(each, at.steps, first):
-                    (beyond if other else self.untried).append(_of_sizes(each, _conditions_of(first)))
-                elif isinstance(other, Followed):
-                    self._take(at, other, each, first, pending)
-        needed = [each for each in required if all(_needs(way.followed, each) for way in self.ways)]
-        return [
-            *needed,
-            *(each for each in beyond if all(way.is_same or _needs(way.followed, each) for way in self.ways)),
-        ]
+    def judge(self) -> None:
+        """Fills `required`, `kept` and `ways`."""
+        for each in _compared(self.first.followed):
+            self._try(each)
+        self._go_on()
 
-    def _take(
-        self, at: _Pending, other: Followed, broken: _Condition, first: Followed, pending: list[_Pending]
-    ) -> None:
-        """A run that comes to its end with other sizes: one of the ways, if it is another, or may lead to one."""
-        is_alike = _signature(other.events, True) == _signature(at.followed.events, True)
-        is_idle = is_alike and (at.followed is first or at.is_idle)
-        if at.followed is first and (is_alike or _says_the_same(first, other, broken)):
-            self.idle.append(broken)
-        if not other.is_whole:
+    def _try(self, condition: _Condition) -> None:
+        rest = [each for each in self.kept if each != condition]
+        compared = [each for each in rest if each not in self.first.asked]
+        regions = (self.regions.of([contrary(*condition), *beside]) for beside in (rest, compared, ()))
+        region = next((each for each in regions if self.regions.within(each, self.held) is not None), None)
+        if region is None:
             return
-        steps = (*at.steps, _of_sizes(broken, _conditions_of(first)))
-        is_same = is_alike or _signature(other.events, False) == _signature(at.followed.events, False)
-        called = _called(other)
-        is_told = not is_same and (not at.steps or not called <= self.called)
-        self.called |= called
-        where = _place_of(at.followed, broken)
-        otherwise = tuple(_condition(_past(steps[level:]), where) for level in range(len(steps)))
-        if is_told or is_idle or len(at.steps) < _MOST_STEPS:
-            pending.append(_Pending(other, steps, len(self.ways), is_idle))
-        leading = _condition(" and ".join(written(_leading(steps))), where)
-        self.ways.append(SizeWay(other, leading, otherwise, at.place, is_told, is_same))
+        was_refused = self._explore(region, condition)
+        weaker = self._without(condition, rest) if condition in self.kept else None
+        if weaker is not None:
+            self.kept = [*rest, *weaker]
+            self._ease(condition, weaker)
+        for each in [condition] if weaker is None else weaker:
+            if was_refused and self._is_required(each):
+                self.required.append(each)
+                self.kept = [other for other in self.kept if other != each]
 
-    def _without(self, at: Followed, broken: _Condition, all_of: Sequence[_Condition]) -> Followed | bool | None:
-        """The run with sizes that break the condition, where it comes to its end; True where the model refuses them;
-        None where that is not known."""
-        conditions = at.conditions
-        assert conditions is not None
-        test = _test_of(conditions, broken)
-        if test in self.refusing:
-            return True
-        refused = False
-        for witnesses in self._tries(conditions, broken, all_of):
-            found = self._run(at, witnesses)
-            if found is None or (found.failure is not None and not found.is_refused):
-                return None
-            if not found.is_refused:
-                return None if _is_degenerate(found) else found
-            refused = True
-            if _is_why(found, broken):
-                self.refusing.add(test)
+    def _ease(self, condition: _Condition, weaker: Sequence[_Condition]) -> None:
+        """Where functions of torch alone compare, and give the same, nothing else depends on it: other runs
+        that do the same do it wherever that is so."""
+        differing = {
+            each
+            for run in self.runs
+            if run.kind is _Kind.TOLD
+            for each in run.conditions
+            if each not in self.first.conditions and each[0].symbols() & condition[0].symbols()
+        }
+        others = [each for each in self.first.conditions if each != condition]
+        mixed = any(each[0].symbols() & condition[0].symbols() for each in others)
+        of_program = {each for run in self.runs for each in run.of_program}
+        if not mixed and self.same and not of_program & {condition, *differing}:
+            self.eased[condition] = tuple(weaker)
+            self.runs = [self._eased(run) for run in self.runs]
+
+    def _eased(self, run: _Run) -> _Run:
+        if run.kind is not _Kind.TOLD or run.followed is self.first.followed:
+            return run
+        found = tuple(new for each in run.conditions for new in self.eased.get(each, (each,)))
+        return replace(run, conditions=found)
+
+    def _without(self, condition: _Condition, rest: Sequence[_Condition]) -> list[_Condition] | None:
+        """What less must hold for all that is told than a condition; None where that is not known."""
+        told = [run.conditions for run in self.runs if run.kind is _Kind.TOLD]
+        less = dict.fromkeys(each for run in told for each in run if each != condition and implies(condition, each))
+        least = sorted(less, key=lambda each: sum(implies(each, other) for other in less))
+        for weaker in ([], *([each] for each in least)):
+            region = self.regions.of([*self.required, *rest, *weaker])
+            if self.regions.uncovered(region, told) is None:
+                return weaker
+        return None
+
+    def _is_required(self, condition: _Condition) -> bool:
+        """Sizes that break it are refused, whatever else they break."""
+        broken = contrary(*condition)
+        taken = [run for run in self.runs if run.kind in (_Kind.TOLD, _Kind.OTHER)]
+        if not all(self._excludes(run, condition) for run in taken):
+            return False
+        region = self.regions.of([broken])
+        for how in ("most", "beside", "beside"):
+            refused = [run.conditions for run in self.runs if run.kind is _Kind.REFUSED]
+            left = self.regions.uncovered(region, refused)
+            if left is None:
                 return True
-        return True if refused else None
+            sizes = self.regions.within(left, self.held) if how == "beside" else self._untried(region, condition, how)
+            run = None if sizes is None else self._run(sizes)
+            if sizes is not None and (run is None or run.kind is not _Kind.REFUSED):
+                return False
+        return True
 
-    def _tries(
-        self, conditions: Conditions, broken: _Condition, all_of: Sequence[_Condition]
-    ) -> Iterator[dict[str, int]]:
-        asked = [simplest(each.form, each.relation) for each in conditions.needed.values()]
-        earlier = set(asked[: asked.index(broken)]) if broken in asked else set()
-        others = [each for each in all_of if each != broken]
-        before = [each for each in others if each in earlier]
-        for number, witnesses in enumerate(breaking(conditions, broken, before, others)):
-            if number == _TRIES:
+    def _untried(self, region: Region, condition: _Condition, how: str) -> dict[Symbol, int] | None:
+        """Sizes in the region where no run is known, if one of those that a condition is of suffices for that."""
+        for symbol in sorted(condition[0].symbols(), key=lambda symbol: symbol.name):
+            for sizes in self.regions.along(region, self.held, symbol, how):
+                if not any(all(_holds_at(each, sizes) for each in run.conditions) for run in self.runs):
+                    return sizes
+        return None
+
+    def _excludes(self, run: _Run, condition: _Condition) -> bool:
+        region = self.regions.of(run.conditions)
+        if self.regions.implied(region, condition):
+            return True
+        beyond = self.regions.of([contrary(*condition)], region)
+        return self.regions.within(beyond, run.sizes) is None
+
+    def _explore(self, region: Region, condition: _Condition) -> bool:
+        """Follows runs until it is known what the model does in the whole region; whether some was refused."""
+        refused = 0
+        for number in range(_TRIES):
+            left = self.regions.uncovered(region, [run.conditions for run in self.runs])
+            if left is None:
+                break
+            how = "least" if number == 1 else "most" if number == _REFUSED else "nearest"
+            sizes = self._untried(region, condition, how) or self.regions.within(left, self.held)
+            run = None if sizes is None else self._run(sizes)
+            refused += run is not None and run.kind is _Kind.REFUSED
+            if run is None or refused >= _REFUSED:
+                break
+        return refused > 0
+
+    def _go_on(self) -> None:
+        """Where sizes lead to other shapes, tests behind them may lead to further calls."""
+        idle = 0
+        asked = [each for each in self.kept if each in self.first.asked]
+        while self.ways and idle < _MORE_TRIES:
+            region = self.regions.of([*self.required, *asked])
+            left = self.regions.uncovered(region, [run.conditions for run in self.runs])
+            sizes = None if left is None else self.regions.within(left, self.held)
+            known = len(self.called)
+            if sizes is None or self._run(sizes) is None:
                 return
-            yield witnesses
+            idle = 0 if len(self.called) > known else idle + 1
 
-    def _run(self, at: Followed, witnesses: Mapping[str, int]) -> Followed | None:
-        key = tuple(sorted(witnesses.items()))
-        if key not in self.runs:
-            self.runs[key] = self._run_anew(at, witnesses)
-        return self.runs[key]
+    def _run(self, sizes: Mapping[Symbol, int]) -> _Run | None:
+        """The run with these sizes, which is one of the runs from then on; None where no more can be followed."""
+        found = self._run_anew({symbol.name: size for symbol, size in sizes.items()})
+        if found is None:
+            return None
+        kind = _Kind.REFUSED
+        if not found.is_refused:
+            is_known = found.is_whole and not _is_degenerate(found)
+            kind = _Kind.OPEN if not is_known else _Kind.TOLD if self._is_alike(found) else _Kind.OTHER
+        run = self._run_of(found, sizes, kind)
+        if not all(_holds_at(each, sizes) for each in run.conditions):
+            return None
+        run = self._eased(run)
+        self.runs.append(run)
+        if kind is _Kind.TOLD:
+            self.same = self.same and _signature(found.events, True) == _signature(self.first.followed.events, True)
+        if kind in (_Kind.TOLD, _Kind.OTHER):
+            self._take(run)
+        return run
 
-    def _run_anew(self, at: Followed, witnesses: Mapping[str, int]) -> Followed | None:
+    def _take(self, run: _Run) -> None:
+        """A run that comes to its end: another way, unless it does what one does that is known."""
+        does = _signature(run.followed.events, False)
+        runs = [self.first, *(each for each, _ in self.ways)]
+        like = next((n for n, each in enumerate(runs) if _signature(each.followed.events, False) == does), None)
+        called = _called(run.followed)
+        is_told = run.kind is _Kind.TOLD or not called <= self.called or not self.ways
+        self.called |= called
+        self.ways.append((run, SizeWay(run.followed, like, is_told)))
+
+    def _is_alike(self, other: Followed) -> bool:
+        """What it does, and another run that is told does too, is of the same shapes."""
+        return all(_says_the_same(run.followed, other) for run in self.runs if run.kind is _Kind.TOLD)
+
+    def _run_of(self, followed: Followed, sizes: Mapping[Symbol, int], kind: _Kind) -> _Run:
+        named = {symbol.name: symbol for symbol in self.regions.symbols}
+        found: list[_Condition] = []
+        places: dict[_Condition, SourceLocation | None] = {}
+        asked: set[_Condition] = set()
+        of_program: set[_Condition] = set()
+        for each in _conditions_of(followed).needed.values():
+            condition = _on(simplest(each.form, each.relation), named)
+            places.setdefault(condition, each.where)
+            if each.asked:
+                asked.add(condition)
+            if each.asked or not each.is_of_rule:
+                of_program.add(condition)
+        found = without_implied(list(places))
+        self.regions.know(found)
+        return _Run(followed, kind, tuple(found), frozenset(asked), frozenset(of_program), places, sizes)
+
+    def _run_anew(self, witnesses: Mapping[str, int]) -> Followed | None:
         machine = self.prediction.machine
         before, left = machine.work, machine.forward_left
         if self.left <= 0 or self.units <= 0 or left <= 0:
             return None
         self.left -= 1
         machine.forward_left = min(left, self.units)
+        specs = self.first.followed.specs
         try:
-            found = follow(self.prediction, at.specs, self.training, every_way=self.every_way, witnesses=witnesses)
+            found = follow(self.prediction, specs, self.training, every_way=self.every_way, witnesses=witnesses)
         finally:
             self.units -= machine.work - before
             machine.forward_left = left - (machine.work - before)
@@ -223,79 +407,29 @@ def _conditions_of(followed: Followed) -> Conditions:
     return followed.conditions
 
 
-def _goes_further(condition: _Condition, steps: Sequence[_Condition], first: Followed) -> bool:
-    """Where it does not hold, none of the conditions does that were broken on the way to it."""
-    broken = contrary(*_of_sizes(condition, _conditions_of(first)))
-    return all(len(without_implied([broken, contrary(*step)])) == 1 for step in steps)
-
-
 def _compared(followed: Followed) -> list[_Condition]:
     """The conditions that came of tests: where Python needed a number, any other may be as good."""
-    assert followed.conditions is not None
-    return reduced(each for each in followed.conditions.needed.values() if not each.asked)
+    return reduced(each for each in _conditions_of(followed).needed.values() if not each.asked)
 
 
-def _needed(conditions: Conditions, condition: _Condition) -> Needed | None:
-    """Where it was first asked for."""
-    return next((each for each in conditions.needed.values() if simplest(each.form, each.relation) == condition), None)
-
-
-def _test_of(conditions: Conditions, condition: _Condition) -> object:
-    """What of the program asks for it, whatever it is of."""
-    found = _needed(conditions, condition)
-    return condition if found is None else (found.where, found.is_of_rule, found.relation)
-
-
-def _place_of(followed: Followed, condition: _Condition) -> SourceLocation | None:
-    """Where the run has asked for it."""
-    assert followed.conditions is not None
-    found = _needed(followed.conditions, condition)
-    return None if found is None else found.where
-
-
-def _condition(text: str, where: SourceLocation | None) -> Condition:
-    file, line = (None, None) if where is None else (where.file, where.line)
-    return Condition(text=text, file=file, line=line)
-
-
-def _leading(broken: Sequence[_Condition]) -> list[_Condition]:
-    """What holds where none of the conditions does."""
-    return without_implied([contrary(*each) for each in broken])
-
-
-def _past(broken: Sequence[_Condition]) -> str:
-    """What holds where one of the conditions does."""
-    leading = _leading(broken)
-    return _text(contrary(*leading[0])) if len(leading) == 1 else f"not ({' and '.join(written(leading))})"
-
-
-def _of_sizes(condition: _Condition, conditions: Conditions) -> _Condition:
+def _on(condition: _Condition, named: Mapping[str, Symbol]) -> _Condition:
     """The condition on the sizes of another run, which has them by the same names."""
     form, relation = condition
     for symbol in form.symbols():
-        form = substituted(form, symbol, forms.of(conditions.symbols[symbol.name]))
+        form = substituted(form, symbol, forms.of(named[symbol.name]))
     return form, relation
+
+
+def _holds_at(condition: _Condition, sizes: Mapping[Symbol, int]) -> bool:
+    try:
+        value = condition[0].evaluate(sizes)
+    except ZeroDivisionError:
+        return False
+    return value >= 0 if condition[1] == ">=" else (value == 0) is (condition[1] == "==")
 
 
 def _called(followed: Followed) -> set[Address]:
     return {event.module for event in _all(followed.events) if isinstance(event, Enter)}
-
-
-def _is_why(refused: Followed, broken: _Condition) -> bool:
-    """One of the last tests before the refusal has asked for the condition."""
-    assert refused.conditions is not None
-    wanted = _text(contrary(*broken))
-    last = refused.conditions.decided[-_LAST_TESTS:]
-    return any(_text(simplest(form, relation)) == wanted for form, relation in last)
-
-
-def _needs(followed: Followed, condition: _Condition) -> bool:
-    wanted = _text(condition)
-    return any(_text(each) == wanted for each in _compared(followed))
-
-
-def _text(condition: _Condition) -> str:
-    return " and ".join(written([condition]))
 
 
 def _is_degenerate(found: Followed) -> bool:
@@ -334,17 +468,12 @@ def _signature(events: Sequence[Event], with_shapes: bool) -> list[object]:
     return found
 
 
-def _says_the_same(first: Followed, other: Followed, broken: _Condition) -> bool:
-    """What both runs call, they give the same shapes, and the other holds for all sizes that break the condition."""
-    assert first.conditions is not None
-    assert other.conditions is not None
-    known = {_text(each) for each in reduced(first.conditions.needed.values())} | {_text(contrary(*broken))}
-    if not all(_text(each) in known for each in reduced(other.conditions.needed.values())):
-        return False
+def _says_the_same(first: Followed, other: Followed) -> bool:
+    """What both runs do, they give the same shapes."""
     if _calling(other) & _called(first) - _calling(first):  # what is called there has no place in the graph
         return False
     mine, theirs = _given(first), _given(other)
-    alike = all(mine[module] == theirs[module] for module in mine.keys() & theirs.keys())
+    alike = all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
     return alike and _shapes(first.outputs) == _shapes(other.outputs)
 
 
@@ -361,12 +490,14 @@ def _calling(followed: Followed) -> set[Address]:
     return found
 
 
-def _given(followed: Followed) -> dict[Address, list[tuple[str, ...]]]:
-    """The shapes that each module is given, call by call."""
-    found: dict[Address, list[tuple[str, ...]]] = {}
+def _given(followed: Followed) -> dict[object, list[tuple[str, ...]]]:
+    """The shapes that each module is given, call by call, and those that each operation gives."""
+    found: dict[object, list[tuple[str, ...]]] = {}
     for event in _all(followed.events):
         if isinstance(event, Enter):
             found.setdefault(event.module, []).append(_shapes(event.inputs))
+        elif isinstance(event, Operate):
+            found.setdefault((event.name, event.where), []).append(_shapes(event.outputs))
     return found
 
 

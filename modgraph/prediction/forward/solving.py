@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.constraints import divides, pinned
@@ -27,54 +27,6 @@ def other_witnesses(conditions: Conditions) -> Iterator[dict[str, int]]:
         changed = _turned(form, relation, held, first)
         if changed is not None:
             yield {symbol.name: changed.get(symbol, size) for symbol, size in held.items()}
-
-
-def breaking(
-    conditions: Conditions,
-    broken: tuple[Form, Relation],
-    before: Sequence[tuple[Form, Relation]],
-    others: Sequence[tuple[Form, Relation]],
-) -> Iterator[dict[str, int]]:
-    """Witnesses with which one condition does not hold, and all others do, those nearest to the held ones first; where
-    there are none, the nearest with which all do that were asked for before it, or else the nearest."""
-    held = {symbol: symbol.witness for symbol in conditions.symbols.values()}
-    found: list[tuple[int, dict[Symbol, int]]] = []
-    for symbol in _sorted(broken[0], batch_of(conditions)):
-        for size in _near(held[symbol], symbol.low):
-            sizes = {**held, symbol: size}
-            if len(found) >= _MOST_LOOKED:
-                break
-            if _holds(broken, sizes) is not False:
-                continue
-            rank = 2 if not all(_holds(each, sizes) for each in before) else 1
-            rank = rank if rank == 2 or not all(_holds(each, sizes) for each in others) else 0
-            found.append((rank, sizes))
-            if rank == 0:
-                yield {each.name: number for each, number in sizes.items()}
-    best = min(found, key=lambda each: each[0], default=(0, {}))
-    if best[0]:
-        yield {each.name: number for each, number in best[1].items()}
-
-
-_MOST_LOOKED = 400
-"""Sizes that break a condition of which is asked whether they meet the others."""
-
-
-def _holds(condition: tuple[Form, Relation], sizes: Mapping[Symbol, int]) -> bool | None:
-    form, relation = condition
-    value = _at(form, sizes)
-    if value is None:
-        return None
-    return value >= 0 if relation == ">=" else (value == 0) is (relation == "==")
-
-
-def _near(held: int, low: int) -> Iterator[int]:
-    """Sizes, those nearest to the one that is held first."""
-    for step in range(1, _LARGEST):
-        yield held + step
-        if held - step >= low:
-            yield held - step
-    yield from (_LARGEST << more for more in range(1, 11))
 
 
 def of_few_turns(conditions: Conditions, turns: int) -> dict[str, int] | None:

@@ -371,6 +371,7 @@ def module_call(
     name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if reads else ()
     add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
     operating, machine.operating = machine.operating, 0
+    layer_frames, machine.layer_frames = machine.layer_frames, len(machine.frames) if reads else -1
     machine.called.append(module)
     began = machine.base.next_index
     try:
@@ -383,6 +384,7 @@ def module_call(
     finally:
         machine.called.pop()
         machine.operating = operating
+        machine.layer_frames = layer_frames
     now = _writes(machine, inputs) if is_layer else {}
     written = tuple(index for index, number in now.items() if number != before.get(index))
     passing = _Passing(machine, began, frozenset(written))

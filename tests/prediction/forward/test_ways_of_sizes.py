@@ -76,9 +76,6 @@ CASES = {
         10,
         extra="self.p = nn.Parameter(torch.zeros(1, 16, 4))",
     ),
-    "all positions": of_sequence(
-        "return self.b(x + self.p)", 16, 10, extra="self.p = nn.Parameter(torch.zeros(1, 16, 4))"
-    ),
     "padded": of_picture(
         "h, w = x.shape[-2:]\nif h % 2:\n    x = F.pad(x, (0, 0, 0, 1))\nif w % 2:\n    x = F.pad(x, (0, 1))\n"
         "return self.a(F.max_pool2d(x, 2))",
@@ -247,3 +244,105 @@ def _runs(model: Any, height: int) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+TWO_SIZES = {
+    "each has its way": "x = self.a(x) if x.shape[0] > 4 else self.b(x)\nreturn self.c(x) if x.shape[1] > 4 else x",
+    "one inside the other": (
+        "if x.shape[0] > 4:\n    return self.a(x) if x.shape[1] > 4 else self.b(x)\n"
+        "return self.c(x) if x.shape[1] > 4 else x"
+    ),
+    "counted": "k = 0\nif x.shape[0] > 4:\n    k += 1\nif x.shape[1] > 4:\n    k += 1\nreturn [self.a, self.b, self.c][k](x)",
+    "both": "p = x.shape[0] > 4\nq = x.shape[1] > 4\nif p and q:\n    x = self.a(x)\nreturn self.b(x)",
+    "one of both": "if (x.shape[0] > 4) != (x.shape[1] > 4):\n    return self.a(x)\nreturn self.b(x)",
+    "one of both is refused": "if (x.shape[0] > 4) != (x.shape[1] > 4):\n    raise ValueError\nreturn self.b(x)",
+    "both are refused": "if x.shape[0] == 1 and x.shape[1] == 1:\n    raise ValueError\nreturn self.b(x)",
+    "none is refused": "if x.shape[0] <= 4 and x.shape[1] <= 4:\n    raise ValueError\nreturn self.b(x)",
+    "in one line": "if x.shape[0] < 3: raise ValueError\nelif x.shape[1] < 3: x = self.a(x)\nreturn self.b(x)",
+    "in a helper": (
+        "big = lambda n: n > 4\nif not big(x.shape[0]):\n    raise ValueError\nif big(x.shape[1]):\n    x = self.a(x)\n"
+        "return self.b(x)"
+    ),
+    "in a loop": (
+        "for i, n in enumerate(x.shape[:2]):\n    if n < 3:\n        if i == 0:\n            raise ValueError\n"
+        "        x = self.a(x)\nreturn self.b(x)"
+    ),
+    "refused between": "if 12 < x.shape[0] < 20:\n    raise ValueError\nreturn self.a(x)",
+    "refused between, another way": (
+        "if x.shape[0] < 11:\n    if x.shape[0] > 3:\n        raise ValueError\n    return self.b(x)\nreturn self.a(x)"
+    ),
+    "refused but for one": "if x.shape[0] < 3:\n    if x.shape[1] != 9:\n        raise ValueError\n    x = self.b(x)\nreturn self.a(x)",
+    "one of some": "assert x.shape[1] in (4, 8, 16)\nreturn self.a(x)",
+    "way with a requirement": (
+        "if x.shape[0] > 4:\n    x = self.a(x)\n    if x.shape[1] % 2:\n        raise ValueError\nreturn self.b(x)"
+    ),
+    "two with a requirement": (
+        "if x.shape[1] > 16:\n    assert x.shape[1] % 4 == 0\n    return self.a(x)\n"
+        "assert x.shape[1] % 2 == 0\nreturn self.b(x)"
+    ),
+    "three levels": (
+        "if x.shape[0] > 4:\n    if x.shape[1] > 4:\n        return self.a(x) if x.shape[1] > 9 else self.b(x)\n"
+        "    return self.c(x)\nreturn x"
+    ),
+    "equal between": "if x.shape[1] > 5:\n    return self.a(x)\nif x.shape[1] == 5:\n    return self.b(x)\nreturn self.c(x)",
+    "not equal between": "if x.shape[1] >= 6:\n    return self.a(x)\nif x.shape[1] != 5:\n    return self.b(x)\nreturn self.c(x)",
+    "loop over the least": "for i in range(min(x.shape[1], 3)):\n    x = [self.a, self.b, self.c][i](x)\nreturn x",
+    "remainder": "q, r = divmod(x.shape[1], 8)\nif r:\n    q += 1\nfor _ in range(q):\n    x = self.a(x)\nreturn x",
+    "spread": "return self.a(x + torch.zeros(1, 16, 4))",
+    "part of a buffer": "return self.a(x + torch.zeros(1, 32, 4)[:, : x.shape[1]])",
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", TWO_SIZES)
+def test_what_is_told_of_two_sizes_holds_wherever_it_is_told(name: str, tmp_path: Path) -> None:
+    import torch
+
+    source = source_of(Case(TWO_SIZES[name], SEQUENCE, []))
+    graph = predicted(tmp_path, source, [f"x={SEQUENCE}"])
+    (given,) = graph.model.inputs
+    for batch in (1, 2, 4, 5, 12, 13, 20):
+        for length in (1, 2, 4, 5, 8, 9, 16, 17, 18, 33):
+            held = {"batch": batch, "length": length}
+            seen = run(source, torch.zeros(batch, length, 4))
+            assert seen is None or meets(given.constraints, held), (held, given.constraints)
+            if not meets((*given.constraints, *given.followed), held):
+                continue
+            told = Counter(
+                call.module for call in graph.calls if call.condition is None or meets((call.condition.text,), held)
+            )
+            assert seen == told, held
+
+
+@pytest.mark.parametrize(
+    ("name", "constraints", "followed"),
+    [
+        ("one inside the other", (), ()),
+        ("counted", (), ()),
+        ("both", (), ()),
+        ("in a helper", ("batch >= 5",), ()),
+        ("part of a buffer", ("length <= 32",), ()),
+        ("spread", (), ("length == 16",)),
+    ],
+)
+def test_what_is_shown_for_all_sizes_is_no_condition(
+    name: str, constraints: tuple[str, ...], followed: tuple[str, ...], tmp_path: Path
+) -> None:
+    graph = predicted(tmp_path, source_of(Case(TWO_SIZES[name], SEQUENCE, [])), [f"x={SEQUENCE}"])
+    assert (graph.model.inputs[0].constraints, graph.model.inputs[0].followed) == (constraints, followed)
+
+
+def test_what_other_arguments_lead_to_is_told_of_the_sizes_that_were_followed(tmp_path: Path) -> None:
+    body = "if p is not None:\n    x = self.a(x) if x.shape[1] > 4 else self.c(x)\nreturn self.b(x)"
+    source = source_of(of_sequence(body, 2)).replace("forward(self, x)", "forward(self, x, p=None)")
+    graph = predicted(tmp_path, source, [f"x={SEQUENCE}"])
+    (called,) = {call.module for call in graph.calls} & {"a", "c"}
+    (given,) = graph.model.inputs
+    assert given.followed == ({"a": "length >= 5", "c": "length <= 4"}[called],)
+
+
+def test_operations_of_two_ways_are_of_their_lines(tmp_path: Path) -> None:
+    body = "if x.shape[0] > 4:\n    x = torch.relu(torch.tanh(x))\nelse:\n    x = torch.tanh(torch.relu(x))\nreturn self.b(x)"
+    graph = predicted(tmp_path, source_of(of_sequence(body, 2)), [f"x={SEQUENCE}"])
+    found = Counter(each.condition.text for each in graph.operations if each.condition is not None)
+    assert found == {"batch >= 5": 2, "batch <= 4": 2}

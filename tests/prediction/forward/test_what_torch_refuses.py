@@ -114,4 +114,6 @@ def test_an_open_size_is_expanded_to_what_is_there(tmp_path: Path):
 
     graph = predicted(tmp_path, text, ["x=b x n"])
 
-    assert set(graph.model.inputs[0].constraints) == {"b == 11", "n == 26"}
+    # Of size one it is expanded, too.
+    assert set(graph.model.inputs[0].followed) == {"b == 11", "n == 26"}
+    assert not graph.model.inputs[0].constraints

@@ -15,7 +15,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ONE_OF_SEVERAL, IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import counted, parts_of, same_sizes, sliced, witness_of
+from modgraph.prediction.domain.sizes import counted, is_open, parts_of, same_sizes, sliced, witness_of
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -327,7 +327,8 @@ def _elements_at(source: TensorObject, keys: list[Value]) -> tuple[Number, ...] 
 
 
 def indices_of(source: TensorObject, keys: list[Value]) -> list[Sequence[int]] | None:
-    """The indices of each dimension that `x[keys]` takes; None where the keys are not known integers and slices."""
+    """The indices of each dimension that `x[keys]` takes; None where the keys are not known integers and slices: how
+    many there are in a slice of open size is not asked for the sake of elements."""
     shape = source.shape
     if shape is None or any(size is None for size in shape):
         return None
@@ -342,7 +343,7 @@ def indices_of(source: TensorObject, keys: list[Value]) -> list[Sequence[int]] |
         bounds = (key.lower, key.upper, key.step) if isinstance(key, SliceValue) else ()
         if index is not None and type(key) is Constant and not isinstance(key.value, bool):
             taken.append([index % (size or 1)])
-        elif bounds and all(isinstance(bound, Constant) for bound in bounds):
+        elif bounds and all(isinstance(bound, Constant) and not is_open(bound.value) for bound in bounds):
             taken.append(range(size or 0)[slice(*(bound.value for bound in bounds if isinstance(bound, Constant)))])
         else:
             return None
