@@ -102,7 +102,16 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "tracing/loading/placeholders.py": ("builtins.__import__", WORKER + ": what the target's statements import"),
     "tracing/loading/importing.py": (".exec_module linecache.", WORKER + ": the target"),
     "tracing/loading/left_out.py": (".exec_module builtins.exec linecache.", WORKER + ": the target's project"),
-    "tracing/loading/project_texts.py": ("linecache.", WORKER + ": the text of the target's project"),
+    "tracing/loading/project_texts.py": (
+        "linecache. builtins.__import__",
+        WORKER + ": the text of the target's project; whether it has put a function of its own in place of Python's",
+    ),
+    "tracing/loading/pure_calls.py": (
+        "csv.DictReader io.TextIOWrapper logging logging. pathlib.PosixPath pathlib.WindowsPath torch.load"
+        " torch.serialization.get_safe_globals",
+        WORKER + ": asked for their classes and for who was registered with them, and not called",
+    ),
+    "tracing/loading/side_effects.py": ("torch.utils.data.Dataset", WORKER + ": asked for the class"),
     "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
     "arguments/config_files.py": ("yaml yaml.", "texts are read, by a loader that makes no objects"),
     "tracing/loading/checkpoints.py": (

@@ -116,6 +116,8 @@ ALLOWED = {
     ("tracing/loading/left_out.py", "find_spec", "importlib.machinery.SourceFileLoader"): "asked for its class",
     ("tracing/loading/project_texts.py", "imported_of", "importlib.util.resolve_name"): "a name alone",
     ("tracing/loading/project_texts.py", "_is_there", "importlib.util.find_spec"): "a name without a parent",
+    ("tracing/loading/project_texts.py", "_is_there", "builtins.__import__"): "asked who has put it there",
+    ("tracing/loading/pure_calls.py", "_is_as_made", "torch.load"): "asked whether it is this function",
     (
         "tracing/loading/target_arguments.py",
         "_import_object",
