@@ -609,9 +609,9 @@ def written_with_what_is_also_read(self, x):
     return self.b(y)
 
 
-@pattern("a", "input:x -> a -> output:0")
+@pattern("a", "input:x -> a -> output:0\na -> output:1")
 def one_tensor_returned_twice(self, x):
-    """It is named for its first place, as one that is given twice."""
+    """Each place is an output of its own."""
     y = self.a(x)
     return y, y
 
