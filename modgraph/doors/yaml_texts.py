@@ -19,6 +19,10 @@ _STARTS = frozenset({"SequenceStartEvent", "MappingStartEvent"})
 _ENDS = frozenset({"SequenceEndEvent", "MappingEndEvent"})
 
 
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "seq", "map"))
+"""They say of a value what it is, as in `!!float 1e-4`. Source: YAML 1.1, its tag repository."""
+
+
 class MoreThanPlainError(ValueError):
     """A text with references or tags: what it says is not all that stands there."""
 
@@ -38,7 +42,7 @@ def require_plain(events: Iterable[Any]) -> None:
     for number, event in enumerate(events):
         if getattr(event, "anchor", None) is not None:  # also of a reference
             raise MoreThanPlainError("it has anchors or references")
-        if getattr(event, "tag", None) is not None:
+        if getattr(event, "tag", None) not in (None, *_PLAIN_TAGS):
             raise MoreThanPlainError("it has tags")
         if _is_merge(event):
             raise MoreThanPlainError("it merges mappings")

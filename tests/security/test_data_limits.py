@@ -57,9 +57,11 @@ def test_what_is_plain_is_read(tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     (tmp_path / ".git").mkdir()
     (tmp_path / "model.py").write_text(MODEL)
-    (tmp_path / "cfg.yaml").write_text('hidden: 8\nz: "*a &b !c <<"  # *d\n')
+    text = """hidden: !!int 8\nz: "*a &b !c <<"  # *d\nlr: !!float 2e-4\nname: !!str 1\n"""
+    (tmp_path / "cfg.yaml").write_text(text)
     (found,) = candidates(parse_target(f"{tmp_path / 'model.py'}:Net"), assume=False)
-    assert found.arguments == {"config": {"hidden": 8, "z": "*a &b !c <<"}}
+    held = {"hidden": 8, "z": "*a &b !c <<", "lr": 0.0002, "name": "1"}
+    assert found.arguments == {"config": held}
 
 
 def test_each_value_counts_at_all_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
