@@ -164,7 +164,6 @@ class Shell:
         return True
 
     def _export(self, rest: Sequence[Token]) -> bool:
-        ends_well = True
         for token in rest[1:]:
             if token.assigns() is not None:
                 if self.is_posix and " " in (self.state.values.text(token) or " "):
@@ -172,7 +171,7 @@ class Shell:
                 self._assign(token)
             elif _NAME.fullmatch(token.raw) is None:
                 raise UnsureError
-        return ends_well
+        return True
 
     def _unset(self, rest: Sequence[Token]) -> bool:
         for token in rest[1:]:

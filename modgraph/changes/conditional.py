@@ -161,9 +161,10 @@ class _Side:
 
     def is_certain(self, edge: Edge) -> bool:
         """Whether it is there in any case, or in any where a module is called that is here alone."""
-        if any(self.is_inside_lone(end) for end in (edge.producer, edge.consumer)):
+        ends = (edge.producer, edge.consumer)
+        if edge.certain and not any(end in self.unsure.ends for end in ends):
             return True
-        return edge.certain and edge.producer not in self.unsure.ends and edge.consumer not in self.unsure.ends
+        return any(map(self.is_inside_lone, ends))
 
 
 class _Parts:

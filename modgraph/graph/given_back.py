@@ -26,9 +26,10 @@ def settled(observed: Sequence[Edge], predicted: Iterable[Edge]) -> list[Edge]:
         if edge.is_open:
             groups.setdefault((edge.consumer, _givers(edge)), []).append(edge)
     for edge in observed:
-        group = groups.pop((edge.consumer, _givers(edge)), None) if edge.is_open else [edge]
-        if group is not None:
-            found += _settled(group, into.get(edge.consumer, ())) if edge.is_open else group
+        if not edge.is_open:
+            found.append(edge)
+        elif (group := groups.pop((edge.consumer, _givers(edge)), None)) is not None:
+            found += _settled(group, into.get(edge.consumer, ()))
     return found
 
 

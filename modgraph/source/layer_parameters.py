@@ -6,6 +6,7 @@ import ast
 import os
 import re
 from functools import cache
+from typing import cast
 
 from modgraph.doors.reading import read
 from modgraph.source.quiet import python_tree
@@ -21,8 +22,33 @@ def layer_parameters(kind: str) -> dict[str, bool]:
     """By name, whether one has to be given: of a class of `torch.nn`.
 
     Raises:
-        LookupError: there is no source of it, or it derives from what stands in another file.
+        LookupError: there is no source of it, or it is a container.
     """
+    return {name: default is None for name, default in _parameters(kind).items()}
+
+
+@cache
+def layer_defaults(kind: str) -> dict[str, object]:
+    """By name, the numbers, texts and truth values that parameters have where nobody gives them.
+
+    Raises:
+        LookupError: there is no source of it, or it is a container.
+    """
+    found = {name: _plain(default) for name, default in _parameters(kind).items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _plain(default: ast.expr | None) -> object:
+    """None of what is no number, text or truth value."""
+    if isinstance(default, ast.Constant | ast.UnaryOp):
+        return cast(object, ast.literal_eval(default))
+    if isinstance(default, ast.BinOp) and isinstance(default.op, ast.Div):  # 1.0 / 8
+        return float(ast.literal_eval(default.left)) / float(ast.literal_eval(default.right))
+    return None
+
+
+@cache
+def _parameters(kind: str) -> dict[str, ast.expr | None]:
     home = re.search(rf"\nfrom torch\.nn\.modules\.(\w+) import {kind} as", _text("__init__"))
     if home is None:
         raise LookupError(kind)
@@ -34,26 +60,33 @@ def _text(module: str) -> str:
     return read(os.path.join(_MODULES, f"{module}.py")).decode("utf-8")
 
 
-def _of_class(kind: str, text: str) -> dict[str, bool]:
+def _of_class(kind: str, text: str) -> dict[str, ast.expr | None]:
     """Only the head of one function is parsed: a file of layers is long."""
     if kind == "Module":
         return {}
     start = text.find(f"\nclass {kind}(")
     if start < 0:
-        raise LookupError(kind)
+        home = re.search(rf"\nfrom torch\.nn\.modules\.(\w+) import .*\b{kind}\b", text)
+        if home is None:
+            raise LookupError(kind)
+        return _of_class(kind, _text(home[1]))
     body = text[start + 1 : text.find("\nclass ", start + 1)]
     base = re.split(r"[(,)]", body, maxsplit=2)[1]
     first = body.find("    def __init__(")
     if first < 0:
         return _of_class(base, text)
-    head = body[first : body.index("):\n", first)].strip()
+    end = body.find("):\n", first)
+    if end < 0:  # a container, whose parameters are annotated
+        raise LookupError(kind)
+    head = body[first:end].strip()
     function = python_tree(f"{head}): ...").body[0]
     assert isinstance(function, ast.FunctionDef)
     arguments = function.args
     if arguments.vararg is not None:  # it hands on what it is given, behind a word of its own
         return dict(list(_of_class(base, text).items())[1:])
     names = [each.arg for each in arguments.args[1:]]
-    needed = len(names) - len(arguments.defaults)
-    kept = {name: place < needed for place, name in enumerate(names)}
+    needed = [None] * (len(names) - len(arguments.defaults))
     words = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return kept | {each.arg: default is None for each, default in words}
+    return dict(zip(names, [*needed, *arguments.defaults], strict=True)) | {
+        each.arg: each_is for each, each_is in words
+    }

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from modgraph.source.layer_parameters import layer_parameters
+from modgraph.source.layer_parameters import layer_defaults, layer_parameters
 from modgraph.source.torch_names import MODAL, STATEFUL, STATELESS
 
 pytestmark = pytest.mark.needs_torch
@@ -25,6 +25,24 @@ def test_they_are_those_of_torch() -> None:
             compared += 1
             assert found == {name: each.default is each.empty for name, each in real.items()}, kind
     assert compared > 80
+
+
+def test_defaults_are_those_of_torch() -> None:
+    compared = 0
+    for name, kind in sorted(vars(torch.nn).items()):
+        if not isinstance(kind, type) or not issubclass(kind, torch.nn.Module):
+            continue
+        try:
+            defaults = layer_defaults(name)
+        except LookupError:
+            continue
+        known = inspect.signature(kind.__init__).parameters
+        if "args" not in known:
+            compared += bool(defaults)
+            assert {key: known[key].default for key in defaults} == defaults, name
+            plain = {key: each.default for key, each in known.items() if type(each.default) in (int, float, str, bool)}
+            assert plain == defaults, name
+    assert compared > 110
 
 
 def test_a_layer_that_hands_on_what_it_is_given_has_the_parameters_of_its_base() -> None:
