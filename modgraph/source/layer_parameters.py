@@ -38,12 +38,13 @@ def layer_defaults(kind: str) -> dict[str, object]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _plain(default: ast.expr | None) -> object:
+def _plain(node: ast.expr | None) -> object:
     """None of what is no number, text or truth value."""
-    if isinstance(default, ast.Constant | ast.UnaryOp):
-        return cast(object, ast.literal_eval(default))
-    if isinstance(default, ast.BinOp) and isinstance(default.op, ast.Div):  # 1.0 / 8
-        return float(ast.literal_eval(default.left)) / float(ast.literal_eval(default.right))
+    if isinstance(node, ast.Constant | ast.UnaryOp):
+        return cast(object, ast.literal_eval(node))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):  # 1.0 / 8
+        above, below = _plain(node.left), _plain(node.right)
+        return above / below if isinstance(above, int | float) and isinstance(below, int | float) else None
     return None
 
 
