@@ -2,16 +2,18 @@
 scripts that are nothing but values.
 
 A registry or a factory reads it where the project trains, often by a path that its command line alone says. Nearest
-files come first, and of those in folders equally near the ones that are called after a configuration.
+files come first, and of those in folders equally near the ones that a script names, then the ones that are called after
+a configuration.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +69,7 @@ def named_in_files(constructor: Constructor, known: Mapping[str, Any], files: Pr
     namesakes = _NamesakesOf(naming, target.file, tables)
     seen: set[str] = set()
     n_found = 0
-    for path, text in islice(_files_with_name(target.file, naming), MAX_READ):
+    for path, text in islice(_written_down_first(target.file, naming, files), MAX_READ):
         require_time()
         held = _Held(border_around(target.file.parent)).of(path, text)
         if held is None:
@@ -120,6 +122,26 @@ def _keywords(
             (name, values.argument(name, value, named.inside, as_read=as_read))
             for name, value in named.keywords.items()
         )
+
+
+def _written_down_first(model: Path, naming: Naming, files: ProjectFiles) -> Iterator[tuple[str, str]]:
+    """Of files in folders equally near, those first whose name stands in a string of a script, as that of a default
+    does."""
+    home = str(model.parent)
+    for _, alike in groupby(_files_with_name(model, naming), lambda found: _distance(found[0], home)[0]):
+        near = list(islice(alike, MAX_READ))
+        names = {os.path.basename(path) for path, _ in near} if len(near) > 1 else set()
+        written = set(_in_strings(names, files)) if names else set()
+        yield from sorted(near, key=lambda found: os.path.basename(found[0]) not in written)
+
+
+def _in_strings(names: set[str], files: ProjectFiles) -> Iterator[str]:
+    for _, tree in files.naming(names, own=True):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                name = re.split(r"[/\\]", node.value)[-1]
+                if name in names:
+                    yield name
 
 
 def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from torch.nn.parameter import is_lazy
 
 from modgraph.inputs.specs import Candidate, GroupSpec, LiteralSpec, Reason, Spec, TensorSpec
 from modgraph.inputs.wishes import Wish, is_transposed, wish_of
+from modgraph.inputs.words import words_asked
 from modgraph.tracing.basics.forward_signature import ForwardSignature
 from modgraph.tracing.basics.members import every_module, parameters, registered_modules
 
@@ -148,6 +149,8 @@ class Guesser:
         hint = self.signature.hints.get(name)
         if hint is None and (sides := self._sides(name)) is not None:
             return sides, Reason(f"{name}: by its name")
+        if hint in (None, inspect.Parameter.empty, str) and (words := words_asked(self.model, name)):
+            return LiteralSpec(words[0]), Reason(f"{name}: a word that forward asks for")
         annotated = self._from_annotation(name, hint)
         if annotated is not None:
             return annotated, Reason(f"{name}: annotated {_hint_text(hint)}")
@@ -187,6 +190,8 @@ class Guesser:
         if hint in plain:
             return LiteralSpec(plain[hint])
         origin, inner = typing.get_origin(hint), typing.get_args(hint)
+        if origin is typing.Literal:
+            return LiteralSpec(inner[0]) if isinstance(inner[0], str | int) else None
         if origin in (typing.Union, types.UnionType):
             options = [option for option in inner if option is not type(None)]
             return None if torch.Tensor in options else self._from_annotation(name, options[0])

@@ -30,6 +30,7 @@ from modgraph.inputs.sides import is_among_inputs, is_folded, miss_of, search_si
 from modgraph.inputs.sizes import waveforms
 from modgraph.inputs.specs import Candidate, Place, Reason, Spec, TensorSpec, place_name, spec_text
 from modgraph.inputs.states import fitting_states, one_step
+from modgraph.inputs.words import other_words
 from modgraph.tracing.basics.failures import describe, user_line
 from modgraph.tracing.basics.members import registered_modules
 
@@ -241,6 +242,7 @@ class Search:
         yield from steps_first(attempt)
         yield from wishes(attempt, self.guesser)
         yield from told_by_function(attempt, self.guesser)
+        yield from other_words(attempt.candidate, self.guesser.model)
         if miss_of(attempt.outcome) is not None:
             yield from usual_volumes(attempt)
         unmet = any(

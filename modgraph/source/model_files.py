@@ -6,7 +6,9 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 
+from modgraph.doors.reading import lies_in
 from modgraph.names import last_name
 from modgraph.source.assignments import pairs
 from modgraph.source.bases import BaseResolver, LostBase
@@ -33,6 +35,9 @@ from modgraph.source.syntax import returned_calls as _returned_calls
 from modgraph.source.targets import SCRIPT, Target
 from modgraph.source.torch_names import GIVING_ITSELF
 from modgraph.source.usage import Looks, used_by_others
+
+_MAX_LOOKED_THROUGH = 64
+"""Files that are read for models where a file has none itself."""
 
 
 class ModelFile(FileClasses):
@@ -259,17 +264,22 @@ class ModelFile(FileClasses):
         near = [one for one in self.module.index.imports if one.level > 0 and one.attribute not in (None, "*")]
         return [one.name for one in near if self._resolver.is_module_class(self.module, one.name)]
 
-    def files_beside(self, finder: ModuleFinder) -> list[str]:
-        """Files that it imports from beside it and that have module classes."""
-        found: dict[str, None] = {}
-        for one in self.module.index.imports:
-            home = self.module.absolute(one.module, one.level)
-            source = (finder.readable(f"{home}.{one.attribute}") or finder.readable(home)) if one.level > 0 else None
-            if source is not None and source.name != self.module.name:
-                names = [name for name, each in source.index.definitions.items() if each.kind == "class"]
-                names += [imported.name for imported in source.index.imports if imported.level > 0]
-                if any(self._resolver.is_module_class(source, name) for name in names):
-                    found[source.file] = None
+    def files_beside(self, finder: ModuleFinder) -> list[Path]:
+        """Files below its folder, or in its package, that have module classes and to which its imports lead, the
+        nearest first."""
+        home = self.module.path.parent
+        for _ in range(self.module.name.count(".") + self.module.is_package - 1):
+            home = home.parent
+        found: dict[Path, None] = {}
+        seen, pending = {self.module.name}, [self.module]
+        while pending and len(seen) < _MAX_LOOKED_THROUGH:
+            for source in _imported(pending.pop(0), finder):
+                if source.name not in seen and lies_in(str(source.path), str(home)):
+                    seen.add(source.name)
+                    pending.append(source)
+                    classes = (name for name, each in source.index.definitions.items() if each.kind == "class")
+                    if any(self._resolver.is_module_class(source, name) for name in classes):
+                        found[source.path] = None
         return list(found)
 
     def may_make_module(self, node: ast.expr) -> bool:
@@ -428,3 +438,12 @@ def _given_in(value: ast.expr) -> set[str]:
         else:
             pending += [(child, given) for child in ast.iter_child_nodes(node)]
     return found
+
+
+def _imported(module: SourceModule, finder: ModuleFinder) -> Iterator[SourceModule]:
+    """What the imports of a module lead to, as far as it can be read."""
+    for one in module.index.imports:
+        home = module.absolute(one.module, one.level)
+        source = finder.readable(f"{home}.{one.attribute}") or finder.readable(home)
+        if source is not None and not finder.is_installed(source):
+            yield source

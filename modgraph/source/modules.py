@@ -521,6 +521,10 @@ class ModuleFinder:
         except SourceError:
             return None
 
+    def is_installed(self, module: SourceModule) -> bool:
+        """Whether it is of an installed package, or of the standard library."""
+        return self._territory.is_installed(str(module.path.parent))
+
     @property
     def files_read(self) -> list[str]:
         """Of the modules whose text was asked for."""

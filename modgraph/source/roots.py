@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -238,10 +239,13 @@ def _what_is_there(file: ModelFile, finder: ModuleFinder, target: Target) -> str
         return f"it hands on {shown} from another file: name one of them, as in {target.typed(handed_on[0])}"
     beside = file.files_beside(finder)
     if beside and not file.classes:
-        return f"it imports files that have some: {', '.join(beside[:6])}"
+        return f"it imports files that have some: {_listed([shlex.quote(os.path.relpath(each)) for each in beside])}"
     classes = [f"class {name}" for name in file.classes]
     functions = [f"function {name}" for name in file.functions]
     things = classes + functions
     if not things:
         return "it defines no class and no function"
-    return f"it has {_listed(things)}; a model is a class derived from torch.nn.Module, or an instance of one"
+    return (
+        f"it has {_listed(things)}; a model is a class derived from torch.nn.Module, or an instance of one; of a whole"
+        " folder, --all FOLDER finds them"
+    )

@@ -337,6 +337,22 @@ def test_a_package_that_gives_the_class_on_may_be_named(tmp_path):
     assert found(tmp_path, files, "lib/old/net.py:Net") is None
 
 
+@pytest.mark.parametrize("script", ["train.py", "tools/train.py"])
+def test_the_file_that_a_script_opens_by_default_comes_first(tmp_path, script):
+    files = {
+        "net.py": NET,
+        "configs/a_config.yml": "type: Net\ndepth: 2\n",
+        "configs/b_config.yml": "type: Net\ndepth: 3\n",
+        "configs/c.yml": "type: Net\ndepth: 4\n",
+        script: "import argparse\np = argparse.ArgumentParser()\np.add_argument('-c', default='configs/c.yml')\n",
+    }
+    origin = found(tmp_path, files, "net.py:Net")
+    assert (origin.file, [each.file for each in origin.others]) == (
+        "configs/c.yml",
+        ["configs/a_config.yml", "configs/b_config.yml"],
+    )
+
+
 def test_the_nearest_file_comes_first_and_a_call_before_all(tmp_path):
     files = {
         "lib/__init__.py": "",

@@ -497,3 +497,13 @@ def test_of_several_states_the_first_can_be_read_where_they_are_cut():
     column = table.Column("state", shortest=10, at_end=True)
     lines = table.table([column], [[table.Cell("✖ failed here RuntimeError ▲ unregistered")]], 14, table.Pen())
     assert lines[1] == "✖ failed here…"
+
+
+def test_sizes_that_only_the_user_knows_are_asked_for():
+    def line(shape: tuple[int | str, ...] | None) -> str:
+        given = TensorInfo(name="x", shape=shape, dtype="float32")
+        text = Maker(inputs=(ModelInput(name="x", tensors=(given,), origin="symbols"),), traced=False).text()
+        return next(each for each in text.splitlines() if each.startswith("inputs"))
+
+    assert line(("batch", 3)).endswith("x = batch×3 float32")
+    assert line(None).endswith("x = ? float32; --input gives its sizes")

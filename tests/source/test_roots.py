@@ -519,16 +519,27 @@ def test_a_class_that_is_named_and_needs_arguments_is_built_as_its_file_does_it(
     assert as_its_file_builds_it(given) is given
 
 
-def test_a_package_without_classes_names_the_files_beside_it_that_have_some(tmp_path):
+@pytest.mark.parametrize("asked", ["pkg/__init__.py", "train.py", "scripts/train.py"])
+def test_a_file_without_models_names_those_to_which_its_imports_lead(tmp_path, monkeypatch, asked):
     package = tmp_path / "pkg"
     (package / "models").mkdir(parents=True)
+    (tmp_path / "scripts").mkdir()
     (package / "__init__.py").write_text("from .registry import build\nfrom . import models\n")
     (package / "registry.py").write_text("from torch.nn import Module\ndef build(): pass\n")
-    (package / "models" / "__init__.py").write_text("from .net import Net\n")
+    (package / "models" / "__init__.py").write_text("from .net import Net\nfrom .losses import Loss\n")
     (package / "models" / "net.py").write_text("from torch import nn\nclass Net(nn.Module): pass\n")
+    (package / "models" / "losses.py").write_text("class Loss: pass\n")
+    (tmp_path / "train.py").write_text("import torch\nfrom pkg import build\ndef main(): build()\n")
+    (tmp_path / "scripts" / "train.py").write_text("import helper\ndef main(): helper.net()\n")
+    (tmp_path / "scripts" / "helper.py").write_text("from parts.net import Net as net\n")
+    (tmp_path / "scripts" / "parts").mkdir()
+    (tmp_path / "scripts" / "parts" / "net.py").write_text("from torch import nn\nclass Net(nn.Module): pass\n")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(TargetError) as caught:
-        find_roots(parse_target("pkg/__init__.py", cwd=tmp_path))
-    assert caught.value.hint == "it imports files that have some: pkg/models/__init__.py"
+        find_roots(parse_target(asked))
+    named = "scripts/parts/net.py" if asked.startswith("scripts") else "pkg/models/net.py"
+    assert caught.value.hint == f"it imports files that have some: {named}"
+    assert find_roots(parse_target(named))
 
 
 # ---- one process, many targets ---------------------------------------------------------------------------------------

@@ -221,7 +221,8 @@ def _input(given: ModelInput) -> str:
     if given.origin in ("given", "symbols"):
         where = f", where {' and '.join(given.constraints)}" if given.constraints else ""
         followed = f"; followed where {' and '.join(given.followed)}" if given.followed else ""
-        return f"{given.name} = {what}{where}{followed}"
+        asked = "; --input gives its sizes" if any(tensor.shape is None for tensor in given.tensors) else ""
+        return f"{given.name} = {what}{where}{followed}{asked}"
     origin = "from example_inputs" if given.origin == "example_inputs" else "inferred"
     rules = f" ({'; '.join(given.rules)})" if given.rules else ""
     return f"{given.name} = {what}, {origin}{rules}"

@@ -297,7 +297,7 @@ def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, i
         attributes = {str(key): value for key, value in items.items()}
         return machine.allocate(DictObject({Constant(key): each for key, each in items.items()}, attributes=attributes))
     if isinstance(spec, AnyValue):
-        return machine.unknown("an input of forward that is not said")
+        return machine.unknown("an input of forward of which nothing is said; --input says it")
     if isinstance(spec, AnyTensor):
         return machine.allocate(TensorObject(None, spec.dtype, requires_grad=False, device="cpu"))
     if spec.shape is None:
