@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules.facts import Store
+from modgraph.rules.facts import Store, attribute_of
+from modgraph.rules.reading import local_values
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
@@ -41,7 +42,7 @@ def find(subject: Subject) -> Iterator[Found]:
     if used & _OVER_ALL or not subject.is_module:
         return
     for name in made:
-        if name not in used:
+        if name not in used and not _has_another_name(subject, facts.stores_of(name)[0]):
             yield Found(
                 facts.stores_of(name)[0].statement,
                 f"`self.{name}` is made and never used: it is not trained, and stays in the state dict",
@@ -56,6 +57,47 @@ def _makes_a_layer(subject: Subject, store: Store) -> bool:
     return (
         bool(kinds) and any(kind != "Identity" for kind in kinds) and subject.reads.is_module(store.value, store.method)
     )
+
+
+def _has_another_name(subject: Subject, store: Store) -> bool:
+    """What it holds may be used by another name: `self.layers = nn.ModuleList(self.blocks)`."""
+    method, value = store.method, store.value
+    if value is None or (isinstance(store.statement, ast.Assign) and len(store.statement.targets) > 1):
+        return True
+    made_of, names = [value], set[str]()
+    for part in made_of:  # grows
+        for node in ast.walk(part):
+            name = attribute_of(node, method.receiver)
+            if name is not None and _may_hold(subject, name):
+                return True
+            if isinstance(node, ast.Name) and node.id not in names and subject.reads.may_hold_module(node, method):
+                names.add(node.id)
+                made_of += local_values(method, node.id)
+    inside = {node for part in made_of for node in ast.walk(part)}
+    return any(
+        isinstance(node, ast.Name)
+        and node.id in names
+        and isinstance(node.ctx, ast.Load)
+        and node not in inside
+        and not _is_changed_there(node, method.parents)
+        for node in ast.walk(method.node)
+    )
+
+
+def _may_hold(subject: Subject, name: str) -> bool:
+    facts = subject.facts
+    stored = [(store.value, store.method) for store in facts.stored.get(name, ())]
+    stored += [(value, change.method) for change in facts.changes if change.name == name for value in change.values]
+    return any(value is None or subject.reads.may_hold_module(value, method) for value, method in stored)
+
+
+def _is_changed_there(node: ast.Name, parents: dict[ast.AST, ast.AST]) -> bool:
+    """`layers.append(...)`, `layers[0] = ...`: it is filled, and not read."""
+    above = parents.get(node)
+    if isinstance(above, ast.Subscript):
+        return isinstance(above.ctx, ast.Store)
+    called = parents.get(above) if isinstance(above, ast.Attribute) else None
+    return isinstance(called, ast.Call) and called.func is above and isinstance(parents.get(called), ast.Expr)
 
 
 def _stands_on_torch_alone(subject: Subject) -> bool:
@@ -109,6 +151,24 @@ class Net(nn.Module):
         ),
     ),
     valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        blocks = [nn.Linear(8, 8) for _ in range(2)]
+        self.blocks = blocks
+        self.registered = nn.ModuleList(self.blocks)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+""",
+            "the same modules under another name",
+        ),
         Valid(
             """\
 from torch import nn
