@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from modgraph.errors import MissingFileError, UnknownNameError
+from modgraph.errors import MissingFileError, TargetError, UnknownNameError
 from modgraph.graph.model import SourceLocation
 from modgraph.names import last_name, nearest
 from modgraph.prediction.code import calls, namespaces, unfinished, whole_modules
@@ -42,9 +42,13 @@ from modgraph.source import kept_trees
 from modgraph.source.files import NOTEBOOK
 from modgraph.source.modules import ModuleFinder, SourceModule, finder_for
 from modgraph.source.reached import telling
-from modgraph.source.target_modules import module_of
+from modgraph.source.target_modules import module_of, not_there
 from modgraph.source.targets import NOT_GIVEN, Built, Ref, Target, Unsaid
 
+_CALLED = (ClassValue, FunctionValue, BoundMethod)
+"""What is called where a target names it alone."""
+_MAX_NAMED = 10
+"""Names of a file that a message lists."""
 EVERYTHING = sys.maxsize
 """Units of work: however many there are."""
 
@@ -125,11 +129,7 @@ def load_target(machine: Interpreter, target: Target, text: str | SourceModule |
     else:
         source = machine.finder.source(target.module)
         if source is None:
-            why = machine.finder.refusal(target.module)
-            raise MissingFileError(
-                why or f"there is no Python source of module {target.module!r} on the search path",
-                hint=None if why else f"name its file: path/to/{target.module.replace('.', '/')}.py:{target.name}",
-            )
+            raise not_there(machine.finder, target)
     assert source.index is not None  # reads the file, and says what is wrong with it
     begin(machine, source)
     import_effects.run(machine, source)
@@ -161,6 +161,7 @@ def _predict(machine: Interpreter, target: Target, text: str | SourceModule | No
     def predict() -> Prediction:
         source = load_target(machine, target, text)
         value = find_name(machine, source, target.name)
+        _refuse_method(value, target)
         machine.taken = value
         found = _called(machine, source, value, target)
         attempt(
@@ -177,7 +178,7 @@ def _called(machine: Interpreter, source: SourceModule, value: Value, target: Ta
     """What the target names, called where that is a class or a function."""
     if target.called:
         attempt(machine, lambda: _require_fitting(machine, value, target), lambda _: None)
-    if not isinstance(value, (ClassValue, FunctionValue)) and not target.called:
+    if not isinstance(value, _CALLED) and not target.called:
         return Prediction(machine, value)
     own = _own_call(machine, source, value, target)
     if own is not None:
@@ -185,7 +186,7 @@ def _called(machine: Interpreter, source: SourceModule, value: Value, target: Ta
     positional = [_argument(machine, argument) for argument in target.arguments]
     keywords = {name: _argument(machine, argument) for name, argument in target.keywords}
     others: list[Unknown] = []
-    if not target.called and isinstance(value, (ClassValue, FunctionValue)):
+    if not target.called and isinstance(value, _CALLED):
 
         def leave_open(why: Unknown) -> dict[str, Value]:
             others.append(why)
@@ -193,6 +194,19 @@ def _called(machine: Interpreter, source: SourceModule, value: Value, target: Ta
 
         keywords.update(attempt(machine, lambda: not_given(machine, value, len(positional), keywords), leave_open))
     return predict_value(machine, value, positional, keywords, others[0] if others else None)
+
+
+def _refuse_method(value: Value, target: Target) -> None:
+    """What is defined for the instances of a class, and so makes none."""
+    owner, _, method = target.name.rpartition(".")
+    if owner and isinstance(value, FunctionValue) and not target.called:
+        parameters = value.definition.parameters
+        if parameters and parameters[0].name == "self":
+            raise TargetError(
+                f"{method} in {target.place} is a method of the instances of {owner}",
+                file=target.relative_file if target.file is not None else None,
+                hint=f"name the class: {target.typed(owner)}",
+            )
 
 
 def _argument(machine: Interpreter, argument: Any) -> Value:
@@ -258,7 +272,8 @@ def _no_such_name(source: SourceModule, name: str) -> UnknownNameError:
     elif near:
         message += f" Did you mean {near[0]!r}?"
     elif definitions:
-        message += f" It has {', '.join(definitions[:10])}."
+        more = f" and {len(definitions) - _MAX_NAMED} more" if len(definitions) > _MAX_NAMED else ""
+        message += f" It has {', '.join(definitions[:_MAX_NAMED])}{more}."
     return UnknownNameError(message, file=source.file)
 
 
@@ -304,13 +319,15 @@ def _built(machine: Interpreter, built: Built) -> Value:
 
 
 def not_given(
-    machine: Interpreter, function: ClassValue | FunctionValue, given: int, keywords: Mapping[str, Value]
+    machine: Interpreter, function: ClassValue | FunctionValue | BoundMethod, given: int, keywords: Mapping[str, Value]
 ) -> dict[str, Value]:
     """Unknowns for the required parameters that the target leaves out; each is a problem."""
     init: Value | None = function
     skip = 0
     if isinstance(function, ClassValue):
         init, skip = machine.class_attribute(function, "__init__"), 1
+    if isinstance(function, BoundMethod):
+        init, skip = function.function, 1
     if not isinstance(init, FunctionValue):
         return {}
     found: dict[str, Value] = {}
@@ -325,7 +342,7 @@ def not_given(
     return found
 
 
-def _signature(function: ClassValue | FunctionValue, init: FunctionValue, skip: int) -> str:
+def _signature(function: Value, init: FunctionValue, skip: int) -> str:
     """How it is called: `Net(width, depth=2)`."""
     parameters = init.definition.node.params
     places = [*parameters.posonly_params, *parameters.params][skip:]
@@ -335,7 +352,7 @@ def _signature(function: ClassValue | FunctionValue, init: FunctionValue, skip: 
     ]
     if parameters.kwonly_params:
         shown.insert(len(places), "*")
-    name = last_name(function.name)
+    name = last_name(function.name if isinstance(function, ClassValue) else init.name)
     return f"{name}({', '.join(shown)})"
 
 

@@ -14,15 +14,15 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from modgraph.errors import MissingFileError, TargetError
+from modgraph.errors import TargetError
 from modgraph.source.bases import BaseResolver, LostBase
 from modgraph.source.integers import parse
 from modgraph.source.main_models import set_aside
 from modgraph.source.model_files import ModelFile
 from modgraph.source.modules import ModuleFinder, SourceError, SourceModule, finder_for
 from modgraph.source.syntax import callable_bare
-from modgraph.source.target_modules import module_of
-from modgraph.source.targets import Target, references_in, shortened
+from modgraph.source.target_modules import module_of, not_there
+from modgraph.source.targets import Target, references_in
 
 _MAX_NAMED = 6
 """Names listed in a message."""
@@ -163,12 +163,7 @@ def _changes(directories: Sequence[str]) -> dict[str, float]:
 def _source_of(target: Target, finder: ModuleFinder) -> SourceModule:
     source = find_source(target, finder)
     if source is None:
-        if (why := finder.refusal(target.module)) is not None:
-            raise MissingFileError(why)
-        raise MissingFileError(
-            f"there is no module {shortened(target.module)!r} with Python source on the search path",
-            hint=f"a file is named with its ending: {target.module.replace('.', '/')}.py",
-        )
+        raise not_there(finder, target)
     return source
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from modgraph.source.modules import SourceModule
-from modgraph.source.targets import Target
+from modgraph.errors import MissingFileError
+from modgraph.source.modules import ModuleFinder, SourceModule
+from modgraph.source.targets import Target, shortened
 
 
 def module_of(target: Target) -> SourceModule:
@@ -13,3 +14,20 @@ def module_of(target: Target) -> SourceModule:
     if target.code is not None:
         found.text = target.code
     return found
+
+
+def not_there(finder: ModuleFinder, target: Target) -> MissingFileError:
+    """What is said of a module without source: whether it is installed at all, or lies outside of the project."""
+    module = shortened(target.module)
+    if (why := finder.refusal(target.module)) is not None:
+        return MissingFileError(why)
+    first = target.module.partition(".")[0]
+    if finder.find(first) is None:
+        return MissingFileError(
+            f"there is no module {shortened(first)!r} here: it is not installed, nor is it on the search path",
+            hint=f"install it beside modgraph, or name a file with its ending: {module.replace('.', '/')}.py",
+        )
+    return MissingFileError(
+        f"there is no module {module!r} with Python source on the search path",
+        hint=f"a file is named with its ending: {module.replace('.', '/')}.py",
+    )

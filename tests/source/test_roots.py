@@ -173,9 +173,18 @@ def test_a_syntax_error_says_where(roots):
     assert (caught.value.file, caught.value.line) == ("model.py", 3)
 
 
-def test_a_missing_module_says_so():
-    with pytest.raises(TargetError, match=r"no module 'nosuch\.package'"):
-        find_roots(parse_target("nosuch.package"))
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("nosuch.package", "there is no module 'nosuch' here: it is not installed"),
+        ("torch.nosuch", "there is no module 'torch.nosuch' with Python source"),
+    ],
+)
+def test_a_missing_module_says_so(named, said):
+    with pytest.raises(TargetError) as caught:
+        find_roots(parse_target(named))
+    assert caught.value.message.startswith(said)
+    assert f"{named.replace('.', '/')}.py" in caught.value.hint
 
 
 @pytest.mark.parametrize(
