@@ -346,12 +346,24 @@ def counted(hidden: Hidden, what: str = "module") -> str:
 
 def advice(hidden: Hidden, what: str = "Module") -> str:
     first = f"nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
+    if ends_in_a_comma(hidden):
+        return f"the comma at the end makes it a tuple: take it away, or use {first}"
     places = [each.place for each in hidden.held]
     if any(place.count("[") + place.count("{") > 1 for place in places):
         return f"use {first}, and such a container within too"
     if first.endswith("Dict") and any(place[1:2].isdigit() or place[1:2] == "-" for place in places):
         return f"use {first}, whose keys are strings: str(key)"
     return f"use {first}"
+
+
+def ends_in_a_comma(hidden: Hidden) -> bool:
+    """`self.fc = nn.Linear(8, 8),`: a tuple of one without parentheses, which is seldom meant."""
+    value = hidden.store.value
+    return (
+        isinstance(value, ast.Tuple)
+        and len(value.elts) == 1
+        and (value.lineno, value.col_offset) == (value.elts[0].lineno, value.elts[0].col_offset)
+    )
 
 
 def places(subject: Subject, hidden: Hidden) -> tuple[Related, ...]:

@@ -8,7 +8,7 @@ from typing import Literal
 from modgraph.findings import Edit, Fix
 from modgraph.names import last_name
 from modgraph.rules import uses
-from modgraph.rules.containers import Hidden
+from modgraph.rules.containers import Hidden, ends_in_a_comma
 from modgraph.rules.edits import around, container_name, replace, source
 from modgraph.rules.facts import Change, Store
 from modgraph.rules.subject import Subject
@@ -54,7 +54,7 @@ def wrap(subject: Subject, hidden: Hidden, what: str = "Module") -> Fix | None:
     """`nn.ModuleList(...)` around the container where that is all it takes. Never a safe fix: the keys of the state
     dict and what the optimizer is given change."""
     store, value = hidden.store, hidden.store.value
-    if value is None or not hidden.alone or not _can_be_registered(subject, hidden):
+    if value is None or not hidden.alone or ends_in_a_comma(hidden) or not _can_be_registered(subject, hidden):
         return None
     wrapper = _wrapper(subject, hidden, value, what)
     name = container_name(subject, wrapper) if wrapper is not None else None

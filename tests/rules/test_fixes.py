@@ -250,3 +250,20 @@ def test_a_tensor_that_is_to_be_learnt_is_no_buffer(tmp_path):
     assert found["scale"].fix is None
     assert "register_buffer" in found["shift"].message
     assert found["shift"].fix is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "comma"),
+    [
+        ("nn.Linear(2, 2),", True),
+        ("nn.Linear(\n    2,\n    2,\n),", True),
+        ("(nn.Linear(2, 2),)", False),
+        ("nn.Linear(2, 2), nn.Linear(2, 2)", False),
+        ("[nn.Linear(2, 2),]", False),
+    ],
+)
+def test_a_comma_at_the_end_is_told_and_not_wrapped(value: str, comma: bool) -> None:
+    (finding,) = checked(source(f"self.x = {value}", "return self.x[0](x)")).findings
+    assert finding.code == "MG101"
+    assert ("the comma at the end makes it a tuple: take it away" in finding.message) == comma
+    assert (finding.fix is None) == comma
