@@ -90,14 +90,25 @@ class Exporting:
         return found
 
 
-_UNKNOWN_TYPE = re.compile(r"(?:\w+: )?\w+: Found <class '([^']+)'> in (\w+), which is not a known type\..*", re.DOTALL)
+_UNKNOWN_TYPE = re.compile(
+    r"(?:\w+: )*(?:Found <class '([^']+)'> in (\w+), which is not a known type"
+    r"|Unsupported (input|output) type <class '([^']+)'>)\..*",
+    re.DOTALL,
+)
 """What torch says of an object that may hold tensors."""
+_OWN = f"{__name__.partition('.')[0]}."
 
 
 def _in_our_words(found: re.Match[str]) -> str:
-    does = "is given" if found[2] == "input" else "returns"
+    name, side = found[1] or found[4], found[2] or found[3]
+    if name.startswith(_OWN):
+        return (
+            "forward is given one object whose attributes are the tensors, as its inputs were inferred, and"
+            " torch.export takes tensors, and tuples, lists and dicts of them, alone"
+        )
+    does = "is given" if side == "input" else "returns"
     return (
-        f"forward {does} a {found[1]}, which torch.export does not take apart: put its tensors into a tuple or dict, or"
+        f"forward {does} a {name}, which torch.export does not take apart: put its tensors into a tuple or dict, or"
         " register the class (torch.utils._pytree.register_pytree_node)"
     )
 

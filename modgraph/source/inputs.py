@@ -149,10 +149,10 @@ def _of_value(text: str, name: str | None, value: str) -> InputSpec:
         if name and are_tensors and (len(parts) > 1 or value[0] == "["):
             said = " ".join(f"--input {shlex.quote(f'{name}[{place}]={part}')}" for place, part in enumerate(parts))
             hint = f"tensors in a list are given one by one: {said}"
-        elif is_close:
-            hint = _SPACES.format(_typed(text, value, _with_spaces(value)))
         elif len(numbers) > 1 and re.fullmatch(r"[\s\dxX×*,;()\[\]]+", value):
             hint = f"a tensor is written with an x between its sizes: {_named(name, numbers)}"
+        elif is_close:
+            hint = _SPACES.format(_typed(text, value, _with_spaces(value)))
         elif value.lower() in _NAMED_OTHERWISE:
             hint = f"as Python writes it: --input {_typed(text, value, _NAMED_OTHERWISE[value.lower()])}"
         elif _WORDS.fullmatch(value):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import onnx
@@ -402,3 +404,20 @@ def test_a_dataclass_is_looked_into(tmp_path):
     assert [value.name for value in onnx.load(str(tmp_path / "net.onnx")).graph.output] == ["first", "rest.0"]
     assert "forward" not in vars(model)
     assert isinstance(model(torch.ones(2, 4)), Pair)
+
+
+class ReadsAttributes(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 4)
+
+    def forward(self, data):
+        return self.fc(data.x)
+
+
+@pytest.mark.parametrize("given", [None, (SimpleNamespace(x=torch.ones(2, 4)),)], ids=["inferred", "given"])
+def test_an_object_that_is_given_is_told_in_our_words(tmp_path, given):
+    (problem,) = modgraph.export_onnx(ReadsAttributes(), tmp_path / "net.onnx", given).problems
+    said = "forward is given one object whose attributes are the tensors" if given is None else "SimpleNamespace"
+    assert said in problem.message
+    assert not re.search(r"modgraph\.|plain:|register_dataclass", problem.message)

@@ -141,7 +141,13 @@ def test_parts_that_do_not_go_together(inputs: list[str], message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "tensor"),
-    [("1*3*32*32", "1x3x32x32"), ("x=(1x3x32x32)", "x=1x3x32x32"), ("[1,3x32]", "1x3x32"), ("1;3;32", "1x3x32")],
+    [
+        ("1*3*32*32", "1x3x32x32"),
+        ("1xx3x32x32", "1x3x32x32"),
+        ("x=(1x3x32x32)", "x=1x3x32x32"),
+        ("[1,3x32]", "1x3x32"),
+        ("1;3;32", "1x3x32"),
+    ],
 )
 def test_an_error_shows_how_its_sizes_are_written(text: str, tensor: str) -> None:
     with pytest.raises(InputError) as error:

@@ -83,7 +83,10 @@ def capture_flat(
         program = _attempt(rung, context(model), attempts, lambda: _exported(model, args, kwargs, options))
         if program is not None:
             return replace(_flat(program, rung, model), attempts=attempts)
-    raise ExportError("; ".join(f"{attempt.rung}: {attempt.why}" for attempt in _distinct(attempts)))
+    causes = _distinct(attempts)
+    if len(causes) == 1:
+        raise ExportError(causes[0].why)
+    raise ExportError("; ".join(f"{attempt.rung}: {attempt.why}" for attempt in causes))
 
 
 def _attempt(
