@@ -183,7 +183,7 @@ def numbers(attempt: Attempt) -> Iterator[Candidate]:
     named = numbers_said(attempt.outcome.error)
     for wanted in [number for number in named if 0 < number <= 65536][:8]:
         for place, spec in _suspects_first(attempt):
-            rule = f"{place_name(place)}: {wanted} is named where it failed"
+            rule = f"{place_name(place)}: the error names {wanted}"
             sized = [dim for dim in range(1, len(spec.shape)) if spec.shape[dim] in named]
             if len(spec.shape) == 5 and wanted >= 4:
                 frames = (*spec.shape[:3], wanted, wanted)

@@ -129,7 +129,7 @@ def _untaken(graph: Graph, width: int, pen: Pen) -> list[str]:
     ran = {first.get(call.module, call.module) for call in graph.calls if call.observed is not False}
     for call in graph.calls:
         if call.observed is False and (call.parent is None or graph.calls[call.parent].observed is not False):
-            text = "" if call.condition is None else call.condition.text.removeprefix("depends on ")
+            text = "" if call.condition is None else call.condition.text
             has_run = first.get(call.module, call.module) in ran
             name = f"a call of {call.module}" if has_run else call.module
             found.setdefault(f"{name} ({text})" if text else name)
