@@ -1,5 +1,5 @@
 """Repairs that the failing function of torch tells by itself: a number in place of a tensor, a mask that is broadcast,
-as many dimensions as are subscripted."""
+as many dimensions as are subscripted, or as a convolution takes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def told_by_function(attempt: Attempt, guesser: Guesser) -> Iterator[Candidate]:
         yield from _numbers(attempt, failure)
         yield from _masks(attempt, failure)
         yield from _subscripted(attempt, failure, guesser)
+        yield from _raised(attempt, failure, guesser)
 
 
 def _numbers(attempt: Attempt, failure: Failure) -> Iterator[Candidate]:
@@ -77,6 +78,20 @@ def _subscripted(attempt: Attempt, failure: Failure, guesser: Guesser) -> Iterat
         shape = (spec.shape[0], *[STEPS] * missing, *spec.shape[1:])
         rule = f"{place_name(place)}: {wanted} dimensions are subscripted"
         yield attempt.candidate.replaced({place: replace(spec, shape=shape)}, rule)
+
+
+def _raised(attempt: Attempt, failure: Failure, guesser: Guesser) -> Iterator[Candidate]:
+    """An image, where a convolution was given one that lacked dimensions and was broadcast over those of another."""
+    if not re.fullmatch(r"conv[123]d", failure.name) or len(failure.seen) < 2:
+        return
+    given, weight = failure.seen[0].shape, failure.seen[1].shape
+    origin, tensors = failure.seen[0].origin, attempt.candidate.tensors()
+    place = next(iter(origin.places)) if origin is not None and len(origin.places) == 1 else None
+    if place is None or place not in tensors or not len(tensors[place].shape) < len(given) == len(weight):
+        return
+    shape = guesser.shape(len(given), {1: weight[1]})
+    rule = f"{place_name(place)}: {failure.name} is given {len(given)} dimensions"
+    yield attempt.candidate.replaced({place: replace(tensors[place], shape=shape)}, rule)
 
 
 def _dimension_named(text: str) -> int:

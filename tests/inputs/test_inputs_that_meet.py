@@ -256,6 +256,25 @@ def test_as_many_dimensions_as_are_subscripted() -> None:
     assert shapes(inferred(_Deep())) == {"x": (1, 8, 8, 4)}  # steps, as nothing here takes images
 
 
+class _Noised(nn.Module):
+    """Noise is laid over an image by a factor for each of the batch, as diffusion does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = nn.Linear(8, 4)
+        self.weight = nn.Parameter(torch.zeros(6, 3, 3, 3))
+
+    def forward(self, clean: torch.Tensor) -> torch.Tensor:
+        share = self.time(torch.rand(clean.size(0), 8)).mean(1).view(-1, 1, 1, 1)
+        return nn.functional.conv2d(share * clean + (1 - share) * torch.randn_like(clean), self.weight)
+
+
+def test_what_is_broadcast_for_a_convolution_has_all_its_dimensions() -> None:
+    shape = shapes(inferred(_Noised()))["clean"]
+    assert len(shape) == 4
+    assert shape[1] == 3
+
+
 class _FixedLength(nn.Module):
     """The channels last: what is sought is the length, and the channels are settled."""
 
