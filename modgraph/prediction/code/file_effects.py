@@ -14,7 +14,7 @@ from modgraph.prediction.code import taken_away
 from modgraph.prediction.domain import library_effects, registry
 from modgraph.prediction.domain.calling import PROCESS_ENDS, Arguments
 from modgraph.prediction.domain.file_changes import ON_PATHS
-from modgraph.prediction.domain.objects import DictObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import DictObject, InstanceObject, ListObject, SetObject
 from modgraph.prediction.domain.values import (
     GIVEN,
     NONE,
@@ -52,11 +52,12 @@ _ENDING = frozenset(
 """Functions that end the process."""
 _REMAKING = ("pickle.", "copy.")
 """Packages that make objects again."""
-_PRINTING = frozenset({"builtins.print", "contextlib.redirect_stdout", "contextlib.redirect_stderr"})
+_WRITING_NOTHING = ("builtins.", "torch.", "math.", "re.")
+"""Packages whose functions, as far as they are interpreted, write to no stream, save `print`."""
 _OF_STREAMS = ("write", "flush", "read", "readline", "readinto")
 _OF_PATHS = ("pathlib.", "os.")
 """Packages whose functions give paths."""
-_REDUCING = ("__reduce__", "__reduce_ex__", "__setstate__")
+_REDUCING = ("__reduce__", "__reduce_ex__")
 """Methods of a class that say what is called where an object of it is made again."""
 
 
@@ -98,26 +99,28 @@ def note_modelled(machine: Machine, name: str, arguments: Arguments) -> None:
     """
     path = library_effects.usual(name)
     given = (*arguments.positional, *arguments.keywords.values())
-    if path.startswith("os."):
-        if not all(isinstance(each, Constant) for each in given):
-            machine.file_changes.is_path(_texts(given))
-    elif name in _PRINTING:
+    if path.startswith("os.") and not all(isinstance(each, Constant) for each in given):
+        machine.file_changes.is_path(_texts(given))
+    if name == "builtins.print" or not name.startswith(_WRITING_NOTHING):
         _note_streams(machine, given)
-    elif name.startswith(_REMAKING):
+    if name.startswith(_REMAKING):
         _note_made_again(machine, _held(machine, given))
-    elif registry.is_outside(name) and not library_effects.is_standard(name):
+    if registry.is_outside(name) and not library_effects.is_standard(name):
         _note_named(machine, _held(machine, given))
 
 
 def _note_streams(machine: Machine, given: Iterable[Value]) -> None:
     """Objects that stand for open files: they are read from, and written to."""
-    objects = [each for each in given if isinstance(each, Address)]
+    objects = [each for each in given if isinstance(machine.state.find(each, InstanceObject), InstanceObject)]
     if objects:
         machine.may_be_called(objects, machine.unknown("what is written to a stream is not followed"), _OF_STREAMS)
 
 
 def _note_made_again(machine: Machine, given: Iterable[Value]) -> None:
     """Objects that say themselves what is called where they are made again."""
+    given = list(given)
+    why = machine.unknown("how an object is made again is not followed")
+    machine.may_be_called([each for each in given if isinstance(each, Address)], why, ("__setstate__",))
     for each in given:
         cls = machine.class_of(each) if isinstance(each, Address) else NONE
         for name in _REDUCING if isinstance(cls, ClassValue) else ():
