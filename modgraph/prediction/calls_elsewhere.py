@@ -20,6 +20,7 @@ from modgraph.prediction.code import functions
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.file_changes import FileChanges
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
 from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
 from modgraph.prediction.domain.machine import Compose
@@ -128,7 +129,7 @@ class CallsElsewhere:
         machine = script_machine(self._script)
         machine.until = self._until
         machine.deadline = min(machine.deadline, self._until)
-        machine.data_of, machine.leads_to = self._data
+        machine.data_of, machine.file_changes = self._data.text_of, FileChanges(self._data.leads_to)
         machine.compose = self._compose
         machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
         machine.asked_options = self.options

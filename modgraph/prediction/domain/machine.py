@@ -100,8 +100,6 @@ class Machine(Budget):
         """Told of each class with source that is called, and may end the interpretation there; see `own_calls.py`."""
         self.data_of: Callable[[str], str | None] | None = None
         """The text of a data file by its path, where arguments are looked for (`calls_elsewhere.py`); else None."""
-        self.leads_to: Callable[[str], Iterable[str]] | None = None
-        """Other paths of the same file, as links in the project say them."""
         self.on_yield: Callable[[Value], None] | None = None
         """The block of a `with`, to be run where the next generator that is called yields."""
         self.insistent = False
@@ -126,7 +124,7 @@ class Machine(Budget):
     @cached_property
     def file_changes(self) -> FileChanges:
         """What the script that is followed may have done to data files."""
-        return FileChanges(self.leads_to)
+        return FileChanges()
 
     @property
     def where(self) -> SourceLocation | None:
