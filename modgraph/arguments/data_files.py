@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from modgraph.arguments.other_data import other_text
-from modgraph.doors.borders import border_around
+from modgraph.doors.borders import Border, border_around
+from modgraph.doors.reading import lies_in
 from modgraph.source.files import DATA, text_of
 
 MAX_FILE = 200_000
@@ -14,6 +18,8 @@ MAX_FILE = 200_000
 MAX_FILES = 8
 """Files that one script is given."""
 _MAX_UP = 4
+_MAX_PATH = 256
+"""Characters of one that is asked for links."""
 
 
 class Opened:
@@ -34,6 +40,36 @@ class Opened:
         """Notes the file; whether the script is given what it holds."""
         self.paths[path] = None
         return path != self._hidden
+
+
+def links_beside(script: str) -> Callable[[str], tuple[str, ...]]:
+    """Other paths of the file to which a path leads, read from the same folders: the end of a link, below the folder of
+    the project. "." of a file with further names, as nobody says where they are."""
+    folders = [os.path.dirname(script)]
+    while len(folders) < _MAX_UP:
+        folders.append(os.path.dirname(folders[-1]))
+    border = border_around(folders[0])
+
+    @lru_cache(maxsize=1024)
+    def leads_to(path: str) -> tuple[str, ...]:
+        if not 0 < len(path) <= _MAX_PATH or os.path.isabs(path) or "\0" in path or ".." in path.split("/"):
+            return ()
+        return tuple(end for folder in folders if border.holds(folder) for end in _ends(border, folder, path))
+
+    return leads_to
+
+
+def _ends(border: Border, folder: str, path: str) -> Iterator[str]:
+    real = os.path.realpath(os.path.join(folder, path))
+    home = next((each for each in border.folders if lies_in(real, each)), None)
+    if home is None:
+        return
+    if real != os.path.normpath(os.path.join(os.path.realpath(folder), path)):
+        yield os.path.relpath(real, home)
+    with contextlib.suppress(OSError):
+        found = os.stat(real)
+        if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+            yield "."
 
 
 def data_beside(script: str, opened: Opened) -> Callable[[str], str | None]:

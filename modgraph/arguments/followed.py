@@ -16,10 +16,10 @@ from modgraph.arguments.command_lines import CommandLines
 from modgraph.arguments.composed import Composing
 from modgraph.arguments.conditions import Way, words_for
 from modgraph.arguments.constructor import Constructor
-from modgraph.arguments.data_files import Opened, data_beside
+from modgraph.arguments.data_files import Opened, data_beside, links_beside
 from modgraph.arguments.search_time import require_time, until
 from modgraph.prediction.answer.found_arguments import NameOf
-from modgraph.prediction.calls_elsewhere import CallsElsewhere, ReachedCall
+from modgraph.prediction.calls_elsewhere import CallsElsewhere, Data, ReachedCall
 from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.source.files import text_of
 from modgraph.source.targets import Built, Target, Unsaid
@@ -74,9 +74,10 @@ def followed(
 
     def look_with(words: tuple[str, ...] | None, opened: Opened) -> Followed:
         require_time()
-        data_of, compose = data_beside(str(path), opened), Composing(str(path), opened)
+        data = Data(data_beside(str(path), opened), links_beside(str(path)))
+        compose = Composing(str(path), opened)
         says_all = partial(_says_all, constructor)
-        looked = CallsElsewhere(script, wanted, name_of, most, data_of, words, says_all, compose, until())
+        looked = CallsElsewhere(script, wanted, name_of, most, data, words, says_all, compose, until())
         looked.look(sites.scopes, sites.names, in_script=sites.in_script)
         return Followed(looked.found, looked.partly, looked.work, looked.options)
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from modgraph.errors import ModgraphError
 from modgraph.prediction.answer.found_arguments import NameOf, NotPortableError, Porter
@@ -20,6 +20,7 @@ from modgraph.prediction.code import functions
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain.asked_options import AskedOption
 from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.file_changes import FileChanges
 from modgraph.prediction.domain.frames import ClassCalledError, Frame
 from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK, LimitError
 from modgraph.prediction.domain.machine import Compose
@@ -62,6 +63,15 @@ _ENDINGS = (ModgraphError, Raised, LimitError, RecursionError, MemoryError)
 """How a file ends that does not come to the call."""
 
 
+class Data(NamedTuple):
+    """The data files of a project, by the paths that a script writes."""
+
+    text_of: Callable[[str], str | None]
+    """What the file holds."""
+    leads_to: Callable[[str], tuple[str, ...]]
+    """Other paths of the same file, as links say them."""
+
+
 class CallsElsewhere:
     """Interprets one file for calls of one class.
 
@@ -70,7 +80,7 @@ class CallsElsewhere:
         wanted: the file of the class, and its qualified name in it.
         name_of: where what the file names is imported from in the process of the model.
         most: calls that are wanted.
-        data_of: the text of a data file that it opens, by the path as it is written there.
+        data: the data files that it opens.
         words: those of the command line with which it is started, with `OPEN` for what is not known of them; None
             where nothing says any.
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
@@ -84,7 +94,7 @@ class CallsElsewhere:
         wanted: tuple[Path, str],
         name_of: NameOf,
         most: int,
-        data_of: Callable[[str], str | None],
+        data: Data,
         words: tuple[str, ...] | None = None,
         says_all: Callable[[ReachedCall], bool] | None = None,
         compose: Compose | None = None,
@@ -93,7 +103,7 @@ class CallsElsewhere:
         self._until = until
         self._compose = compose
         self._says_all = says_all
-        self._data_of = data_of
+        self._data = data
         self._words = words
         self._script = script
         self._wanted = wanted
@@ -119,7 +129,7 @@ class CallsElsewhere:
         machine = script_machine(self._script)
         machine.until = self._until
         machine.deadline = min(machine.deadline, self._until)
-        machine.data_of = self._data_of
+        machine.data_of, machine.file_changes = self._data.text_of, FileChanges(self._data.leads_to)
         machine.compose = self._compose
         machine.words_of_script = None if self._words is None else tuple(map(_word, self._words))
         machine.asked_options = self.options

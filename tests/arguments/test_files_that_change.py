@@ -49,6 +49,37 @@ CHANGING = [
     "import runpy\nrunpy.run_path('helper.py')\n",
     "import helper\n",
 ]
+CALLED = [
+    "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor().submit({}).result()\n",
+    "import weakref\nclass A: pass\na = A()\nweakref.finalize(a, {})\ndel a\n",
+    "import sched\ns = sched.scheduler()\nf, *rest = {}\ns.enter(0, 1, f, rest)\ns.run()\n",
+    "import pickle\nclass A:\n    def __reduce__(self):\n        f, *rest = {}\n        return f, tuple(rest)\n"
+    "pickle.loads(pickle.dumps(A()))\n",
+    "import re\nf, *rest = {}\nre.sub('a', lambda m: f(*rest) or '', 'a')\n",
+    "import warnings\nf, *rest = {}\nwarnings.showwarning = lambda *a, **k: f(*rest)\nwarnings.warn('x')\n",
+]
+"""What calls a function that it is given with arguments."""
+WRITING = [
+    'import logging\nlogging.basicConfig(filename="cfg.yaml", filemode="w")\n',
+    'import logging\nlogging.FileHandler("cfg.yaml", "w")\n',
+    'import logging.handlers\nlogging.handlers.RotatingFileHandler("cfg.yaml", "w")\n',
+    'import argparse\nargparse.FileType("w")("cfg.yaml")\n',
+    'import xml.etree.ElementTree as E\nE.ElementTree(E.Element("a")).write("cfg.yaml")\n',
+    "import timeit\ntimeit.timeit(\"open('cfg.yaml', 'w')\", number=1)\n",
+    'import types\ntypes.FunctionType(compile("open(\'cfg.yaml\', \'w\')", "a", "exec"), {"open": open})()\n',
+    'import numpy as np\nnp.savetxt(Path("cfg.yaml"), [1.0])\n',
+    'import numpy as np\nnp.savetxt(Path() / "cfg.yaml", [1.0])\n',
+    'import torch\ntorch.save({}, "cfg.yaml")\n',
+    'open("link.yaml", "w").close()\n',
+    'open("hard.yaml", "w").close()\n',
+    'import builtins, io\nbuiltins.open = lambda *a: io.StringIO("")\n',
+    'import builtins, io\nsetattr(builtins, "open", lambda *a: io.StringIO(""))\n',
+    'from unittest import mock\nmock.patch("builtins.open", mock.mock_open(read_data="")).start()\n',
+    'class W:\n    def write(self, text):\n        open("cfg.yaml", "w").close()\nprint("x", file=W())\n',
+]
+REPLACED = 'c = yaml.safe_load(open("cfg.yaml"))\nc = c if isinstance(c, dict) else {"hidden": 16, "depth": 2}\n' + (
+    'Net(c["hidden"], depth=c["depth"])\n'
+)
 MOVING = ["f.readline()", "f.read(10)", "f.seek(10)", "next(f)", "list(f)", "yaml.safe_load(f)", "for each in f: break"]
 ENDING = [
     "sys.exit(0)",
@@ -61,6 +92,15 @@ ENDING = [
     "try:\n    sys.exit(0)\nexcept Exception:\n    pass",
     "try:\n    os._exit(0)\nexcept BaseException:\n    pass",
     "assert False",
+    "import posix\nposix._exit(0)",
+    "import asyncio\nasync def m():\n    sys.exit()\nasyncio.run(m())",
+    "import threading\nt = threading.Thread(target=lambda: os._exit(0))\nt.start()\nt.join()",
+    "import json\njson.dumps(object(), default=lambda o: sys.exit())",
+    "class A:\n    def __hash__(self):\n        sys.exit()\n{A(): 1}",
+    "class A:\n    def __init_subclass__(cls):\n        sys.exit()\nclass B(A):\n    pass",
+    "class A:\n    def __del__(self):\n        os._exit(0)\nA()",
+    "@sys.exit\ndef f():\n    pass",
+    *(each.format("os._exit, 0").rstrip() for each in CALLED),
 ]
 PARTIAL = "import functools\nmk = functools.partial(Net, depth=3)\n"
 CHANGED_PARTIALS = [
@@ -71,6 +111,8 @@ CHANGED_PARTIALS = [
 ]
 SCRIPTS = [
     *(each + LOAD for each in CHANGING),
+    *(each.format("os.chdir, 'sub'") + LOAD for each in CALLED),
+    *(each + REPLACED for each in WRITING),
     *(f'f = open("cfg.yaml")\n{each}\n{REST}' for each in MOVING),
     *(f"{each}\nNet(8, depth=3)\n" for each in ENDING),
     "def main():\n    sys.exit(0)\n    Net(8, depth=3)\nif __name__ == '__main__':\n    main()\n",
@@ -85,6 +127,22 @@ KEPT = [
     "try:\n    sys.exit(0)\nexcept SystemExit:\n    pass\n" + LOAD,
     "if len(sys.argv) > 5:\n    sys.exit(1)\n" + LOAD,
     f"{PARTIAL}n = mk.keywords['depth']\nmk(8)\n",
+    'import logging\nlogging.basicConfig(level=logging.INFO, format="%(message)s")\nlogging.info("from cfg.yaml")\n'
+    + LOAD,
+    'import logging\nlogging.basicConfig(handlers=[logging.FileHandler("a.log", "w"), logging.StreamHandler()])\n'
+    + LOAD,
+    "import signal, atexit\nsignal.signal(signal.SIGINT, lambda *a: sys.exit(1))\natexit.register(os._exit, 0)\n"
+    + LOAD,
+    "def hook(*a):\n    sys.exit(1)\nsys.excepthook = hook\n" + LOAD,
+    "import builtins\nold = builtins.print\nbuiltins.print = lambda *a, **k: old(*a, **k)\n" + LOAD,
+    "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as e:\n    list(e.map(len, ['a']))\n"
+    + LOAD,
+    'import torch\nfrom datetime import datetime\nout = Path("out") / datetime.now().strftime("%H")\n'
+    "out.mkdir(parents=True)\ntorch.save({}, out / 'a.pt')\n" + LOAD,
+    'class Tee:\n    def __init__(self):\n        self.f, self.o = open("log.txt", "w"), sys.stdout\n    def write(self, text):\n'
+    "        self.o.write(text)\n        self.f.write(text)\n    def flush(self):\n        pass\nsys.stdout = Tee()\n"
+    + LOAD,
+    'sys.stdout, old = open(os.devnull, "w"), sys.stdout\nsys.stdout = old\n' + LOAD,
 ]
 
 
@@ -96,6 +154,9 @@ def said(folder: Path, script: str) -> list[list[object]]:
     (folder / "cfg.yaml").write_text("hidden: 8\ndepth: 3\n")
     (folder / "sub" / "cfg.yaml").write_text("hidden: 16\ndepth: 2\n")
     (folder / "helper.py").write_text(f'open("cfg.yaml", "w").write({NEW})\n')
+    (folder / "link.yaml").symlink_to("cfg.yaml")
+    if "hard.yaml" in script:
+        (folder / "hard.yaml").hardlink_to(folder / "cfg.yaml")
     (folder / "train.py").write_text(HEAD + script)
     found = candidates(parse_target(f"{folder / 'model.py'}:Net"), assume=False)
     return [[e.arguments["hidden"], e.arguments.get("depth", 1)] for e in found if e.origin.kind == "call"]

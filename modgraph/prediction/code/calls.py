@@ -237,6 +237,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
             unknown = machine.of_library_object(unknown, arguments.positional[0])
         return call(machine, unknown, arguments)
     machine.step()
+    if machine.data_of is not None:
+        file_effects.note_modelled(machine, name, arguments)
     why = overrides.instead(machine, name, arguments)
     if why is not None:
         return _unknown(machine, why, arguments)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import allowances, annotation_calls, names, whole_modules
 from modgraph.prediction.domain import registry
-from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.calling import ENDS, Arguments, Raised
 from modgraph.prediction.domain.definitions import ClassDefinition, FunctionDefinition
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.limits import MAX_DECORATOR_STEPS, MAX_INHERITED, NO_CLASS, LimitError, TooDeepError
@@ -166,7 +166,7 @@ def _decorated(machine: Machine, frame: Frame, decorator: nodes.Expression, valu
         found = machine.invoke(function, Arguments("", (value,), {}, frame.location()))
         return None if found == Constant(None) and not _has_source(function) else found
     except Raised as raised:
-        if any(isinstance(guard, Guard) and guard.expects for guard in machine.guards):
+        if any(isinstance(guard, Guard) and guard.expects for guard in machine.guards) or _ends(machine, raised):
             raise
         _give_up(machine, frame)
         machine.state = before
@@ -420,7 +420,14 @@ def _init_subclass(machine: Machine, keywords: Mapping[str, Value], cls: ClassVa
     try:
         machine.invoke(hook.function, Arguments("__init_subclass__", (cls,), keywords, machine.where))
     except Raised as raised:
+        if _ends(machine, raised):
+            raise
         machine.problem(f"__init_subclass__ of {cls.name} raises {raised}")
+
+
+def _ends(machine: Machine, raised: Raised) -> bool:
+    """The program ends here, where arguments are looked for: nothing that stands behind it is ever called."""
+    return machine.data_of is not None and raised.name in ENDS
 
 
 def class_namespace_entry(machine: Machine, cls: ClassValue, item: ClassObject, name: str) -> Value | None:

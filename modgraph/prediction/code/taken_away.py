@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import allowances, control
 from modgraph.prediction.domain import points_to, registry
-from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.calling import ENDS, Arguments, Raised
 from modgraph.prediction.domain.frames import Loop
+from modgraph.prediction.domain.library_effects import AFTERWARDS
 from modgraph.prediction.domain.limits import MAX_CALLED_BACK_STEPS, MAX_GIVEN_VALUES, LimitError
 from modgraph.prediction.domain.objects import (
     DictObject,
@@ -108,8 +109,9 @@ def given(machine: Machine, function: Unknown, arguments: Arguments) -> Unknown:
         called = []
     elif not called:
         return function
+    afterwards = f"{function.library}.".startswith(AFTERWARDS)
     for each in called:
-        run_or_expose(machine, each, values, why)
+        run_or_expose(machine, each, values, why, afterwards=afterwards)
     if function.outside:
         machine.may_fail()
     if function.library in _AT_ONCE:
@@ -338,6 +340,11 @@ def has_changing_source(function: FunctionValue) -> bool:
     return not function.definition.module.startswith("torch.") and _may_change(function.definition.node)
 
 
+def is_own(value: Value | None) -> bool:
+    """A function written in source, and none of torch's."""
+    return isinstance(value, FunctionValue) and not value.definition.module.startswith("torch.")
+
+
 def _changes(machine: Machine, value: Value) -> bool:
     """It may change something when it is called."""
     if isinstance(value, BoundMethod):
@@ -513,10 +520,17 @@ def waited_for(machine: Machine, value: Value) -> Value:
 
 
 def run_or_expose(
-    machine: Machine, called: Called, values: list[Value], why: Unknown, *, at_once: bool = False
+    machine: Machine,
+    called: Called,
+    values: list[Value],
+    why: Unknown,
+    *,
+    at_once: bool = False,
+    afterwards: bool = False,
 ) -> None:
     """Args:
     at_once: it is called where the program stands, which ends there where it raises.
+    afterwards: it is called at the end, or where something outside of the program asks for it.
     """
     if _is_known_alone(called.function) or not machine.frames:
         havoc.expose(machine, [called.function, *values], why)
@@ -528,7 +542,7 @@ def run_or_expose(
     machine.state = before.fork()
     machine.frames[-1].loops.append(Loop())
     try:
-        raised = _run_often(machine, called, why)
+        raised, first = _run_often(machine, called, why)
     except LimitError:
         if machine.exhausted or machine.steps > limit:
             raise
@@ -537,12 +551,14 @@ def run_or_expose(
         allowances.take_back(machine, before, since, why)
         havoc.expose(machine, [called.function, *values], why)
         machine.problem(Reached(f"what a function changes that takes too long is not known: it is {why.reason}"))
-        raised = []
+        raised, first = [], None
         if at_once:
             machine.may_fail(guards.CALL)
     finally:
         machine.frames[frames - 1].loops.pop()
         machine.limit, machine.widened_from = limit, widened
+    if first is not None and first.name in ENDS and machine.data_of is not None and not afterwards:
+        raise first  # where arguments are looked for: that they are not found says nothing false
     if at_once:
         guards.go_on_raising(machine, raised)
 
@@ -554,8 +570,10 @@ def _is_known_alone(function: Value) -> bool:
     return isinstance(function, KnownFunction)
 
 
-def _run_often(machine: Machine, called: Called, why: Unknown) -> list[tuple[Raised, State]]:
-    """Any number of calls, none among them: each ends where it raises. What is raised, each kind of it once."""
+def _run_often(machine: Machine, called: Called, why: Unknown) -> tuple[list[tuple[Raised, State]], Raised | None]:
+    """Any number of calls, none among them: each ends where it raises. What is raised, each kind of it once; and what
+    the first one certainly raises."""
+    first: list[Raised | None] = []
     found: dict[tuple[str, str], tuple[Raised, State]] = {}
     arguments = Arguments("", called.positional, {}, machine.where, called.open)
     since = machine.base.next_index
@@ -571,15 +589,17 @@ def _run_often(machine: Machine, called: Called, why: Unknown) -> list[tuple[Rai
             del machine.frames[frames:]
             guard.append((raised.kept(), machine.state))
             machine.state = machine.state.fork()
+            first.append(raised)
         finally:
             machine.guards.pop()
+        first.append(None)
         found.update(((raised.name, raised.message), (raised, state.fork())) for raised, state in guard)
         states = [machine.state, *(state for _, state in guard)]
         machine.state = control.join_states(states, why.reason, machine.where, since)
         return "normal"
 
     control.unknown_turns(machine, machine.frames[-1], turn, why.reason, since)
-    return list(found.values())
+    return list(found.values()), first[0] if first else None
 
 
 def _take_all(machine: Machine, result: Value) -> None:

@@ -12,6 +12,8 @@ from modgraph.prediction.domain.values import Unknown, Value
 
 PROCESS_ENDS = "builtins.<the end of the process>"
 """Name of what is raised where the process ends at once: nothing takes it, and nothing of the code runs after it."""
+ENDS = frozenset({PROCESS_ENDS, "builtins.SystemExit"})
+"""Names of what is raised to end the program."""
 
 
 class Raised(Exception):  # noqa: N818 - an event of the interpreted code, no error of this one

@@ -43,6 +43,7 @@ from modgraph.prediction.python import (
     classes,
     data_classes,
     items,
+    library_stores,
     named_tuples,
     optional_names,
     patched_classes,
@@ -79,6 +80,8 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
     elif isinstance(value, KnownClass):
         _patch(machine, value, name, new)
     elif isinstance(value, ModuleReference):
+        if machine.data_of is not None:
+            library_stores.note(machine, value.name, name, new)
         _take_before(machine, value.name, name)
         if value.name in _FUNCTIONS_OF_LAYERS:
             machine.modules.patched.add(f"{value.name}.{name}")
@@ -101,6 +104,8 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
             machine, values, lambda: _assign_to_object(machine, value, name, new), name, "__setattr__", "__set__"
         )
     elif isinstance(value, Unknown):
+        if machine.data_of is not None:
+            library_stores.note(machine, value.library, name, new)
         if value.is_doubtful:
             machine.may_fail("AttributeError")
         if value.may_be:

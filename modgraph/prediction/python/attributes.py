@@ -59,6 +59,7 @@ from modgraph.prediction.python import (
     exceptions,
     items,
     keys,
+    library_stores,
     metaclasses,
     named_tuples,
     patched_classes,
@@ -133,6 +134,8 @@ def find(machine: Machine, value: Value, name: str) -> Value | None:
 
 
 def _find(machine: Machine, value: Value, name: str) -> Value | None:
+    if name == "__dict__" and machine.data_of is not None:
+        library_stores.note_names_of(machine, value)
     finder = _finders().get(type(value))
     if name == "__get__" and isinstance(value, (FunctionValue, ClassMethod, StaticMethod, PropertyValue)):
         return BoundMethod(KnownFunction(callables.GETTER), value)

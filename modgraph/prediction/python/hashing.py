@@ -132,6 +132,8 @@ def require(machine: Machine, value: Value) -> None:
         cls = machine.class_of(value)
         name = last_name(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else "object"
         raise exceptions.exactly(machine, "TypeError", f"unhashable type: '{name}'")
+    elif isinstance(value, Address) and machine.data_of is not None:
+        _own_hash(machine, value)  # what else it does is done, too
 
 
 def _is_unhashable(machine: Machine, value: Value) -> bool:

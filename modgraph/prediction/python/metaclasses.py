@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.calling import ENDS, Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, DictObject
 from modgraph.prediction.domain.registry import models
@@ -100,6 +100,8 @@ def apply(machine: Machine, cls: ClassValue, keywords: Mapping[str, Value]) -> V
             return cls
         return made
     except Raised as raised:
+        if machine.data_of is not None and raised.name in ENDS:
+            raise
         machine.state = before
         machine.unfollowed += 1
         machine.problem(f"the metaclass of {cls.name} raises {raised}")

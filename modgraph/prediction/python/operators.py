@@ -117,6 +117,9 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         if symbol == "+" and (partial_texts.ends_of(left) or partial_texts.ends_of(right)):
             return text.put_together(machine, (left, right))
+        if symbol == "/" and machine.data_of is not None:  # one of them may be a path
+            sides = [each.value for each in (left, right) if isinstance(each, Constant)]
+            machine.file_changes.is_path(each for each in sides if isinstance(each, str))
         return _unknown_result(machine, symbol, left, right)
     first = right if left == NONE else left
     if symbol == "|" and (machine.is_class(first) or isinstance(first, GenericAlias)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from modgraph.names import last_name
+from modgraph.prediction.code import file_effects
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_MATCHING_STEPS
 from modgraph.prediction.domain.machine import Machine
@@ -67,6 +68,9 @@ def escaped(arguments: Arguments, machine: Machine) -> Value:
 
 @models("re.sub", "re.split", "re.findall")
 def regular_expression(arguments: Arguments, machine: Machine) -> Value:
+    if arguments.function == "re.sub":
+        file_effects.note_called(machine, arguments.get(1, "repl", NONE))
+        machine.may_be_called([arguments.get(1, "repl", NONE)], machine.unknown("what re.sub calls is not followed"))
     refused = _refused(arguments, machine, text_at=2 if arguments.function == "re.sub" else 1)
     if refused is not None:
         return refused
