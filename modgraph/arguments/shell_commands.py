@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from modgraph.arguments.shell_places import Places
 from modgraph.arguments.shell_runs import Run, Runner
 from modgraph.arguments.shell_syntax import Reader
 from modgraph.arguments.shell_values import BASE, MANY, is_special
 from modgraph.arguments.shell_words import UnsureError
-from modgraph.doors.reading import lies_in
 from modgraph.prediction.calls_elsewhere import OPEN
 
 _MAX_LINE = 4_000
@@ -45,6 +45,23 @@ _RUNS = frozenset(
     ("nohup", "env", "time", "srun", "exec", "nice", "mpirun", "mpiexec", "xvfb-run", "numactl", "sudo", "poetry", "uv")
 )
 """Programs that run the command behind them, and their options."""
+_STAYING = {
+    "nohup": re.compile(r"(?!)"),
+    "env": re.compile(r"-|-i|-u.*|--ignore-environment|--unset(?:=.*)?"),
+    "time": re.compile(r"-[pvafo]+|--(?:portability|verbose|append|format|output)(?:=.*)?"),
+    "nice": re.compile(r"-n.*|-+[0-9]+|--adjustment(?:=.*)?"),
+    "exec": re.compile(r"-[cl]*a?"),
+    "sudo": re.compile(r"-[AbEHnSugk]+|--(?:preserve-env|user|group|non-interactive|set-home)(?:=.*)?"),
+}
+"""Options of those of which few are known with which the command is run where the shell stands."""
+_MOVING = {
+    "srun": re.compile(r"-D.*|--ch.*"),
+    "mpirun": re.compile(r"--?w.*"),
+    "mpiexec": re.compile(r"--?w.*"),
+    "poetry": re.compile(r"-[CP].*|--(?:d|pr).*"),
+    "uv": re.compile(r"--(?:dir|proj).*"),
+}
+"""Options of others, which have many, with which it may be run in another folder."""
 _PYTHON = re.compile(r"(?:[\w./~-]*/)?python[\d.]*")
 _FLAGS = re.compile(r"-[bBdEiIOPqsSuv]+")
 _WITH_WORD = ("-W", "-X")
@@ -84,7 +101,6 @@ class Document:
         self._is_script = path.lower().endswith(_SCRIPTS)
         self._text = text if self._is_script else text.replace("\r\n", "\n")
         self._place, self._top = os.path.dirname(path), top
-        self._folders = [each for each in (self._place, *_above(self._place, top)) if lies_in(each, top)]
         self._found: list[Command] = []
         self._lines: list[int] = []
         """Where they end, of the text that is read."""
@@ -219,15 +235,11 @@ class Document:
                 line = self._first + bisect_right(self._lines, run.place)
                 others = () if run.here else tuple(runner.folders)
                 self._found.append(Command(*script, line, run.here, others))
-            return is_for_readers or self._has(os.path.join(run.here, script[0]))
+            return is_for_readers or places.has(os.path.join(run.here, script[0]))
 
-        runner = Runner(finds, self._has, self._place, self._top, is_for_readers=is_for_readers)
+        places = Places(self._place, self._top)
+        runner = Runner(finds, places, is_for_readers=is_for_readers)
         return runner
-
-    def _has(self, path: str) -> bool:
-        """Something lies there, from the folder of the text or one above, within the project."""
-        places = (os.path.normpath(os.path.join(each, path)) for each in self._folders)
-        return any(lies_in(each, self._top) and os.path.exists(each) for each in places)
 
     def _at(self, text: str, number: int) -> None:
         """A text is read, whose first line has this number."""
@@ -236,12 +248,6 @@ class Document:
 
 
 _CHANGES = re.compile(r"\bcd\b")
-
-
-def _above(folder: str, top: str) -> Iterable[str]:
-    while folder != top and os.path.dirname(folder) != folder:
-        folder = os.path.dirname(folder)
-        yield folder
 
 
 def _is_python(words: list[str]) -> bool:
@@ -296,16 +302,28 @@ def _past_what_runs(words: list[str]) -> int | None:
         if _VARIABLE.match(words[at]):
             at += 1
             continue
-        if words[at] not in _RUNS:
+        name = words[at]
+        if name not in _RUNS:
             return at
         at += 1
         while at < len(words) and (words[at].startswith("-") or words[at].isdigit() or words[at] == "run"):
             takes_word = words[at].startswith("-") and "=" not in words[at]
+            if _moves(name, words[at]):
+                return None
             at += 1
             following = words[at] if at < len(words) else ""
             is_word = not following.startswith("-") and _PYTHON.fullmatch(following) is None
             at += takes_word and is_word and following not in (*_RUNS, *_LAUNCHERS, "run")
     return None
+
+
+def _moves(program: str, option: str) -> bool:
+    """The command may be run in another folder."""
+    if not option.startswith("-"):
+        return False
+    if program in _STAYING:
+        return _STAYING[program].fullmatch(option) is None
+    return program in _MOVING and _MOVING[program].fullmatch(option) is not None
 
 
 def _launched(words: list[str], at: int) -> int | None:
