@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from modgraph.doors.data import read_json, read_toml
+from modgraph.doors.data import TooLargeError, read_json, read_toml
+from modgraph.doors.yaml_texts import MAX_NESTED
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,100}", re.ASCII)
 _FLOAT = re.compile(r"(?P<sign>[-+]?)(?P<whole>[0-9]{1,100})(?P<rest>(?:\.[0-9]*)?[eE][-+]?[0-9]+)", re.ASCII)
@@ -20,6 +21,7 @@ _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 """A value that is what another is, which has another value itself."""
 _MOST_BRACKETS = 500
 """YAML's scanner looks through the open ones at each token."""
+_MOST_DIGITS = 100
 _CORE = "tag:yaml.org,2002:"
 _MADE = frozenset(_CORE + kind for kind in ("int", "float", "timestamp"))
 _TRUTHS = {"yes": "no", "no": "yes", "true": "false", "false": "true", "on": "off", "off": "on"}
@@ -145,6 +147,8 @@ class _Scalars:
                 if open_ones and open_ones[-1] >= 0:
                     open_ones[-1] += 1
                 if kind.endswith("StartEvent"):
+                    if len(open_ones) > MAX_NESTED:
+                        raise TooLargeError("it is nested too deeply")
                     within += is_key
                     open_ones.append(0 if kind.startswith("Map") else -1)
             if kind == "ScalarEvent":
@@ -178,7 +182,7 @@ class _Scalars:
             other = _TRUTHS.get(value.lower(), value)
             spell: Callable[[str], str] = str.upper if value.isupper() else str.title if value.istitle() else str.lower
             return spell(other)
-        if tag not in _MADE:
+        if tag not in _MADE or len(value) > _MOST_DIGITS:
             return value
         try:
             made = _other(self._constructor.construct_object(self._yaml.ScalarNode(tag, value)))

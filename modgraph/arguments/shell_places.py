@@ -10,6 +10,8 @@ from modgraph.doors.reading import lies_in
 from modgraph.prediction.calls_elsewhere import OPEN
 
 _DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr")
+_MOST_PARTS = 30
+"""Of a path."""
 _ALWAYS_THERE = frozenset(["", ".", "/", "/tmp"])
 
 
@@ -45,7 +47,7 @@ class Places:
 
     def found(self, here: str | None, named: str) -> str | None:
         """The normal path of a name; None where it leads through what may be no folder."""
-        if here is None or not named or MANY in named:
+        if here is None or not named or MANY in named or named.count("/") > _MOST_PARTS:
             return None
         if named.startswith(BASE):
             here, named = self.place, named[1:].lstrip("/")
@@ -84,7 +86,7 @@ class Places:
 
     def make(self, here: str | None, named: str, *, with_those_above: bool) -> bool:
         """A folder is made; whether that goes well for sure: within the project, where nothing stands in its way."""
-        if here is None or not named or MANY in named or named[0] == OPEN:
+        if here is None or not named or MANY in named or named[0] == OPEN or named.count("/") > _MOST_PARTS:
             return False
         if not with_those_above:
             self._add(self.found(here, named.rstrip("/")))
