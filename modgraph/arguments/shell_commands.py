@@ -11,29 +11,32 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from modgraph.arguments.shell_places import Places
 from modgraph.arguments.shell_runs import Run, Runner
 from modgraph.arguments.shell_syntax import Reader
+from modgraph.arguments.shell_texts import FENCE, is_code, reads_as_command, shown
 from modgraph.arguments.shell_values import BASE, MANY, is_special
 from modgraph.arguments.shell_words import UnsureError
-from modgraph.doors.reading import lies_in
 from modgraph.prediction.calls_elsewhere import OPEN
 
 _MAX_LINE = 4_000
 """Of what a reader types."""
 _DOCUMENTS = (".md", ".rst")
 _SCRIPTS = (".sh", ".bash")
-_FENCE = re.compile(r"\s*(?:```|~~~)[^`]*$")
 _IN_TEXT = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
 _PROMPT = re.compile(r"\s*(?:(?:[-*+>$%](?=\s)|[!@](?=[\w./])|\d+[.)](?=\s)|\(\w+\)\s*\$(?=\s))\s*)*")
 """Before a command: marks of a list, prompts."""
 _RECIPE = re.compile(r"\t[@+\s]*(-)?[@+\s]*")
 _CHOICE = re.compile(r"\s*(?:(ifn?(?:eq|def)|define)|(endif|endef))\b")
 _OTHER_SHELL = re.compile(
-    r"^\s*(?:export\s+|override\s+)*(?:SHELL|\.SHELLFLAGS|\.RECIPEPREFIX)\s*[:?]*=|^\.ONESHELL", re.M
+    r"^[^\t\n#](?:[^\n#]*[\s:])??(?:SHELL|\.SHELLFLAGS|\.RECIPEPREFIX)\s*(?:[:?+!]*=|$)"
+    r"|^(?:SHELL|\.SHELLFLAGS|\.RECIPEPREFIX)\s*(?:[:?+!]*=|$)|^(?:[^\n#\t]*\s)?\.ONESHELL",
+    re.M,
 )
+"""Also where it is said for one target alone."""
 _INTERPRETER = re.compile(
     r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(?:/(?:usr/)?(?:local/)?bin/)?(bash|sh|dash)((?:\s+-[elux]+)*)[ \t]*"
 )
@@ -45,6 +48,23 @@ _RUNS = frozenset(
     ("nohup", "env", "time", "srun", "exec", "nice", "mpirun", "mpiexec", "xvfb-run", "numactl", "sudo", "poetry", "uv")
 )
 """Programs that run the command behind them, and their options."""
+_STAYING = {
+    "nohup": re.compile(r"(?!)"),
+    "env": re.compile(r"-|-i|-u.*|--ignore-environment|--unset(?:=.*)?"),
+    "time": re.compile(r"-[pvafo]+|--(?:portability|verbose|append|format|output)(?:=.*)?"),
+    "nice": re.compile(r"-n.*|-+[0-9]+|--adjustment(?:=.*)?"),
+    "exec": re.compile(r"-[cl]*a?"),
+    "sudo": re.compile(r"-[AbEHnSugk]+|--(?:preserve-env|user|group|non-interactive|set-home)(?:=.*)?"),
+}
+"""Options of those of which few are known with which the command is run where the shell stands."""
+_MOVING = {
+    "srun": re.compile(r"-D.*|--ch.*"),
+    "mpirun": re.compile(r"--?w.*"),
+    "mpiexec": re.compile(r"--?w.*"),
+    "poetry": re.compile(r"-[CP].*|--(?:d|pr).*"),
+    "uv": re.compile(r"--(?:dir|proj).*"),
+}
+"""Options of others, which have many, with which it may be run in another folder."""
 _PYTHON = re.compile(r"(?:[\w./~-]*/)?python[\d.]*")
 _FLAGS = re.compile(r"-[bBdEiIOPqsSuv]+")
 _WITH_WORD = ("-W", "-X")
@@ -82,9 +102,11 @@ class Document:
         """
         self._is_document = path.lower().endswith(_DOCUMENTS)
         self._is_script = path.lower().endswith(_SCRIPTS)
+        self._is_rst = path.lower().endswith(".rst")
         self._text = text if self._is_script else text.replace("\r\n", "\n")
+        if self._is_document:
+            self._text = shown(self._text, is_rst=self._is_rst)
         self._place, self._top = os.path.dirname(path), top
-        self._folders = [each for each in (self._place, *_above(self._place, top)) if lies_in(each, top)]
         self._found: list[Command] = []
         self._lines: list[int] = []
         """Where they end, of the text that is read."""
@@ -121,7 +143,7 @@ class Document:
         here: str | None = ""
         folders, begin = dict[str, None](), 0
         for number, line in self._joined():
-            if _FENCE.match(line):
+            if FENCE.match(line):
                 if fenced is not None:
                     folders |= self._typed("\n".join(fenced), begin, "", folders).folders
                 fenced, begin, here = ([] if fenced is None else None), number + 1, ""
@@ -132,7 +154,8 @@ class Document:
             else:
                 for text in [line] if "`" not in line else [each[2] for each in _IN_TEXT.finditer(line)]:
                     if "`" in line or not _END_OF_SENTENCE.search(text.rstrip()):
-                        runner = self._typed(text, number, here, folders)
+                        is_said = "`" not in line and not is_code(line, is_rst=self._is_rst)
+                        runner = self._typed(text, number, here, folders, is_said=is_said)
                         here, folders = runner.state.here, runner.folders
             yield
         if fenced is not None:
@@ -143,16 +166,22 @@ class Document:
         lines, number, is_fenced = self._text.split("\n"), 0, False
         while number < len(lines):
             first, line = number, lines[number]
-            is_fenced ^= _FENCE.match(line) is not None
+            is_fenced ^= FENCE.match(line) is not None
             while not is_fenced and line.endswith("\\") and number + 1 < len(lines) and len(line) < _MAX_LINE:
                 number += 1
                 line = f"{line}\n{lines[number]}"
             number += 1
             yield first + 1, line if len(line) < _MAX_LINE else ""
 
-    def _typed(self, text: str, first: int, here: str | None, folders: dict[str, None]) -> Runner:
-        """What a reader types, by the runner that then stands where the shell does."""
-        runner = self._runner(is_for_readers=True)
+    def _typed(
+        self, text: str, first: int, here: str | None, folders: dict[str, None], *, is_said: bool = False
+    ) -> Runner:
+        """What a reader types, by the runner that then stands where the shell does.
+
+        Args:
+            is_said: the line may be one of a sentence.
+        """
+        runner = self._runner(is_for_readers=True, is_said=is_said)
         runner.state.here, runner.folders = here, dict(folders)
         if ".py" not in text and _CHANGES.search(text) is None:
             return runner
@@ -210,24 +239,21 @@ class Document:
         except UnsureError:
             return False
 
-    def _runner(self, *, is_for_readers: bool) -> Runner:
+    def _runner(self, *, is_for_readers: bool, is_said: bool = False) -> Runner:
         def finds(run: Run) -> bool | None:
             script = started(run.words, self._place)
             if script is None:
                 return False if _is_python(run.words) else None
-            if run.is_sure:
+            at = _script_in(run.words) or 0
+            if run.is_sure and not (is_said and not reads_as_command(run.words[at + 1 :])):
                 line = self._first + bisect_right(self._lines, run.place)
                 others = () if run.here else tuple(runner.folders)
                 self._found.append(Command(*script, line, run.here, others))
-            return is_for_readers or self._has(os.path.join(run.here, script[0]))
+            return is_for_readers or places.has(os.path.join(run.here, script[0]))
 
-        runner = Runner(finds, self._has, self._place, self._top, is_for_readers=is_for_readers)
+        places = Places(self._place, self._top)
+        runner = Runner(finds, places, is_for_readers=is_for_readers)
         return runner
-
-    def _has(self, path: str) -> bool:
-        """Something lies there, from the folder of the text or one above, within the project."""
-        places = (os.path.normpath(os.path.join(each, path)) for each in self._folders)
-        return any(lies_in(each, self._top) and os.path.exists(each) for each in places)
 
     def _at(self, text: str, number: int) -> None:
         """A text is read, whose first line has this number."""
@@ -236,12 +262,6 @@ class Document:
 
 
 _CHANGES = re.compile(r"\bcd\b")
-
-
-def _above(folder: str, top: str) -> Iterable[str]:
-    while folder != top and os.path.dirname(folder) != folder:
-        folder = os.path.dirname(folder)
-        yield folder
 
 
 def _is_python(words: list[str]) -> bool:
@@ -296,16 +316,28 @@ def _past_what_runs(words: list[str]) -> int | None:
         if _VARIABLE.match(words[at]):
             at += 1
             continue
-        if words[at] not in _RUNS:
+        name = words[at]
+        if name not in _RUNS:
             return at
         at += 1
         while at < len(words) and (words[at].startswith("-") or words[at].isdigit() or words[at] == "run"):
             takes_word = words[at].startswith("-") and "=" not in words[at]
+            if _moves(name, words[at]):
+                return None
             at += 1
             following = words[at] if at < len(words) else ""
             is_word = not following.startswith("-") and _PYTHON.fullmatch(following) is None
             at += takes_word and is_word and following not in (*_RUNS, *_LAUNCHERS, "run")
     return None
+
+
+def _moves(program: str, option: str) -> bool:
+    """The command may be run in another folder."""
+    if not option.startswith("-"):
+        return False
+    if program in _STAYING:
+        return _STAYING[program].fullmatch(option) is None
+    return program in _MOVING and _MOVING[program].fullmatch(option) is not None
 
 
 def _launched(words: list[str], at: int) -> int | None:

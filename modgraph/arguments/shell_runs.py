@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from modgraph.arguments.shell_places import Places
+from modgraph.arguments.shell_programs import MAY_FAIL, ends_well, files_of_tee, may_not_end
 from modgraph.arguments.shell_state import Shell
 from modgraph.arguments.shell_syntax import Chain, Command, Commands, Group, Pipe, Simple
 from modgraph.arguments.shell_values import MANY, is_special
@@ -19,14 +21,6 @@ from modgraph.arguments.shell_words import TEXT, Token, UnsureError
 from modgraph.prediction.calls_elsewhere import OPEN
 
 _MOST_COMMANDS = 5_000
-_ENDS_WELL = frozenset(["echo", ":", "true", "pwd", "date", "hostname", "whoami", "sleep", "tee", "yes"])
-_MAY_FAIL = frozenset(
-    """
-    ls cat head tail wc which free df du uname id nproc printenv touch nvidia-smi wget curl gdown unzip tar
-    gunzip pip pip3 conda mamba module ml bash sh [ test wait grep
-    """.split()  # noqa: SIM905 - a text is read with less effort
-)
-"""They change nothing of the shell, and what follows runs with or without them."""
 _TESTS = frozenset(
     ["[", "[[", "test", "grep", "egrep", "fgrep", "which", "type", "command", "cmp", "diff", "expr", "hash", "pgrep"]
 )
@@ -40,6 +34,10 @@ _BUILTINS = frozenset(
     """.split()  # noqa: SIM905 - a text is read with less effort
 )
 """Of these, those are known for which a way is written below."""
+_SPECIAL_BUILTINS = frozenset(
+    ": . break continue eval exec exit export readonly return set shift times trap unset".split()  # noqa: SIM905
+)
+"""Source: POSIX, Shell Command Language, "Special Built-In Utilities"."""
 _IN_SUBSTITUTES = frozenset(["date", "dirname", "basename", "cd", "pwd", "seq", "hostname", "whoami", "nproc", "echo"])
 
 
@@ -59,23 +57,23 @@ class Runner(Shell):
 
     Args:
         finds: told of each command that starts a program; whether it ends well, None of one that is not Python.
-        has, place, top, is_for_readers: as of a `Shell`.
+        places, is_for_readers: as of a `Shell`.
     """
 
     def __init__(
         self,
         finds: Callable[[Run], bool | None],
-        has: Callable[[str], bool],
-        place: str,
-        top: str,
+        places: Places,
         *,
         is_for_readers: bool,
     ) -> None:
-        super().__init__(has, place, top, is_for_readers=is_for_readers)
+        super().__init__(places, is_for_readers=is_for_readers)
         self._finds = finds
         self._is_sure = True
         self._looked_at = 0
         """A failure is looked at: the shell does not end there."""
+        self._is_left = 0
+        """The end of what is run is not waited for."""
         self._left = _MOST_COMMANDS
 
     def run(self, commands: Commands) -> bool:
@@ -87,9 +85,11 @@ class Runner(Shell):
         ends_well = True
         for chain in commands:
             self._looked_at += chain.is_behind
+            self._is_left += chain.is_behind
             ends_well = self._apart(partial(self._chain, chain)) if chain.is_behind else self._chain(chain)
             ends_well = ends_well or chain.is_behind
             self._looked_at -= chain.is_behind
+            self._is_left -= chain.is_behind
         return ends_well
 
     def _apart(self, run: Callable[[], bool]) -> bool:
@@ -105,13 +105,13 @@ class Runner(Shell):
         Args:
             is_there: a folder that is there where it is not run.
         """
-        kept, was_sure, made = self.state.copy(), self._is_sure, set(self._made)
+        kept, was_sure, made = self.state.copy(), self._is_sure, set(self.places.made)
         self._is_sure, self._nested = False, self._nested + 1
         ends_well = run()
         self._is_sure, self._nested = was_sure, self._nested - 1
         self.state.values.forget_differences(kept.values)
         self.state.here = kept.here if kept.here == self.state.here else None
-        self._made = made | ({is_there} & self._made if is_there else set())
+        self.places.made = made | ({is_there} & self.places.made if is_there else set())
         return ends_well
 
     def _chain(self, chain: Chain) -> bool:
@@ -139,12 +139,20 @@ class Runner(Shell):
         if len(pipe.parts) == 1:
             ends_well = self._command(pipe.parts[0])
         else:
-            all_well = [self._apart(partial(self._command, each)) for each in pipe.parts]
+            all_well = [self._part(each, is_last=each is pipe.parts[-1]) for each in pipe.parts]
             ends_well = all(all_well) if "p" in self.state.options else all_well[-1]
         if not ends_well and "e" in self.state.options and not self._looked_at:
             raise UnsureError
         self._looked_at -= pipe.is_negated
         return ends_well and not pipe.is_negated
+
+    def _part(self, command: Command, *, is_last: bool) -> bool:
+        """Of a pipe: one writes no longer than the next one reads."""
+        is_left = not is_last and isinstance(command, Simple) and command.words and command.words[0].raw == "yes"
+        self._is_left += bool(is_left)
+        ends_well = self._apart(partial(self._command, command))
+        self._is_left -= bool(is_left)
+        return ends_well
 
     def _command(self, command: Command) -> bool:
         self._left -= 1
@@ -219,10 +227,8 @@ class Runner(Shell):
         words: list[str] = []
         for token in loop.words:
             words += self.state.values.counted(token) or self._words(token)
-            if words:
-                break
         first = words[0] if words and words[0] != MANY else None
-        return first, len(loop.words) > 1 or first is None or len(words) > 1
+        return first, first is None or len(words) > 1
 
     def _simple(self, command: Simple) -> bool:
         values, can_open = self.state.values, self._opens(command.redirects)
@@ -231,7 +237,7 @@ class Runner(Shell):
             for token in command.words:
                 self._words(token)
             values.give(command.array, None)
-            return True
+            return can_open and all(map(self._makes, command.words))
         if command.is_test:
             for token in command.words:
                 self._words(token)
@@ -254,27 +260,38 @@ class Runner(Shell):
         self, command: Simple, words: list[str], rest: Sequence[Token], *, is_alone: bool, can_open: bool
     ) -> bool:
         name = words[0] if words else MANY
-        if name in self.state.functions:
+        if name in self.state.functions or (self.is_posix and self._is_special(name, is_alone=is_alone and can_open)):
             raise UnsureError
         if is_alone and (changed := self._changes(words, rest)) is not None:
+            if not can_open and name not in ("printf", "wait"):
+                raise UnsureError  # it is not done where a file cannot be opened
             return changed
         if name in ("false", *_TESTS) and name not in _BUILTINS:
             return False
-        if name in _ENDS_WELL or name in _MAY_FAIL:
+        if name in MAY_FAIL:
             self._writes_no_script(words)
-            return self._is_for_readers or (name in _ENDS_WELL and (name != "tee" or self._tees(words)))
+            return self._is_for_readers or self._ends_well(words)
         if name == "exec":
             self._starts(command, words, can_open=can_open)
         if name in _BUILTINS:
             raise UnsureError
         return self._starts(command, words, can_open=can_open)
 
+    def _is_special(self, name: str, *, is_alone: bool) -> bool:
+        """A command that ends the shell where it cannot open a file, and keeps what stands before it."""
+        return not is_alone and name in _SPECIAL_BUILTINS
+
     def _writes_no_script(self, words: list[str]) -> None:
         if not self._is_for_readers and any(".py" in each for each in words):
             raise UnsureError
 
-    def _tees(self, words: list[str]) -> bool:
-        return all(self._can_be_made(each) for each in words[1:] if not each.startswith("-"))
+    def _ends_well(self, words: list[str]) -> bool:
+        if may_not_end(words) and not self._is_left:
+            raise UnsureError
+        if words[0] != "tee":
+            return ends_well(words)
+        files = files_of_tee(words)
+        return files is not None and all(self.places.can_be_written(self.state.here, each) for each in files)
 
     def _starts(self, command: Simple, words: list[str], *, can_open: bool) -> bool:
         """Another program; whether it ends well."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from modgraph.arguments.shell_places import Places
+from modgraph.arguments.shell_programs import ends_well
 from modgraph.arguments.shell_values import BASE, HOME, MANY, PATH, Values, is_special
-from modgraph.arguments.shell_words import Token, UnsureError
+from modgraph.arguments.shell_words import COMMAND, Token, UnsureError, Words
 from modgraph.prediction.calls_elsewhere import OPEN
 
 MAX_FOLDERS = 8
@@ -18,6 +20,7 @@ _PREPARES = re.compile(r"(?:.*/)?(?:activate|conda\.sh|\.bashrc|\.bash_profile)"
 _HOOK = re.compile(r"""eval\s+["']?\$\(\s*conda\s+shell\.(?:bash|posix)\s+hook\s*\)["']?""")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SET = re.compile(r"[-+][exuE]*o?")
+_MAKES_FOLDERS = ("-p", "-v", "-pv", "-vp", "--parents", "--verbose")
 _OPTIONS = {"errexit": "e", "nounset": "u", "xtrace": "x", "pipefail": "p"}
 
 
@@ -37,22 +40,18 @@ class Shell:
     """Of one text.
 
     Args:
-        has: whether a file or folder lies there, from the folder of the text or one above.
-        place: the folder of the text.
-        top: that of the project.
+        places: what lies around the text.
         is_for_readers: a text that a reader types from: what it names is taken to be there, and to end well.
     """
 
-    def __init__(self, has: Callable[[str], bool], place: str, top: str, *, is_for_readers: bool) -> None:
-        self._has, self._place, self._top, self._is_for_readers = has, place, top, is_for_readers
+    def __init__(self, places: Places, *, is_for_readers: bool) -> None:
+        self.places, self._is_for_readers = places, is_for_readers
         self.state = State("", Values(is_for_readers=is_for_readers))
         self.is_posix = False
         self.folders: dict[str, None] = {}
         """To which the text changes."""
         self._nested = 0
         """In how many blocks, or other shells, the command stands."""
-        self._made: set[str] = set()
-        """Folders."""
 
     def begin(self, options: str) -> None:
         """The shell is started with options: letters."""
@@ -64,36 +63,41 @@ class Shell:
 
     def _opens(self, redirects: Sequence[tuple[str, Token]]) -> bool:
         """The files that a command reads and writes are there, or can be."""
-        return all(list(map(self._opens_one, redirects)))
+        streams = {0, 1, 2}
+        all_open = [self._opens_one(operator, token, streams) for operator, token in redirects]
+        return all(all_open)
 
-    def _opens_one(self, redirect: tuple[str, Token]) -> bool:
-        operator, token = redirect
-        named = self._words(token)
-        if operator == "<<<" or (operator[1:] == "&" and token.raw.isdigit()) or token.raw == "-":
-            return True
-        if len(named) != 1 or named[0] == MANY or ".py" in named[0]:
-            if any(".py" in each for each in named):
-                raise UnsureError
-            return self._is_for_readers
+    def _opens_one(self, written: str, token: Token, streams: set[int]) -> bool:
+        """
+        Args:
+            streams: numbers of those that are open; what is opened is added.
+        """
+        named, operator = self._words(token), written.lstrip("0123456789")
+        number = int(written[: -len(operator)][:9] or ("0" if operator[0] == "<" else "1"))
+        if any(".py" in each for each in named) and operator != "<<<":
+            raise UnsureError
+        is_open = operator == "<<<" or self._leads(operator, number, named, streams)
+        if operator in ("<&", ">&") and named == ["-"]:
+            streams.discard(number)
+        elif is_open:
+            streams.add(number)
+        return is_open
+
+    def _leads(self, operator: str, number: int, named: list[str], streams: set[int]) -> bool:
+        if len(named) != 1 or MANY in named[0]:
+            return self._is_for_readers  # in a script, an error where there are none, or several
+        if operator in ("<&", ">&"):
+            if named[0].isdecimal():
+                return int(named[0][:9]) in streams
+            if named[0] == "-":
+                return number != 1 or self._is_for_readers
+            if operator == "<&" or number != 1:
+                return False
         if self._is_for_readers:
-            return True
-        if operator.startswith("<"):
-            return OPEN not in named[0] and (named[0].startswith("/dev/null") or self._lies(named[0]))
-        return self._can_be_made(named[0])
-
-    def _can_be_made(self, named: str) -> bool:
-        folder = os.path.dirname(named)
-        if named.startswith("/dev/"):
-            return named in ("/dev/null", "/dev/stdout", "/dev/stderr")
-        if self.state.here is None or OPEN in folder or MANY in named:
-            return False
-        made = os.path.normpath(os.path.join(self.state.here, folder))
-        return folder in ("", ".", "/tmp") or made in self._made or self._lies(folder)
-
-    def _lies(self, named: str) -> bool:
-        return self.state.here is not None and self._has(
-            os.path.join(self.state.here, named.replace(BASE, self._place))
-        )
+            return operator == "<" or not self.places.is_no_file(self.state.here, named[0])
+        if operator == "<":
+            return self.places.can_be_read(self.state.here, named[0])
+        return self.places.can_be_written(self.state.here, named[0])
 
     def _name(self, name: str) -> None:
         if is_special(name):
@@ -110,7 +114,21 @@ class Shell:
             return True
         self._name(name)
         self.state.values.give(name, None if found[2] else value)
-        return self.state.values.ends_well(token)
+        return self._makes(token)
+
+    def _makes(self, token: Token) -> bool:
+        """The commands in a word end well."""
+        return all(part.kind != COMMAND or self._is_made_by(part.text) for part in token.parts)
+
+    def _is_made_by(self, command: str) -> bool:
+        """A command of `$(...)` ends well: one of a few, whose words are known to be right."""
+        read, words = Words(command, is_for_readers=False), list[str]()
+        try:
+            while (token := read.next()).kind == "word":
+                words += self._words(token)
+        except UnsureError:
+            return False
+        return token.kind == "end" and ends_well(words)
 
     def _path(self, value: str | None) -> None:
         """Programs are found as before, or in a folder elsewhere that has them too."""
@@ -124,27 +142,27 @@ class Shell:
         here, self.state.here = self.state.here, None
         if here is None or len(named) != 1 or OPEN in named[0] or MANY in named[0] or named[0].startswith("-"):
             return not named
-        place = os.path.normpath(os.path.join(here, named[0].replace(BASE, self._place)))
-        is_there = self._has(place) or place in self._made
-        if not is_there and named[0].strip("./") == os.path.basename(self._top):
-            place, is_there = self._top, True  # as it is called where it was cloned
-        if is_there or self._is_for_readers:
-            self.state.here = place
-            if len(self.folders) < MAX_FOLDERS:
-                self.folders[place] = None
-        return is_there or self._is_for_readers
+        place = here if not named[0] else self.places.found(here, named[0])
+        is_there = place is not None and self.places.is_folder(place)
+        if not is_there and named[0].strip("./") == os.path.basename(self.places.top):
+            place, is_there = self.places.top, True  # as it is called where it was cloned
+        if self._is_for_readers and not is_there:
+            place = os.path.normpath(os.path.join(here, named[0].replace(BASE, self.places.place)))
+        elif not is_there:
+            return False
+        self.state.here = place
+        if place is not None and len(self.folders) < MAX_FOLDERS:
+            self.folders[place] = None
+        return True
 
     def _mkdir(self, words: list[str]) -> bool:
+        options = [each for each in words[1:] if each.startswith("-")]
         named = [each for each in words[1:] if not each.startswith("-")]
-        if self.state.here is not None and MANY not in words:
-            for each in named:
-                place = os.path.normpath(os.path.join(self.state.here, each))
-                while "-p" in words and os.path.dirname(place) not in ("", place):
-                    self._made.add(place)
-                    place = os.path.dirname(place)
-                self._made.add(place)
-        is_within = all(each[:1] not in ("/", OPEN, BASE) and MANY not in each and ".." not in each for each in named)
-        return self._is_for_readers or ("-p" in words and is_within)
+        if not all(each in _MAKES_FOLDERS for each in options):
+            return self._is_for_readers
+        is_with_those_above = any("p" in each for each in options)
+        all_well = [self.places.make(self.state.here, each, with_those_above=is_with_those_above) for each in named]
+        return self._is_for_readers or (bool(named) and all(all_well))
 
     def _set(self, words: list[str]) -> bool:
         if self._nested or len(words) == 1:

@@ -64,7 +64,8 @@ _CLOSE = frozenset(["then", "elif", "else", "fi", "do", "done", "}", "]]", "in",
 _NOT_READ = frozenset(["case", "select", "coproc"])
 _FUNCTION = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _COUNTING = re.compile(
-    r"\(\(\s*(\w+)\s*=\s*(\d{1,9})\s*;\s*\1\s*(<=?)\s*(\d{1,9})\s*;\s*(?:\1\s*\+\+|\+\+\s*\1|\1\s*\+=\s*[1-9]\d?)\s*\)\)",
+    r"\(\(\s*([A-Za-z_]\w*)\s*=\s*(0|[1-9]\d{0,8})\s*;\s*\1\s*(<=?)\s*(0|[1-9]\d{0,8})\s*;"
+    r"\s*(?:\1\s*\+\+|\+\+\s*\1|\1\s*\+=\s*[1-9]\d?)\s*\)\)",
     re.ASCII,
 )
 _DEEPEST = 30
@@ -271,12 +272,16 @@ class Reader:
         return tuple(found)
 
     def _redirect(self) -> tuple[str, Token]:
-        operator = self._take().raw.lstrip("0123456789")
-        if self._is_posix and operator in ("&>", "&>>", "<<<"):
-            raise UnsureError
+        operator = self._take().raw
         if self._peek().kind != "word":
             raise UnsureError
-        return operator, self._take()
+        token = self._take()
+        if self._is_posix:
+            kind = operator.lstrip("0123456789")
+            is_number = token.raw.isdecimal() or token.raw == "-"
+            if kind in ("&>", "&>>", "<<<") or (kind in ("<&", ">&") and not is_number):
+                raise UnsureError
+        return operator, token
 
     def _simple(self) -> Command:
         place, words, redirects = self._peek().place, list[Token](), list[tuple[str, Token]]()

@@ -37,8 +37,6 @@ _SEQUENCE = re.compile(r"\s*seq\s+(?:(\S+)\s+)?(\S+)\s*")
 _SUM = re.compile(r"\s*-?\s*\w+\s*(?:[-+*]\s*\w+\s*)*", re.ASCII)
 _TERM = re.compile(r"\w+", re.ASCII)
 _WHOLE = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
-_BENIGN = re.compile(r"\s*(?:date|pwd|hostname|whoami|nproc|echo|basename|dirname)\b[^|&;<>`]*")
-"""Commands that do not fail."""
 
 
 def is_special(name: str) -> bool:
@@ -82,10 +80,6 @@ class Values:
             elif self._of[name] != other._of[name]:
                 self._of[name] = None
         self._has_moved = self._has_moved or other._has_moved
-
-    def ends_well(self, token: Token) -> bool:
-        """An assignment of the word ends well."""
-        return all(part.kind != COMMAND or _BENIGN.fullmatch(part.text) is not None for part in token.parts)
 
     def text(self, token: Token, begin: int = 0) -> str | None:
         """What a variable is given, by what stands behind the first letters of a word; None where it is not known."""
@@ -178,7 +172,9 @@ class Values:
                 raise UnsureError
             return value
         if part.text in self._of and value is not None:
-            return value or part.default
+            return value if part.is_for_unset else value or part.default
+        if part.is_for_unset:
+            return None  # it may be set, and empty
         is_one = part.default and not re.search(r"[\s*?\[\\~]", part.default)
         return OPEN if is_one else None
 

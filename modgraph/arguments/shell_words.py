@@ -27,6 +27,8 @@ class Part:
     is_quoted: bool = False
     default: str | None = None
     """Of `${NAME:-default}`."""
+    is_for_unset: bool = False
+    """Of `${NAME-default}`: not for one that is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,22 @@ _BRACED = re.compile(
     r"|(#?[A-Za-z_][A-Za-z0-9_]*\[(?:[@*]|\d+)\]|[@*#]))\}"
 )
 _SUM = re.compile(r"\$\(\(([\w $+*-]*)\)\)", re.ASCII)
-_NOT_IN_COMMANDS = re.compile(r"\b(?:case|kill|pkill|killall|exec|trap)\b")
+_NOT_IN_COMMANDS = re.compile(
+    r"\b(?:case|kill|pkill|killall|exec|trap)\b|(?:^|[;|&(])\s*(?:yes|sleep|watch|tail\s.*-\w*[fF])\b"
+)
+"""They do something else than print, or may not end."""
 _OF_FILE = r"""dirname\s+(?:--\s+)?(?P<q>["']?)\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?(?P=q)"""
 _FOLDER = re.compile(
     rf"""\s*(?:{_OF_FILE}|cd\s+(?:--\s+)?["']?\$\(\s*{_OF_FILE.replace("q>", "p>").replace("=q", "=p")}\s*\)["']?"""
     r"""\s*(?:>\s*/dev/null(?:\s+2>&1)?\s*)?&&\s*pwd(?:\s+-P)?)\s*"""
 )
-_ONE_WORD = re.compile(r"""\s*(?:date\s+(["']?)\+\1[^\s"']+\1|date\s+\+["'][^\s"']+["']|hostname|whoami|nproc)\s*""")
+_FORMAT = r"(?:%-?[aAbBhCdDFgGHIjmMNRsSTuUVwWyYzZ]|[\w.:/=,@+-])+"
+"""Of a date: of these, none has blanks or is nothing."""
+_ONE_WORD = re.compile(
+    rf"""\s*(?:date\s+(?:-u\s+)?(?:\+{_FORMAT}|(["'])\+{_FORMAT}\1|\+(["']){_FORMAT}\2)|hostname|whoami|nproc)\s*"""
+)
+_OF_USER = re.compile(r"[^\s/:;&|<>()\\'\"$`*?\[{~]+|(?=[\\'\"$`])")
+"""Behind `~`: the folder of another user, of another kind, or nothing but text."""
 _DEEPEST = 20
 
 
@@ -149,8 +160,13 @@ class Words:
             return [self._expanded(is_quoted=False)]
         if letter in "*?[{~":
             self.place += 1
-            is_home = letter == "~" and (place == 0 or text[place - 1] in " \t\n=:")
-            return [Part(TILDE if is_home else TEXT if letter == "~" else SEVERAL, letter)]
+            if letter != "~":
+                return [Part(SEVERAL, letter)]
+            if place and text[place - 1] not in " \t\n=:":
+                return [Part(TEXT, letter)]
+            of_user = _OF_USER.match(text, self.place)
+            self.place = of_user.end() if of_user else self.place
+            return [Part(ONE) if of_user else Part(TILDE, letter)]
         found = _PLACEHOLDER.match(text, place) if self._is_for_readers else None
         if found is not None:
             self.place = found.end()
@@ -268,7 +284,8 @@ def _braced(found: re.Match[str], is_quoted: bool) -> Part:
     if found[3]:
         return Part(ONE, "", is_quoted) if found[3][0] == "#" else Part(SEVERAL, found[3])
     default = found[2]
-    return Part(VARIABLE, found[1], is_quoted, default.strip('"') if default is not None else None)
+    is_for_unset = default is not None and found[0][2 + len(found[1])] == "-"
+    return Part(VARIABLE, found[1], is_quoted, default.strip('"') if default is not None else None, is_for_unset)
 
 
 def _sum(found: re.Match[str], is_quoted: bool) -> Part:

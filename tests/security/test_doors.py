@@ -114,6 +114,10 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "tracing/loading/side_effects.py": ("torch.utils.data.Dataset", WORKER + ": asked for the class"),
     "prediction/knowledge/stdlib/data_formats.py": ("yaml yaml.", "texts are read, by loaders that make no objects"),
     "arguments/config_files.py": ("yaml yaml.", "texts are read, by a loader that makes no objects"),
+    "arguments/other_data.py": (
+        "yaml yaml.",
+        "events are read and written; of scalars, numbers and dates alone are made",
+    ),
     "tracing/loading/checkpoints.py": (
         "builtins.open zipfile.ZipFile torch.load torch.serialization.",
         WORKER + ": a checkpoint that was named",
