@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import os
 import sys
 import types
@@ -50,6 +51,8 @@ class _Known:
     names: dict[str, Any]
     bad: frozenset[str] = frozenset()
     """Of these, what was the project's then."""
+    values: tuple[Any, ...] = ()
+    """Of the names, in their order."""
     classes: dict[str, tuple[type, _Known]] = field(default_factory=dict)
 
 
@@ -84,13 +87,13 @@ class Patches:
 
     def _first_seen(self, home: str, module: types.ModuleType, *, is_trusted: bool) -> _Known:
         names = dict(vars(module))
-        known = _Known(names, frozenset() if is_trusted else _bad_of(names))
+        known = _Known(names, frozenset() if is_trusted else _bad_of(names), tuple(names.values()))
         for name, value in names.items():
             is_its = isinstance(value, type) and str(value.__module__).partition(".")[0] == home.partition(".")[0]
             if is_its and value.__flags__ & _HEAP_TYPE and id(value) not in self._seen:
                 self._seen.add(id(value))  # it is kept, and so its number
                 held = dict(vars(value))
-                known.classes[name] = (value, _Known(held, frozenset() if is_trusted else _bad_of(held)))
+                known.classes[name] = (value, _Known(held, frozenset() if is_trusted else _bad_of(held), tuple(held.values())))
         return known
 
     def _search(self) -> Iterator[Patch]:
@@ -112,6 +115,8 @@ def _bad_of(names: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _changed(names: Mapping[str, Any], known: _Known, *, in_class: bool) -> Iterator[str]:
+    if not known.bad and len(names) == len(known.names) and all(map(operator.is_, names.values(), known.values)):
+        return  # the usual, told fast, as it is asked for every statement that is left out
     for name, value in list(names.items()):
         before = known.names.get(name, _NONE)
         if before is value:
@@ -142,14 +147,27 @@ def _homes() -> Iterable[str]:
     found = dict.fromkeys((*PACKAGES, *_OTHERS))
     pending = [each for each in found if each.partition(".")[0] in sys.stdlib_module_names]
     while pending:
-        module = sys.modules.get(pending.pop())
-        for value in list(vars(module).values()) if isinstance(module, types.ModuleType) else ():
+        name = pending.pop()
+        module = sys.modules.get(name)
+        values = list(vars(module).values()) if isinstance(module, types.ModuleType) else []
+        inner = [*_imported_in(values, name)] if name in PACKAGES else []
+        for value in (*values, *inner):
             home = value.__name__ if isinstance(value, types.ModuleType) else _home_of(value)
             is_python = home.partition(".")[0] in sys.stdlib_module_names
             if is_python and home in sys.modules and home not in found:
                 found[home] = None
                 pending.append(home)
     return found
+
+
+def _imported_in(values: Iterable[Any], home: str) -> Iterator[types.ModuleType]:
+    """What functions and methods of a module import where they run."""
+    own = [each for each in values if getattr(each, "__module__", None) == home]
+    methods = [one for each in own if isinstance(each, type) for one in vars(each).values()]
+    for each in (*own, *methods):
+        names = each.__code__.co_names if isinstance(each, types.FunctionType) else ()
+        modules = [sys.modules.get(name) for name in names]
+        yield from (one for one in modules if isinstance(one, types.ModuleType))
 
 
 def _home_of(value: Any) -> str:
