@@ -39,6 +39,7 @@ from modgraph.tracing.loading.patched import Patches
 from modgraph.tracing.loading.placeholders import needed_by_statements
 from modgraph.tracing.loading.project_texts import (
     NAMES_OF_ALL,
+    NAMES_OF_HOOKS,
     NAMES_OF_LOGS,
     NAMES_OF_MODULES,
     NAMES_OF_NOTES,
@@ -53,6 +54,8 @@ _MAX_ERROR = 200
 """Characters of what a statement raised."""
 _MAX_TOLD = 100
 """Places that a graph names."""
+_MOST_LOOKS = 300
+"""Times that all is looked at which the project may have changed; it takes some milliseconds."""
 _MOST_PLACES = 3
 """Further places that a problem names."""
 _CHOSEN = "__modgraph_chosen__"
@@ -130,6 +133,7 @@ class LeftOutCode:
         self._texts = Texts()
         self._patches: Patches | None = None
         """What has been made otherwise since this was entered."""
+        self._n_looks = 0
         self._has_run = False
         """Code of the project, since it was last looked for what is changed."""
 
@@ -180,7 +184,7 @@ class LeftOutCode:
         begun = list(self._begun)
         changing = [each for unit, effects in zip(units, read, strict=True) for each in _effects(unit, effects, begun)]
         read += [unit.effects for unit in units if unit.effects is not None]
-        for file, word in [*names_any(files, root, _traces_of(units, read))][:1]:
+        for file, word in [*names_any(files, root, [*_traces_of(units, read)])][:1]:
             message = f"{word} stands in {relative_file(file)}: whether it shows what was left out is not seen"
             yield ErrorEvent(message=message)
         if changing:
@@ -356,6 +360,9 @@ class LeftOutCode:
         if patches is None:
             return None
         if self._has_run:
+            self._n_looks += 1
+            if self._n_looks > _MOST_LOOKS:
+                return "stands among too many that fail to be read"
             patches.look()
             self._has_run = False
         if unit.effects is None:
@@ -413,6 +420,7 @@ def _is_told_by(error: BaseException, look: _Look) -> bool:
 
 def _traces_of(units: Iterable[_Unit], read: Iterable[SideEffects]) -> Iterator[str]:
     """Words by which somebody may ask for what harmless statements leave behind."""
+    yield from NAMES_OF_HOOKS if any(unit.nodes for unit in units) else ()
     nodes = [node for unit in units for left, *_ in unit.nodes for node in ast.walk(left)]
     if any(isinstance(node, ast.AnnAssign) for node in nodes):
         yield from NAMES_OF_NOTES

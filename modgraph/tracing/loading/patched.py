@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import codecs
 import operator
-import os
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from modgraph.tracing.loading.held_code import holds_project_code
@@ -22,10 +22,15 @@ _OTHERS = (
     *("numpy.core.multiarray", "numpy._core.multiarray", "numpy.exceptions"),
 )
 """What runs below the functions that are known, and is not found from these."""
+_WITH_OBJECTS = frozenset(each for each in PACKAGES if not each.startswith("torch")) | {"builtins", "warnings"}
+"""Of these, objects that stand in a module are looked into, too."""
 _WITH_PARTS = ("yaml", "numpy.lib")
 _HOOKS = frozenset(("excepthook", "displayhook", "unraisablehook", "breakpointhook"))
 """Of `sys`; nobody calls these while a statement runs."""
 _FLAGS = (type(None), bool, int, float, complex, str, bytes)
+_ERRORS = ("strict", "ignore", "replace", "backslashreplace", "surrogateescape")
+"""By these names Python finds what handles text that cannot be read."""
+_CODE_OF = operator.attrgetter("__code__")
 _NONE = object()
 _HEAP_TYPE = 1 << 9
 
@@ -44,16 +49,35 @@ class Patch:
         return "." in self.name or self.module.partition(".")[0] in sys.stdlib_module_names
 
 
-@dataclass(slots=True)
 class _Known:
-    """What names stand for in a module or class when it is first seen."""
+    """What names stand for in a module, a class or an object when it is first seen."""
 
-    names: dict[str, Any]
-    bad: frozenset[str] = frozenset()
-    """Of these, what was the project's then."""
-    values: tuple[Any, ...] = ()
-    """Of the names, in their order."""
-    classes: dict[str, tuple[type, _Known]] = field(default_factory=dict)
+    def __init__(self, names: Mapping[str, Any], *, is_trusted: bool) -> None:
+        self.names = dict(names)
+        self._values = tuple(self.names.values())
+        self._functions = [each for each in self._values if isinstance(each, types.FunctionType)]
+        self._code = tuple(map(_CODE_OF, self._functions))
+        bad = () if is_trusted else self.names.items()
+        self._bad = frozenset(name for name, value in bad if callable(value) and holds_project_code(value))
+
+    def changed(self, names: Mapping[str, Any], *, is_module: bool) -> Iterator[str]:
+        """The names by which code of the project may be called."""
+        if not all(map(operator.is_, map(_CODE_OF, self._functions), self._code)):
+            yield "__code__"
+        if not self._bad and len(names) == len(self._values) and all(map(operator.is_, names.values(), self._values)):
+            return  # the usual, told fast, as it is asked for every statement that is left out
+        for name, value in list(names.items()):
+            before = self.names.get(name, _NONE)
+            if before is value:
+                is_found = name in self._bad
+            elif before is _NONE:
+                is_read = not is_module or name.startswith("__") or name in vars(builtins)
+                is_found = is_read and not isinstance(value, type | types.ModuleType) and holds_project_code(value)
+            else:
+                is_found = name not in _HOOKS and not _is_of_packages(value)
+            if is_found:
+                yield name
+        yield from (name for name in self.names.keys() - names.keys() if callable(self.names[name]))
 
 
 class Patches:
@@ -62,10 +86,12 @@ class Patches:
     def __init__(self) -> None:
         self._homes = frozenset(_homes())
         self._known: dict[str, _Known] = {}
-        self._seen: set[int] = set()
+        self._parts: dict[str, tuple[Any, _Known]] = {}
+        """Classes and objects of modules."""
+        self._seen: dict[int, Any] = {}
         self._found: tuple[Patch, ...] = ()
         for home, module in self._modules():
-            self._known[home] = self._first_seen(home, module, is_trusted=True)
+            self._see(home, module, is_trusted=True)
 
     def look(self) -> None:
         self._found = tuple(self._search())
@@ -85,50 +111,37 @@ class Patches:
             if (home in self._homes or home.startswith(parts)) and isinstance(module, types.ModuleType):
                 yield home, module
 
-    def _first_seen(self, home: str, module: types.ModuleType, *, is_trusted: bool) -> _Known:
-        names = dict(vars(module))
-        known = _Known(names, frozenset() if is_trusted else _bad_of(names), tuple(names.values()))
-        for name, value in names.items():
-            is_its = isinstance(value, type) and str(value.__module__).partition(".")[0] == home.partition(".")[0]
-            if is_its and value.__flags__ & _HEAP_TYPE and id(value) not in self._seen:
-                self._seen.add(id(value))  # it is kept, and so its number
-                held = dict(vars(value))
-                known.classes[name] = (value, _Known(held, frozenset() if is_trusted else _bad_of(held), tuple(held.values())))
-        return known
+    def _see(self, home: str, module: types.ModuleType, *, is_trusted: bool) -> None:
+        self._known[home] = _Known(vars(module), is_trusted=is_trusted)
+        for name, value in list(vars(module).items()):
+            if id(value) in self._seen or isinstance(value, types.ModuleType | types.FunctionType):
+                continue
+            if isinstance(value, type):
+                is_its = str(value.__module__).partition(".")[0] == home.partition(".")[0]
+                is_its = is_its and bool(value.__flags__ & _HEAP_TYPE)
+            else:
+                is_its = home in _WITH_OBJECTS and type(getattr(value, "__dict__", None)) is dict
+            if is_its:
+                self._seen[id(value)] = value
+                self._parts[f"{home}:{name}"] = (value, _Known(vars(value), is_trusted=is_trusted))
 
     def _search(self) -> Iterator[Patch]:
         for home, module in self._modules():
-            known = self._known.get(home)
-            if known is None:
-                known = self._known[home] = self._first_seen(home, module, is_trusted=False)
-            if is_of_project(type(module)) and not hasattr(module, "__builtins__"):
+            if home not in self._known:
+                self._see(home, module, is_trusted=False)
+            if is_of_project(type(module)):
                 yield Patch(home, "__class__")
-            yield from (Patch(home, name) for name in _changed(vars(module), known, in_class=False))
-            for name, (kind, held) in known.classes.items():
-                yield from (Patch(home, f"{name}.{part}") for part in _changed(vars(kind), held, in_class=True))
-        if any(map(holds_project_code, vars(os.environ).values() if hasattr(os.environ, "__dict__") else ())):
-            yield Patch("os", "environ")
-
-
-def _bad_of(names: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(name for name, value in names.items() if callable(value) and holds_project_code(value))
-
-
-def _changed(names: Mapping[str, Any], known: _Known, *, in_class: bool) -> Iterator[str]:
-    if not known.bad and len(names) == len(known.names) and all(map(operator.is_, names.values(), known.values)):
-        return  # the usual, told fast, as it is asked for every statement that is left out
-    for name, value in list(names.items()):
-        before = known.names.get(name, _NONE)
-        if before is value:
-            if name in known.bad:
-                yield name
-        elif before is _NONE:
-            is_found = in_class or name.startswith("__") or name in vars(builtins)
-            if is_found and not isinstance(value, type | types.ModuleType) and holds_project_code(value):
-                yield name
-        elif name not in _HOOKS and not _is_of_packages(value):
-            yield name
-    yield from (name for name in known.names.keys() - names.keys() if callable(known.names[name]))
+            for name in self._known[home].changed(vars(module), is_module=True):
+                yield Patch(home, name)
+        for place, (value, known) in self._parts.items():
+            home, _, name = place.partition(":")
+            for part in known.changed(vars(value), is_module=False):
+                yield Patch(home, f"{name}.{part}")
+        if any(holds_project_code(codecs.lookup_error(each)) for each in _ERRORS):
+            yield Patch("codecs", "lookup_error")
+        for each in (sys.gettrace, sys.getprofile):
+            if holds_project_code(each()):
+                yield Patch("sys", each.__name__)
 
 
 def _is_of_packages(value: Any) -> bool:

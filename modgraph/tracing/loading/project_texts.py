@@ -131,6 +131,8 @@ NAMES_OF_LOGS = ("loggerDict", "getChildren")
 """Which logs were asked for."""
 NAMES_OF_MODULES = (".modules", "import modules", '"modules"', "'modules'")
 """Which modules were imported."""
+NAMES_OF_HOOKS = ("addaudithook", "setprofile", "settrace")
+"""Who is told of all that Python does."""
 _HARMLESS = "sys.modules[__name__]"
 
 
@@ -176,6 +178,8 @@ def imported_of(
             return found, f"imports all names of {home}"
         if module is not None and is_of_project(module) and alias.name not in (*there, *unbound_of(there)):
             return found, f"imports {alias.name} of {home}, which could not be imported"
+        if module is not None and not is_of_project(module) and alias.name not in there:
+            return found, f"imports {alias.name} of {home}, which nothing else has imported"
         value = there.get(alias.name)
         if isinstance(value, types.ModuleType) and not _is_there(value.__name__, before):
             return found, f"imports {value.__name__}, which was imported later"

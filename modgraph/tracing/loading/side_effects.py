@@ -107,6 +107,8 @@ class SideEffects:
         self._patches = patches
         self._depth = 0
         self._there: frozenset[str] | None = None
+        self._numbers: set[str] = set()
+        """Names that were bound to one."""
         self.asks_for_logs = False
         """A log by its name, of which Python keeps a list."""
         self.imports_unseen = False
@@ -157,6 +159,8 @@ class SideEffects:
                 scope.given.append(OWN if value is None else self._kind(value, scope))
             case ast.Assign(targets=targets, value=value):
                 found = self._value(value, scope)
+                if isinstance(value, ast.Constant) and isinstance(value.value, int):
+                    self._numbers.update(each.id for each in targets if isinstance(each, ast.Name))
                 for target in targets:
                     self._bind(target, found, scope)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
@@ -399,7 +403,8 @@ class SideEffects:
             case ast.Dict(keys=keys, values=values):
                 self._least([each for each in keys if each is not None], scope)
                 self._least([each for key, each in zip(keys, values, strict=True) if key is None], scope)
-                return min([OWN, *(self._kind(each, scope) for each in values)])
+                held = [*values, *(each for each in keys if each is not None)]
+                return min([OWN, *(self._kind(each, scope) for each in held)])
             case ast.FormattedValue(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
                 spec = getattr(node, "format_spec", None)
                 return self._least([value, *([] if spec is None else [spec])], scope)
@@ -516,7 +521,8 @@ class SideEffects:
                 return self._method(function, kind_of_value(owner.value), given, node)
         found = self._value(function, scope)
         is_open = isinstance(found, _Live) and found.value is builtins.open
-        if is_open and any(self._is_number(each, scope) for each in _arguments(node)[:1]):
+        files = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "file")]
+        if is_open and any(self._is_number(each, scope) for each in files):
             raise _DoubtError("reads a file that others may have open")
         return self._of_live(found, given, node)
 
@@ -566,7 +572,8 @@ class SideEffects:
         found = self._value(node, scope)
         value = node.value if isinstance(node, ast.Constant) else found.value if isinstance(found, _Live) else None
         is_made = isinstance(node, ast.Call) and dotted(node.func) in ("int", "len")
-        return isinstance(value, int) or is_made or isinstance(node, ast.UnaryOp)
+        is_named = isinstance(node, ast.Name) and node.id in self._numbers
+        return isinstance(value, int) or is_made or is_named or isinstance(node, ast.UnaryOp)
 
     def _argument(self, node: ast.expr, scope: _Scope, called: str) -> int:
         kind = self._as_kind(self._value(node, scope))
