@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import codecs
+import logging
 import operator
 import sys
 import types
@@ -22,7 +23,7 @@ _OTHERS = (
     *("numpy.core.multiarray", "numpy._core.multiarray", "numpy.exceptions"),
 )
 """What runs below the functions that are known, and is not found from these."""
-_WITH_OBJECTS = frozenset(each for each in PACKAGES if not each.startswith("torch")) | {"builtins", "warnings"}
+_WITH_OBJECTS = frozenset((*PACKAGES, "builtins", "warnings")) & sys.stdlib_module_names
 """Of these, objects that stand in a module are looked into, too."""
 _WITH_PARTS = ("yaml", "numpy.lib")
 _HOOKS = frozenset(("excepthook", "displayhook", "unraisablehook", "breakpointhook"))
@@ -121,6 +122,7 @@ class Patches:
                 is_its = is_its and bool(value.__flags__ & _HEAP_TYPE)
             else:
                 is_its = home in _WITH_OBJECTS and type(getattr(value, "__dict__", None)) is dict
+                is_its = is_its and not isinstance(value, logging.Logger)  # asked where something is logged
             if is_its:
                 self._seen[id(value)] = value
                 self._parts[f"{home}:{name}"] = (value, _Known(vars(value), is_trusted=is_trusted))
