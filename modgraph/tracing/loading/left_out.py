@@ -37,13 +37,25 @@ from modgraph.tracing.basics.failures import describe, is_interruption
 from modgraph.tracing.basics.sites import location_of, relative_file, site_of
 from modgraph.tracing.loading.patched import Patches
 from modgraph.tracing.loading.placeholders import needed_by_statements
-from modgraph.tracing.loading.project_texts import Texts, asks_for_all, is_project_file, names_all
+from modgraph.tracing.loading.project_texts import (
+    NAMES_OF_ALL,
+    NAMES_OF_HOOKS,
+    NAMES_OF_LOGS,
+    NAMES_OF_MODULES,
+    NAMES_OF_NOTES,
+    Texts,
+    asks_for_all,
+    is_project_file,
+    names_any,
+)
 from modgraph.tracing.loading.side_effects import SideEffects
 
 _MAX_ERROR = 200
 """Characters of what a statement raised."""
 _MAX_TOLD = 100
 """Places that a graph names."""
+_MOST_LOOKS = 300
+"""Times that all is looked at which the project may have changed; it takes some milliseconds."""
 _MOST_PLACES = 3
 """Further places that a problem names."""
 _CHOSEN = "__modgraph_chosen__"
@@ -65,6 +77,10 @@ class _Unit:
     """Names that are not bound, and which statement would have done that."""
     nodes: list[tuple[ast.stmt, LeftOut, int]] = field(default_factory=list)
     """Each statement that was left out, and how many modules had been begun before it was."""
+    reasons: list[str | None] = field(default_factory=list)
+    """Of each, why it may change the model, by what everything was when it was left out."""
+    effects: SideEffects | None = None
+    """What has said so."""
     told: list[LeftOut] = field(default_factory=list)
     """The same; what follows each other unneeded as one."""
     said: set[LeftOut] = field(default_factory=set)
@@ -114,6 +130,12 @@ class LeftOutCode:
         self._begun: dict[str, None] = {}
         """Modules of the project, in the order in which they were begun."""
         self._undo = contextlib.ExitStack()
+        self._texts = Texts()
+        self._patches: Patches | None = None
+        """What has been made otherwise since this was entered."""
+        self._n_looks = 0
+        self._has_run = False
+        """Code of the project, since it was last looked for what is changed."""
 
     def __enter__(self) -> LeftOutCode:
         finder: Any = _Finder(self)
@@ -122,6 +144,7 @@ class LeftOutCode:
         self._undo.callback(sys.meta_path.remove, finder)
         self._undo.callback(setattr, builtins, "__class__", type(builtins))
         builtins.__class__ = _class_of_builtins(self._all_looked_for)
+        self._patches = Patches()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,13 +173,20 @@ class LeftOutCode:
                 yield ErrorEvent(message=self._about(look), file=look.file, line=look.line)
         units = [unit for unit in list(self._units.values()) if unit.nodes]
         files, root = [unit.file for unit in units], str(self._target.root or "")
-        for file, word in [*names_all(files, root)][:1] if units else ():
+        for file, word in [*names_any(files, root, NAMES_OF_ALL)][:1] if units else ():
             message = (
                 f"{word} stands in {relative_file(file)}: whether a name that was left out is looked for is not seen"
             )
             yield ErrorEvent(message=message)
-        texts, patches = Texts(), Patches()
-        changing = [each for unit in units for each in _effects(unit, texts, patches, list(self._begun))]
+        patches, texts = self._patches or Patches(), self._texts.anew()
+        patches.look()
+        read = [SideEffects(vars(unit.module), texts, patches) for unit in units]
+        begun = list(self._begun)
+        changing = [each for unit, effects in zip(units, read, strict=True) for each in _effects(unit, effects, begun)]
+        read += [unit.effects for unit in units if unit.effects is not None]
+        for file, word in [*names_any(files, root, [*_traces_of(units, read)])][:1]:
+            message = f"{word} stands in {relative_file(file)}: whether it shows what was left out is not seen"
+            yield ErrorEvent(message=message)
         if changing:
             (left, reason), *others = changing
             places = ", ".join(f"{each.file}:{each.line}" for each, _ in others[:_MOST_PLACES])
@@ -268,6 +298,7 @@ class LeftOutCode:
 
     def _attempt(self, unit: _Unit, node: ast.stmt, do: Callable[[], Any]) -> Any:
         looks = len(self._looks)
+        self._has_run = True
         try:
             return do()
         except BaseException as error:
@@ -321,6 +352,23 @@ class LeftOutCode:
             there.pop(name, None)
             unit.names[name] = left
             there["__builtins__"].pop(name, None)  # else Python's own would be found in its place
+        unit.reasons.append(self._reason_now(unit, node))
+
+    def _reason_now(self, unit: _Unit, node: ast.stmt) -> str | None:
+        """Why a statement may change the model, by what names stand for now; later they may stand for other things."""
+        patches = self._patches
+        if patches is None:
+            return None
+        if self._has_run:
+            self._n_looks += 1
+            if self._n_looks > _MOST_LOOKS:
+                return "stands among too many that fail to be read"
+            patches.look()
+            self._has_run = False
+        if unit.effects is None:
+            unit.effects = SideEffects(vars(unit.module), self._texts, patches)
+        (reason,) = unit.effects.of([node], [frozenset(self._begun)])
+        return reason
 
     def _known_error(self, unit: _Unit, first: int, last: int) -> str | None:
         """What came of a statement when all was run, if that is where it ended."""
@@ -370,12 +418,24 @@ def _is_told_by(error: BaseException, look: _Look) -> bool:
     return is_here and f"cannot import name {look.name!r}" in str(error)
 
 
-def _effects(unit: _Unit, texts: Texts, patches: Patches, begun: list[str]) -> Iterator[tuple[LeftOut, str]]:
-    """What may have changed the model, and how."""
-    effects = SideEffects(vars(unit.module), texts, patches)
+def _traces_of(units: Iterable[_Unit], read: Iterable[SideEffects]) -> Iterator[str]:
+    """Words by which somebody may ask for what harmless statements leave behind."""
+    yield from NAMES_OF_HOOKS if any(unit.nodes for unit in units) else ()
+    nodes = [node for unit in units for left, *_ in unit.nodes for node in ast.walk(left)]
+    if any(isinstance(node, ast.AnnAssign) for node in nodes):
+        yield from NAMES_OF_NOTES
+    if any(each.asks_for_logs for each in read):
+        yield from NAMES_OF_LOGS
+    if any(each.imports_unseen for each in read):
+        yield from NAMES_OF_MODULES
+
+
+def _effects(unit: _Unit, effects: SideEffects, begun: list[str]) -> Iterator[tuple[LeftOut, str]]:
+    """What may have changed the model, and how: by what everything is now, and by what it was."""
     there = {number: frozenset(begun[:number]) for number in {number for *_, number in unit.nodes}}
     reasons = effects.of([node for node, *_ in unit.nodes], [there[number] for *_, number in unit.nodes])
-    for (_, left, _), reason in zip(unit.nodes, reasons, strict=True):
+    for (_, left, _), now, before in zip(unit.nodes, reasons, unit.reasons, strict=True):
+        reason = now or before
         if reason is not None:
             yield left, reason
 

@@ -41,6 +41,12 @@ class Texts:
         """Pieces of code that were looked at."""
         self._files: dict[str, _File | None] = {}
 
+    def anew(self) -> Texts:
+        """For another reading of the same files."""
+        other = Texts()
+        other._files = self._files
+        return other
+
     def is_bound_once(self, names: Mapping[str, Any], name: str) -> bool:
         """A name of a module stands for one thing from the time it is bound on; of those of packages it is taken so."""
         file = names.get("__file__")
@@ -119,13 +125,28 @@ def unbound_of(names: Mapping[str, Any]) -> Iterable[str]:
     return getattr(names.get("__builtins__"), "unbound", ())
 
 
-def names_all(files: Iterable[str], root: str) -> Iterator[tuple[str, str]]:
-    """Of these files, and of those of the project below a folder: in which stands a way to all names, and which."""
+NAMES_OF_NOTES = ("__annotations__", "get_type_hints", "get_annotations")
+"""Who says one of these may see how many names of a module have a kind."""
+NAMES_OF_LOGS = ("loggerDict", "getChildren")
+"""Which logs were asked for."""
+NAMES_OF_MODULES = (".modules", "import modules", '"modules"', "'modules'")
+"""Which modules were imported."""
+NAMES_OF_HOOKS = ("addaudithook", "setprofile", "settrace")
+"""Who is told of all that Python does."""
+_HARMLESS = "sys.modules[__name__]"
+
+
+def names_any(files: Iterable[str], root: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """In which of these files, and of those of the project below a folder, which of these words stand."""
+    for file in _texts_of(files, root):
+        text = "".join(linecache.getlines(file)).replace(_HARMLESS, "")
+        yield from ((file, word) for word in words if word in text)
+
+
+def _texts_of(files: Iterable[str], root: str) -> Iterable[str]:
     modules = [getattr(each, "__dict__", {}).get("__file__") for each in list(sys.modules.values())]
     below = [each for each in modules if isinstance(each, str) and each.startswith(root + os.sep)]
-    for file in dict.fromkeys((*files, *filter(is_project_file, below))):
-        text = "".join(linecache.getlines(file))
-        yield from ((file, word) for word in NAMES_OF_ALL if word in text)
+    return dict.fromkeys((*files, *filter(is_project_file, below)))
 
 
 def imported_of(
@@ -157,6 +178,8 @@ def imported_of(
             return found, f"imports all names of {home}"
         if module is not None and is_of_project(module) and alias.name not in (*there, *unbound_of(there)):
             return found, f"imports {alias.name} of {home}, which could not be imported"
+        if module is not None and not is_of_project(module) and alias.name not in there:
+            return found, f"imports {alias.name} of {home}, which nothing else has imported"
         value = there.get(alias.name)
         if isinstance(value, types.ModuleType) and not _is_there(value.__name__, before):
             return found, f"imports {value.__name__}, which was imported later"
@@ -172,14 +195,23 @@ def _is_there(name: str, before: frozenset[str] | None) -> bool:
         if not isinstance(module, types.ModuleType) or is_of_project(type(module)):
             return False
         return before is None or name in before or not is_of_project(module)
+    root = name.partition(".")[0]
+    if root not in sys.stdlib_module_names or root in sys.modules:
+        return False  # what it does is not known, or a package would have another attribute
     if any(is_of_project(each) for each in (*sys.meta_path, *sys.path_hooks)):
         return False
     try:
-        spec = importlib.util.find_spec(name.partition(".")[0]) if name else None
+        spec = importlib.util.find_spec(root)
     except RAISED_BY_OTHERS:
         return False
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
     return any(each in ("built-in", "frozen") or is_installed(each) for each in places if each)
+
+
+def is_all_seen(node: ast.Import | ast.ImportFrom) -> bool:
+    """All modules that are imported had been imported by others, too."""
+    names = [each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+    return getattr(node, "level", 0) > 0 or all(name in sys.modules for name in names)
 
 
 def asks_for_all(text: str, names: Iterable[str]) -> dict[str, bool]:

@@ -6,6 +6,7 @@ import argparse
 import ast
 import builtins
 import csv
+import inspect
 import io
 import logging
 import os
@@ -17,6 +18,7 @@ from typing import Any
 
 import torch
 
+from modgraph.tracing.loading.held_code import holds_project_code
 from modgraph.tracing.loading.project_texts import is_of_project
 
 OTHER, READ, OWN = 0, 1, 2
@@ -66,7 +68,7 @@ _BUILTINS = frozenset(
         "zip",
     ]
 )
-_OF_PACKAGES = {
+PACKAGES = {
     "os": "getenv getcwd listdir fspath cpu_count getpid",
     "os.path": "join dirname basename abspath realpath expanduser expandvars exists isfile isdir splitext split"
     " normpath relpath getsize",
@@ -99,6 +101,7 @@ _ENCODINGS = frozenset(
     ]
 )
 """Whatever else is named may be a codec of the project."""
+_CODECS = ("encoding", "errors")
 _FRESH = frozenset(
     [
         *("abs", "all", "any", "bool", "bytes", "chr", "exit", "float", "hex", "int", "isinstance", "len", "oct"),
@@ -180,7 +183,7 @@ METHODS_OF_OWN = frozenset(
     ]
 )
 METHODS_OF_LOGGERS = frozenset(("debug", "info", "warning", "error", "critical", "exception"))
-_TYPES = (int, float, str, bool, list, tuple, dict, pathlib.Path)
+KNOWN_KINDS = (int, float, str, bool, list, tuple, dict, pathlib.Path)
 _MOST_ITEMS = 1_000
 LOGGER = logging.Logger("any")
 """Stands for every logger: all that ask by its name have the same one."""
@@ -211,13 +214,20 @@ ATTRIBUTES_HIDDEN = frozenset(
 
 def kind_of_value(value: Any) -> int:
     """What a live object is."""
-    if type(value) in (*_PLAIN, *_PATHS) or any(value is each for each in _TYPES):
+    if type(value) in (*_PLAIN, *_PATHS):
         return OWN
+    if is_known_kind(value):
+        return READ
     if type(value) in (tuple, list, set, frozenset, dict) and len(value) <= _MOST_ITEMS:
         held = [*value, *value.values()] if type(value) is dict else value
         if all(type(each) in _PLAIN for each in held):
             return OWN if type(value) in (tuple, frozenset) else READ
     return OTHER
+
+
+def is_known_kind(value: Any) -> bool:
+    """A class to which texts are turned; all have the same one."""
+    return any(value is each for each in KNOWN_KINDS)
 
 
 def shows(name: str) -> bool:
@@ -242,11 +252,25 @@ def gives(function: Any, call: ast.Call, given: int) -> Any:
         return (OWN if name in _FRESH else given) if is_known else None
     if name == "" and type(function) is type(builtins.exit) and function in (builtins.exit, builtins.quit):
         return OWN
-    if not _is_found(function) or not _is_as_made(function):
+    if not _is_found(function) or not _is_as_made(function) or not _is_placed_as_known(function, call):
         return None
     if function is logging.getLogger:
         return LOGGER
     return OTHER if getattr(function, "__module__", "") == "torch.utils.cpp_extension" else given
+
+
+def _is_placed_as_known(function: Any, call: ast.Call) -> bool:
+    """What is given by its place is nothing that is refused by its name."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return True  # it is written in C, and takes none of these
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return not any(each.name in (*_REFUSED, *_CODECS) for each in parameters)
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [each.name for each in parameters if each.kind in by_place]
+    given = dict(zip(names, call.args, strict=False))
+    return not any(name in _REFUSED or (name in _CODECS and not _is_codec(one)) for name, one in given.items())
 
 
 def is_plain_error(kind: Any) -> bool:
@@ -261,7 +285,7 @@ def is_pure_method(call: ast.Call, name: str, found: int, given: int) -> bool:
         return False
     if name == "replace":  # with one argument a path is renamed
         return len(call.args) >= 2 and not any(isinstance(each, ast.Starred) for each in call.args)
-    if name in ("encode", "decode") and not all(map(_is_codec, call.args)):
+    if name in ("encode", "decode", "read_text") and not all(map(_is_codec, call.args)):
         return False
     return name in METHODS_OF_READ or (name in METHODS_OF_OWN and found == given == OWN)
 
@@ -274,7 +298,7 @@ def _is_usual(argument: ast.keyword) -> bool:
 
 
 def _has_known_codecs(call: ast.Call) -> bool:
-    return all(_is_codec(each.value) for each in call.keywords if each.arg in ("encoding", "errors"))
+    return all(_is_codec(each.value) for each in call.keywords if each.arg in _CODECS)
 
 
 def _is_codec(node: ast.expr) -> bool:
@@ -284,24 +308,32 @@ def _is_codec(node: ast.expr) -> bool:
 def logs_plainly(logger: Any) -> bool:
     """What is logged goes to nobody of the project."""
     handlers = [each() for each in vars(logging)["_handlerList"]]
-    filters = [each for handler in handlers if handler is not None for each in handler.filters]
-    others = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
-    kinds = [type(each) for each in (*handlers, *filters, *others, *(one for each in others for one in each.filters))]
-    kinds += [type(each.formatter) for each in handlers if each is not None]
-    makers = [logging.getLoggerClass(), logging.getLogRecordFactory()]
-    return type(logger) in (logging.Logger, logging.RootLogger) and not any(map(is_of_project, (*kinds, *makers)))
+    manager = logging.root.manager
+    others = [each for each in manager.loggerDict.values() if isinstance(each, logging.Logger)]
+    makers = [type(manager), logging.getLoggerClass(), manager.loggerClass, logging.getLogRecordFactory()]
+    makers += [manager.logRecordFactory, *(type(each) for each in (logging.root, *others))]
+    held = [
+        value
+        for each in (logging.root, *others)
+        for name, value in vars(each).items()
+        if name not in ("manager", "parent")
+    ]
+    if type(logger) not in (logging.Logger, logging.RootLogger):
+        return False
+    return not any(map(holds_project_code, (*makers, *held, *handlers, logging.lastResort)))
 
 
 def _is_as_made(function: Any) -> bool:
     """The project has not taught it to make objects of its own."""
     name = getattr(function, "__name__", "")
     if function is torch.load:
-        makers = [each[0] if isinstance(each, tuple) else each for each in torch.serialization.get_safe_globals()]
-        return not any(map(is_of_project, makers)) and not os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+        makers = [torch.serialization.get_safe_globals(), *vars(torch.serialization).get("_package_registry", ())]
+        return not any(map(holds_project_code, makers)) and not os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if name == "safe_load":
         loader = sys.modules["yaml"].__dict__["SafeLoader"]
-        makers = [*loader.yaml_constructors.values(), *loader.yaml_multi_constructors.values()]
-        return not any(map(is_of_project, makers))
+        held = [one for kind in loader.__mro__ for one in vars(kind).values()]
+        parts = [part for one in held if isinstance(one, dict) for part in one.values()]
+        return not any(map(holds_project_code, (loader, *held, *parts)))
     return True
 
 
@@ -328,7 +360,7 @@ def _is_found(function: Any) -> bool:
 
 
 def _found() -> Iterator[Any]:
-    for home, names in _OF_PACKAGES.items():
+    for home, names in PACKAGES.items():
         module = os.path if home == "os.path" else sys.modules.get(home)
         for name in names.split() if isinstance(module, types.ModuleType) else ():
             value: Any = module
@@ -338,18 +370,34 @@ def _found() -> Iterator[Any]:
                 yield value
 
 
+_PARTS_OF_PARSERS = frozenset(
+    [
+        *("_actions", "_option_string_actions", "_action_groups", "_mutually_exclusive_groups"),
+        *("_positionals", "_optionals", "_subparsers"),
+    ]
+)
+"""These hold the options, of which each is looked at by itself."""
+
+
 def parses_plainly(parser: Any, method: str) -> bool:
     """A parser that others have reads its options, with nothing of the project in it."""
     if type(parser) is not argparse.ArgumentParser or method not in ("parse_args", "parse_known_args"):
         return False
-    if is_of_project(parser.formatter_class) or any(map(is_of_project, parser._registries["type"].values())):
+    is_shadowed = any(hasattr(type(parser), name) for name in vars(parser))
+    held = [each for name, each in vars(parser).items() if name not in _PARTS_OF_PARSERS]
+    if is_shadowed or any(map(holds_project_code, held)):
         return False
     if any(kind_of_value(each) != OWN for each in parser._defaults.values()):
         return False
-    return all(
-        type(each).__module__ == "argparse"
-        and (each.type is None or any(each.type is one for one in _TYPES))
-        and kind_of_value(each.default) == OWN
-        and type(each).__name__ != "_SubParsersAction"
-        for each in parser._actions
-    )
+    return all(map(_is_plain_option, parser._actions))
+
+
+def _is_plain_option(action: argparse.Action) -> bool:
+    kind = type(action)
+    if vars(argparse).get(kind.__name__) is not kind or kind.__name__ == "_SubParsersAction":
+        return False
+    if any(hasattr(kind, name) and callable(each) for name, each in vars(action).items()):
+        return False
+    is_typed = action.type is None or is_known_kind(action.type)
+    is_plain = all(kind_of_value(each) == OWN for each in (action.default, action.const, action.metavar, action.help))
+    return is_typed and is_plain and (action.choices is None or kind_of_value(action.choices) >= READ)

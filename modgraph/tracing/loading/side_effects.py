@@ -14,6 +14,7 @@ import builtins
 import inspect
 import logging
 import os
+import sys
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ from modgraph.source.dotted_names import dotted
 from modgraph.source.needed_statements import bound_names
 from modgraph.tracing.loading.known_syntax import unread_part
 from modgraph.tracing.loading.patched import Patches
-from modgraph.tracing.loading.project_texts import Texts, imported_of, is_of_project, unbound_of
+from modgraph.tracing.loading.project_texts import Texts, imported_of, is_all_seen, is_of_project, unbound_of
 from modgraph.tracing.loading.pure_calls import (
     LOGGER,
     METHODS_OF_LOGGERS,
@@ -36,6 +37,7 @@ from modgraph.tracing.loading.pure_calls import (
     OWN,
     READ,
     gives,
+    is_known_kind,
     is_plain_error,
     is_pure_method,
     kind_of_value,
@@ -105,6 +107,12 @@ class SideEffects:
         self._patches = patches
         self._depth = 0
         self._there: frozenset[str] | None = None
+        self._numbers: set[str] = set()
+        """Names that were bound to one."""
+        self.asks_for_logs = False
+        """A log by its name, of which Python keeps a list."""
+        self.imports_unseen = False
+        """A module of Python that nobody else had imported."""
 
     def of(
         self, statements: Sequence[ast.stmt], there: Sequence[frozenset[str] | None] | None = None
@@ -117,7 +125,7 @@ class SideEffects:
         for statement, self._there in zip(statements, there or [None] * len(statements), strict=True):
             reason = None
             try:
-                patch = self._patches.of_classes()
+                patch = self._patches.anywhere()
                 if patch is not None:
                     raise _DoubtError(f"may run {patch.name} of {patch.module}, which the project has changed")
                 self._settled([statement], self._top)
@@ -151,6 +159,8 @@ class SideEffects:
                 scope.given.append(OWN if value is None else self._kind(value, scope))
             case ast.Assign(targets=targets, value=value):
                 found = self._value(value, scope)
+                if isinstance(value, ast.Constant) and isinstance(value.value, int):
+                    self._numbers.update(each.id for each in targets if isinstance(each, ast.Name))
                 for target in targets:
                     self._bind(target, found, scope)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
@@ -170,6 +180,7 @@ class SideEffects:
                 found_ones, reason = imported_of(node, scope.names, self._there)
                 if reason is not None:
                     raise _DoubtError(reason)
+                self.imports_unseen |= not is_all_seen(node)
                 for name, value in found_ones.items():
                     self._set(name, _Live(value), scope)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -192,6 +203,8 @@ class SideEffects:
                 self._block((*node.body, *node.orelse), scope)
             case ast.With(items=items, body=body):
                 for item in items:
+                    if _yields(body) and dotted(getattr(item.context_expr, "func", item.context_expr)) != "open":
+                        raise _DoubtError("may leave a block before its end")
                     kind = self._read(item.context_expr, scope)
                     if item.optional_vars is not None:
                         self._bind(item.optional_vars, kind, scope)
@@ -263,15 +276,14 @@ class SideEffects:
                 for each in parts:
                     self._annotation(each, scope)
             case ast.Subscript(value=owner, slice=index):
-                found = self._value(owner, scope)
-                if not isinstance(found, _Live) or is_of_project(found.value) or is_of_project(type(found.value)):
+                if not _is_kind(self._value(owner, scope)):
                     raise _DoubtError("notes a kind that is not read")
                 self._annotation(index, scope)
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
                 for each in (left, right):
                     self._annotation(each, scope)
                     side = self._value(each, scope) if isinstance(each, ast.Name | ast.Attribute) else _Live(None)
-                    if not isinstance(side, _Live) or is_of_project(type(side.value)):
+                    if not _is_kind(side, with_project=True):
                         raise _DoubtError("notes a kind that is not read")
             case _:
                 raise _DoubtError("notes a kind that is not read")
@@ -391,7 +403,8 @@ class SideEffects:
             case ast.Dict(keys=keys, values=values):
                 self._least([each for each in keys if each is not None], scope)
                 self._least([each for key, each in zip(keys, values, strict=True) if key is None], scope)
-                return min([OWN, *(self._kind(each, scope) for each in values)])
+                held = [*values, *(each for each in keys if each is not None)]
+                return min([OWN, *(self._kind(each, scope) for each in held)])
             case ast.FormattedValue(value=value) | ast.UnaryOp(operand=value) | ast.Starred(value=value):
                 spec = getattr(node, "format_spec", None)
                 return self._least([value, *([] if spec is None else [spec])], scope)
@@ -485,7 +498,7 @@ class SideEffects:
 
     def _call(self, node: ast.Call, scope: _Scope) -> int | _Live:
         function = node.func
-        given = min([OWN, *(self._argument(each, scope, _shown(function)) for each in _arguments(node))])
+        given = self._given(node, scope)
         if isinstance(function, ast.Attribute) and self._is_environment(function.value, scope):
             if function.attr in ("get", "copy", "keys", "items"):
                 return given
@@ -506,7 +519,12 @@ class SideEffects:
                 raise _DoubtError(f"calls {_shown(function)}")
             if kind_of_value(owner.value) >= READ and not isinstance(owner.value, type):
                 return self._method(function, kind_of_value(owner.value), given, node)
-        return self._of_live(self._value(function, scope), given, node)
+        found = self._value(function, scope)
+        is_open = isinstance(found, _Live) and found.value is builtins.open
+        files = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "file")]
+        if is_open and any(self._is_number(each, scope) for each in files):
+            raise _DoubtError("reads a file that others may have open")
+        return self._of_live(found, given, node)
 
     def _method(self, function: ast.Attribute, owner: int, given: int, node: ast.Call) -> int:
         if owner < READ:
@@ -525,10 +543,37 @@ class SideEffects:
         if result is None:
             raise _DoubtError(f"calls {_shown(node.func)}")
         if result is LOGGER:
+            self.asks_for_logs = True
             if not logs_plainly(LOGGER):
                 raise _DoubtError(f"calls {_shown(node.func)}")
             return _Live(LOGGER)
         return int(result)
+
+    def _given(self, node: ast.Call, scope: _Scope) -> int:
+        """The worst of what a call is given, but for kinds to which a parser or a reader turns texts."""
+        takes_kinds = self._takes_kinds(node.func, scope)
+        kinds = [OWN]
+        for each in _arguments(node):
+            word = next((one.arg for one in node.keywords if one.value is each), None)
+            found = self._value(each, scope) if takes_kinds and word in ("type", "dtype") else None
+            if not (isinstance(found, _Live) and is_known_kind(found.value)):
+                kinds.append(self._argument(each, scope, _shown(node.func)))
+        return min(kinds)
+
+    def _takes_kinds(self, function: ast.expr, scope: _Scope) -> bool:
+        if not isinstance(function, ast.Attribute) or function.attr not in ("add_argument", "loadtxt", "genfromtxt"):
+            return False
+        owner = self._value(function.value, scope)
+        if isinstance(owner, _Live):
+            return isinstance(owner.value, types.ModuleType) and owner.value is sys.modules.get("numpy")
+        return function.attr == "add_argument"
+
+    def _is_number(self, node: ast.expr, scope: _Scope) -> bool:
+        found = self._value(node, scope)
+        value = node.value if isinstance(node, ast.Constant) else found.value if isinstance(found, _Live) else None
+        is_made = isinstance(node, ast.Call) and dotted(node.func) in ("int", "len")
+        is_named = isinstance(node, ast.Name) and node.id in self._numbers
+        return isinstance(value, int) or is_made or is_named or isinstance(node, ast.UnaryOp)
 
     def _argument(self, node: ast.expr, scope: _Scope, called: str) -> int:
         kind = self._as_kind(self._value(node, scope))
@@ -612,6 +657,25 @@ def _kinds_in(scope: _Scope) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _arguments(node: ast.Call) -> list[ast.expr]:
     return [*node.args, *(each.value for each in node.keywords)]
+
+
+def _yields(body: Iterable[ast.AST]) -> bool:
+    pending = list(body)
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ast.Yield):
+            return True
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            pending += ast.iter_child_nodes(each)
+    return False
+
+
+def _is_kind(found: int | _Live, *, with_project: bool = False) -> bool:
+    """What a note of a kind may name: a class, or a form of `typing`."""
+    value = found.value if isinstance(found, _Live) else 0
+    if is_of_project(type(value)) or (not with_project and is_of_project(value)):
+        return False
+    return value is None or isinstance(value, type) or type(value).__module__ in ("typing", "types")
 
 
 def _shown(node: ast.expr) -> str:
