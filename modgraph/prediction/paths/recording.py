@@ -587,6 +587,18 @@ def _in_order(machine: Machine, name: str, called: str, arguments: Arguments) ->
     return replace(arguments, positional=(left, right)), written
 
 
+def operate_on_unknown(machine: Machine, *operands: Value) -> None:
+    """An operator of something that is not known, and may be a tensor: that is an operation then, of which nothing is told."""
+    if not machine.is_recording or machine.operating:
+        return
+    for each in operands:
+        if not isinstance(each, Unknown) or each.inert:
+            continue
+        if any(machine.state.find(Address(index), TensorObject) is not None for index in each.may_be):
+            add(machine, Lost(each.reason, machine.where))
+            return
+
+
 def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:
     """What is not known in these, and may be a tensor that is: of each place, the tensors."""
     found: list[Seen] = []
