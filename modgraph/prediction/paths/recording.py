@@ -588,7 +588,7 @@ def _in_order(machine: Machine, name: str, called: str, arguments: Arguments) ->
 
 
 def operate_on_unknown(machine: Machine, *operands: Value) -> None:
-    """An operator of something that is not known, and may be a tensor: that is an operation then, of which nothing is told."""
+    """An operator of something that is not known: an operation of which nothing is told, where it may be a tensor."""
     if not machine.is_recording or machine.operating:
         return
     for each in operands:
