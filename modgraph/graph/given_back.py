@@ -17,37 +17,82 @@ def settled(observed: Sequence[Edge], predicted: Iterable[Edge]) -> list[Edge]:
 
     `predicted` has the ends of the run. Where no edge is predicted, or one is not certain, it stays open.
     """
-    into: dict[str, list[Edge]] = {}
+    said: dict[str, list[Edge]] = {}
     for edge in predicted:
-        into.setdefault(edge.consumer, []).append(edge)
-    found: list[Edge] = []
+        said.setdefault(edge.consumer, []).append(edge)
+    ran: dict[str, list[Edge]] = {}
     groups: dict[tuple[str, frozenset[str]], list[Edge]] = {}
     for edge in observed:
+        ran.setdefault(edge.consumer, []).append(edge)
         if edge.is_open:
             groups.setdefault((edge.consumer, _givers(edge)), []).append(edge)
+    into = {consumer: _Said(ran[consumer], said.get(consumer, ())) for consumer, _ in groups}
+    found: list[Edge] = []
     for edge in observed:
         if not edge.is_open:
             found.append(edge)
         elif (group := groups.pop((edge.consumer, _givers(edge)), None)) is not None:
-            found += _settled(group, into.get(edge.consumer, ()))
+            found += _settled(group, into[edge.consumer])
     return found
+
+
+class _Said:
+    """What is predicted to go into one end, without what the run tells to be another tensor of the same giver."""
+
+    def __init__(self, ran: Sequence[Edge], predicted: Sequence[Edge]) -> None:
+        self.places = {edge.tensor.name for edge in ran}
+        """Those into which something went."""
+        self.at: dict[str | None, list[Edge]] = {}
+        self.of: dict[str, list[Edge]] = {}
+        closed = {_way(edge): edge for edge in ran if not edge.is_open}
+        known = {_way(edge) for edge in predicted}
+        elsewhere: dict[str, list[Edge]] = {}
+        for way, edge in closed.items():
+            if way not in known:  # if it was predicted at all, then in another place
+                elsewhere.setdefault(edge.producer, []).append(edge)
+        for edge in predicted:
+            is_another = _way(edge) in closed or any(_fits(each, edge) for each in elsewhere.get(edge.producer, ()))
+            if not is_another:
+                self.at.setdefault(edge.tensor.name, []).append(edge)
+                self.of.setdefault(edge.producer, []).append(edge)
+
+    def here(self, names: Iterable[str | None]) -> list[Edge]:
+        return [edge for name in names for edge in self.at.get(name, ())]
+
+    def beside(self, givers: Iterable[str]) -> list[Edge]:
+        """From these into places of which the run tells nothing."""
+        return [edge for each in givers for edge in self.of.get(each, ()) if edge.tensor.name not in self.places]
+
+
+def _way(edge: Edge) -> tuple[str, str | None]:
+    return edge.producer, edge.tensor.name
+
+
+def _fits(one: Edge, other: Edge) -> bool:
+    """The tensors may be one, as far as their shapes are known."""
+    mine, theirs = one.tensor.shape, other.tensor.shape
+    if mine is None or theirs is None:
+        return True
+    pairs = zip(mine, theirs, strict=False)
+    return len(mine) == len(theirs) and all(a == b or type(a) is not int or type(b) is not int for a, b in pairs)
 
 
 def _givers(edge: Edge) -> frozenset[str]:
     return frozenset((edge.producer, *edge.or_from))
 
 
-def _settled(group: list[Edge], predicted: Iterable[Edge]) -> list[Edge]:
-    """Of one tensor that went one way, under one name or several."""
+def _settled(group: list[Edge], predicted: _Said) -> list[Edge]:
+    """Of one tensor that went one way, under one name or several: each has to be predicted to come from its givers."""
     first = group[0]
     givers = _givers(first)
     by_name = {edge.tensor.name: edge for edge in group}
-    said = [edge for edge in predicted if edge.producer in givers]
-    if any(edge.or_others for edge in group):  # another end may be one that the run does not name
-        said = [edge for edge in predicted if edge.producer in givers or edge.tensor.name in by_name]
-        if not givers.issuperset(edge.producer for edge in said) or not {e.tensor.name for e in said} >= by_name.keys():
-            return group
-    if not said or not all(edge.certain for edge in said):
+    here = predicted.here(by_name)
+    if {edge.tensor.name for edge in here} != by_name.keys() or not givers.issuperset(edge.producer for edge in here):
+        return group
+    if not all(_fits(by_name[edge.tensor.name], edge) for edge in here):
+        return group
+    said = [*here, *(edge for edge in predicted.beside(sorted(givers)) if _fits(first, edge))]
+    if not all(edge.certain for edge in said):
         return group
     producers: dict[str, Edge] = {}
     for edge in said:

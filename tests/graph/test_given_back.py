@@ -39,6 +39,33 @@ def test_the_certain_prediction_says_which(observed, predicted, found):
     assert settled(observed, predicted) == found
 
 
+H = edge("call:1", name="args[1]")
+"""Another tensor of a giver of the first."""
+
+
+@pytest.mark.parametrize(
+    ("observed", "predicted", "found"),
+    [
+        ([OPEN, H], [edge("call:2"), H], [edge("call:2"), H]),
+        ([H, OPEN], [H, edge("call:1")], [H, edge("call:1")]),
+        ([OPEN, H], [H], [OPEN, H]),
+        ([OPEN, H], [edge("call:1")], [OPEN, H]),
+        ([OPEN, H], [H, edge("call:2", certain=False)], [OPEN, H]),
+        ([OPEN, H], [edge("call:2"), edge("call:1", name="args[2]")], [edge("call:2"), H]),
+        ([OPEN], [edge("call:2", name="args[1]")], [OPEN]),
+        ([OPEN], [edge("call:1"), edge("call:7")], [OPEN]),
+        ([OPEN], [replace(edge("call:1"), tensor=TensorInfo(name="args[0]", shape=(3,), dtype="float32"))], [OPEN]),
+        (
+            [OPEN],
+            [edge("call:2"), replace(H, tensor=TensorInfo(name="args[1]", shape=(3,), dtype="float32"))],
+            [edge("call:2")],
+        ),
+    ],
+)
+def test_another_tensor_of_the_same_giver_says_nothing(observed, predicted, found):
+    assert settled(observed, predicted) == found
+
+
 CUT = replace(edge("call:9", "call:8", "call:1"), or_others=True)
 
 

@@ -56,6 +56,8 @@ class Seen:
     device: str | None = None
     handed: tuple[int, ...] = ()
     """For each of `indices`, under which number it was given back by a call, or itself; nothing where none was."""
+    is_possible: bool = False
+    """It may be something else, and `indices` are those that it may be, or be made of."""
 
     @property
     def ways(self) -> tuple[int, ...]:
@@ -88,6 +90,8 @@ class Enter:
     """Under which the module that calls it has it as a child."""
     own: tuple[Seen, ...] = ()
     """Of a layer of torch: its parameters and buffers, which the run may have made or changed."""
+    possible: tuple[Seen, ...] = ()
+    """What it is given that is not known, and may be a tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class Operate:
     key: Value | None = None
     """What stands in the brackets, of an item that is read or written."""
     handed: tuple[Handed, ...] = ()
+    possible: tuple[Seen, ...] = ()
+    """What it is given that is not known, and may be a tensor."""
 
 
 @dataclass(frozen=True, slots=True)

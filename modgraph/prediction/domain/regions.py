@@ -1,12 +1,14 @@
 """Which sizes meet some conditions, and whether what several runs hold for is all of them.
 
-A condition on one size is a set of numbers, looked up in a list of sizes that has all small ones, and those about each
-number that a condition names. One on several sizes stays a text: it holds where it, or one that says more, was assumed.
-What cannot be shown so is not taken to hold.
+A condition on one size is a set of numbers, looked up in a list of sizes that has all small ones, those about each
+number where a condition changes, and of those between as many as tell all others: one period of what is divided by.
+A condition that would need too many is looked up among the small ones alone, and stays a text beyond them, as one on
+several sizes does: it holds where it, or one that says more, was assumed. What cannot be shown so is not taken to hold.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from typing import TypeAlias
 from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.constraints import contrary, implies
 from modgraph.prediction.domain.forms import Form, Symbol
+from modgraph.prediction.domain.periods import Course, Window, course, merged
 from modgraph.prediction.domain.sizes import Relation
 
 Condition: TypeAlias = tuple[Form, Relation]
@@ -23,7 +26,8 @@ Condition: TypeAlias = tuple[Form, Relation]
 _EACH = 520
 """Up to it, each size is looked at."""
 _FAR = (600, 640, 641, 768, 769, 1000, 1001, 1023, 1024, 1025, 2047, 2048, 4096, 4097, 65535, 65536, 1 << 20)
-_LARGEST = 1 << 30
+_MOST_SIZES = 3_000
+"""Sizes of one symbol in the list."""
 _MUCH = 4_000
 """A size is taken near to it where a large one is wanted."""
 _MOST_PARTS = 400
@@ -39,8 +43,12 @@ class Region:
     masks: Mapping[Symbol, int]
     """Of each symbol, the places of the sizes that it may have."""
     joint: tuple[Condition, ...] = ()
-    """What holds of several symbols."""
+    """What holds of several symbols, or of one whose sizes do not tell it all."""
     is_empty: bool = False
+    conditions: tuple[Condition, ...] = ()
+    """All that it is made of."""
+    stamp: int = 0
+    """Which list of sizes the places are of."""
 
 
 class Regions:
@@ -48,41 +56,61 @@ class Regions:
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         self.symbols = tuple(symbols)
-        self.points = sorted({*range(_EACH), *_FAR})
+        self.points: list[int] = []
+        self._courses: dict[tuple[Form, Symbol], Course | None] = {}
+        self._layout: dict[Symbol, tuple[int, list[Window]]] = {}
+        """Of each symbol the period, and the sizes each of which stands for itself alone."""
         self._masks: dict[Condition, int] = {}
+        self._exact: dict[Form, bool] = {}
+        self._small = (1 << _EACH) - 1
+        """The places of the sizes each of which is looked at."""
+        self._all = 0
+        self._stamp = 0
         self._parts = 0
+        self._lay()
 
     def know(self, conditions: Iterable[Condition]) -> None:
-        """The sizes about the numbers that these name are looked at, too."""
-        further: set[int] = set()
-        for form, _ in conditions:
-            value = _linear(form)
-            if value is not None:
-                further.update(size for size in (value - 1, value, value + 1, value + 2) if _EACH <= size <= _LARGEST)
-        if not further.issubset(self.points):
-            self.points = sorted(further.union(self.points))
-            self._masks.clear()
+        """The list has the sizes that tell where these hold, as far as they are few."""
+        size = len(self._courses)
+        for condition in conditions:
+            for form, _ in (condition, contrary(*condition)):
+                symbol = _alone(form)
+                if symbol is not None and (form, symbol) not in self._courses:
+                    self._courses[form, symbol] = course(form, symbol)
+        if len(self._courses) > size:
+            self._lay()
 
     def of(self, conditions: Iterable[Condition], within: Region | None = None) -> Region:
         """Where all these hold."""
-        found = within or Region({each: self._from(each) for each in self.symbols})
+        start = Region({each: self._from(each) for each in self.symbols}, stamp=self._stamp)
+        found = start if within is None else self._now(within)
         for each in conditions:
             if found.is_empty:
                 break
             found = self._and(found, each)
         return found
 
+    def is_told(self, region: Region) -> bool:
+        """No condition on one size is in it that holds of sizes beyond those in the list, nobody knows of which."""
+        return not any(_alone(form) is not None for form, _ in self._now(region).joint)
+
     def implied(self, region: Region, condition: Condition) -> bool:
         """It holds in the whole region, as far as that can be shown."""
+        region = self._now(region)
         symbol = _alone(condition[0])
         if symbol is not None:
-            return not region.masks[symbol] & ~self._mask(symbol, condition)
+            known = self._all if self._is_exact(symbol, condition) else self._small
+            if not region.masks[symbol] & ~(self._mask(symbol, condition) & known):
+                return True
+            if self._is_exact(symbol, condition):
+                return False
         if any(each == condition or implies(each, condition) for each in region.joint):
             return True
         return self._is_settled(region, condition) is True
 
     def is_out(self, region: Region, condition: Condition) -> bool:
         """It holds nowhere in the region, as far as that can be shown."""
+        region = self._now(region)
         return region.is_empty or self._and(region, condition).is_empty
 
     def as_one(self, parts: Sequence[Sequence[Condition]]) -> Condition | None:
@@ -91,6 +119,8 @@ class Regions:
         if len(symbols) != 1:
             return None
         (symbol,) = symbols
+        if not all(self._is_exact(symbol, each) for part in parts for each in part):
+            return None
         mask = 0
         for part in parts:
             mask |= self.of(part).masks[symbol]
@@ -103,12 +133,14 @@ class Regions:
             (forms.subtract(size, forms.number(low)), ">="),
             (forms.subtract(forms.number(high), size), ">="),
         )
-        return next((each for each in bounds if self.of([each]).masks[symbol] == mask), None)
+        return next(
+            (each for each in bounds if self._is_exact(symbol, each) and self.of([each]).masks[symbol] == mask), None
+        )
 
     def uncovered(self, region: Region, by: Sequence[Sequence[Condition]]) -> Region | None:
         """A part of the region of which is not shown that one of these holds there; None where there is none."""
         self._parts = 0
-        return self._uncovered(region, by)
+        return self._uncovered(self._now(region), by)
 
     def _uncovered(self, region: Region, by: Sequence[Sequence[Condition]]) -> Region | None:
         self._parts += 1
@@ -138,6 +170,7 @@ class Regions:
 
     def within(self, region: Region, held: Mapping[Symbol, int]) -> dict[Symbol, int] | None:
         """Sizes in the region, the nearest to those held; None where none are seen."""
+        region = self._now(region)
         if region.is_empty:
             return None
         near = {symbol: self._about(region.masks[symbol], held[symbol], 1)[0] for symbol in self.symbols}
@@ -150,6 +183,7 @@ class Regions:
     ) -> Iterator[dict[Symbol, int]]:
         """Sizes in the region of which one symbol alone is not the nearest to those held: the "nearest", the "least"
         or the "most" first."""
+        region = self._now(region)
         near = self.within(region, held)
         start = {"least": 0, "most": _MUCH}.get(how, held[symbol])
         for size in self._about(region.masks[symbol], start, len(self.points)) if near else ():
@@ -173,26 +207,73 @@ class Regions:
 
     # ---- the numbers -----------------------------------------------------------------------------------------------
 
+    def _lay(self) -> None:
+        """The list of sizes: of each symbol, those that tell of all others where as many as fit hold.
+
+        Between two windows nothing changes but with the rest by the period, so one period of sizes is enough there.
+        """
+        points = {*range(_EACH), *_FAR}
+        for symbol in self.symbols:
+            known = [each for (_, of), each in self._courses.items() if of is symbol and each is not None]
+            period, windows = 1, [(0, _EACH - 1)]
+            for each in sorted(known, key=lambda each: each.period):
+                longer = math.lcm(period, each.period)
+                more = merged(windows if each.window is None else [*windows, each.window])
+                if sum(last + 1 - first for first, last in _with_period(more, longer)) <= _MOST_SIZES:
+                    period, windows = longer, more
+            self._layout[symbol] = (period, windows)
+            for first, last in _with_period(windows, period):
+                points.update(range(first, last + 1))
+        self.points = sorted(points)
+        self._all = (1 << len(self.points)) - 1
+        self._stamp += 1
+        self._masks.clear()
+        self._exact.clear()
+
+    def _now(self, region: Region) -> Region:
+        """The same with the places of the list that there is now."""
+        return region if region.stamp == self._stamp else self.of(region.conditions)
+
+    def _is_exact(self, symbol: Symbol, condition: Condition) -> bool:
+        """The sizes in the list tell of all others whether it holds."""
+        found = self._exact.get(condition[0])
+        if found is None:
+            period, windows = self._layout[symbol]
+            form = condition[0]
+            here = self._courses.get((form, symbol)) or course(form, symbol)
+            is_near = here is not None and (
+                here.window is None
+                or any(first <= here.window[0] and here.window[1] <= last for first, last in windows)
+            )
+            found = self._exact[form] = here is not None and period % here.period == 0 and is_near
+        return found
+
     def _from(self, symbol: Symbol) -> int:
-        everything = (1 << len(self.points)) - 1
-        return everything & ~((1 << bisect_left(self.points, symbol.low)) - 1)
+        return self._all & ~((1 << bisect_left(self.points, symbol.low)) - 1)
 
     def _mask(self, symbol: Symbol, condition: Condition) -> int:
+        """Where it may hold."""
         found = self._masks.get(condition)
         if found is None:
             held = (_holds(condition, {symbol: size}) for size in self.points)
-            found = self._masks[condition] = int("".join("1" if each else "0" for each in held)[::-1], 2)
+            found = int("".join("1" if each else "0" for each in held)[::-1], 2)
+            if not self._is_exact(symbol, condition):
+                found |= self._all & ~self._small
+            self._masks[condition] = found
         return found
 
     def _and(self, region: Region, condition: Condition) -> Region:
+        before, region = region, replace(region, conditions=(*region.conditions, condition))
         symbol = _alone(condition[0])
         if symbol is not None:
             mask = region.masks[symbol] & self._mask(symbol, condition)
             found = replace(region, masks={**region.masks, symbol: mask}, is_empty=region.is_empty or not mask)
-            return replace(found, is_empty=True) if any(self._fails(found, each) for each in region.joint) else found
+            if mask & ~self._small and not self._is_exact(symbol, condition) and not self.implied(before, condition):
+                found = replace(found, joint=(*found.joint, condition))
+            return replace(found, is_empty=True) if any(self._fails(found, each) for each in found.joint) else found
         if not condition[0].symbols():
             return region if _holds(condition, {}) else replace(region, is_empty=True)
-        if self.implied(region, condition):
+        if self.implied(before, condition):
             return region
         is_empty = region.is_empty or self._fails(region, condition)
         return replace(region, joint=(*region.joint, condition), is_empty=is_empty)
@@ -210,7 +291,9 @@ class Regions:
             mask = region.masks[symbol]
             if not mask or mask & (mask - 1):
                 return None
-            sizes[symbol] = self.points[mask.bit_length() - 1]
+            sizes[symbol] = size = self.points[mask.bit_length() - 1]
+            if not any(first <= size <= last for first, last in self._layout[symbol][1]):
+                return None  # it stands for others, too
         return _holds(condition, sizes)
 
     def _about(self, mask: int, held: int, most: int = 200) -> list[int]:
@@ -223,12 +306,9 @@ def _alone(form: Form) -> Symbol | None:
     return next(iter(symbols)) if len(symbols) == 1 else None
 
 
-def _linear(form: Form) -> int | None:
-    """Where a form that counts one size changes its sign."""
-    terms = [(monomial, count) for monomial, count in form.terms.items() if monomial]
-    if len(terms) != 1 or len(terms[0][0]) != 1 or terms[0][0][0][1] != 1 or not isinstance(terms[0][0][0][0], Symbol):
-        return None
-    return -form.constant // terms[0][1]
+def _with_period(windows: list[Window], period: int) -> list[Window]:
+    """The windows, each with one period behind it."""
+    return merged([(first, last + period) for first, last in windows])
 
 
 def _holds(condition: Condition, sizes: Mapping[Symbol, int]) -> bool:

@@ -57,6 +57,8 @@ _OUTSIDE = "outside:"
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
 _OTHER_WAY = Condition(text="another way through forward")
+_PERHAPS = Condition(text="what is given here is this tensor")
+"""Of a value that is not known."""
 _OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether) .+?)(?: is not known)?$")
 """A reason that names no test: "which child is taken is not known"."""
 _TEST = re.compile(r"depends on `([^`]+)`")
@@ -139,7 +141,8 @@ class _Reader:
         read = (*event.inputs, *(each for each in event.own if any(index in self.makers for index in each.indices)))
         held = self.followed.state.find(event.module, ModuleObject)
         is_silent = event.is_layer and held is not None and not held.modules and _HOOKS.isdisjoint(held.attributes)
-        self.open.append(_Open(index, read, event.is_layer, tuple(map(self._made_by, read)), is_silent=is_silent))
+        makers = (*map(self._made_by, read), *map(self._perhaps_by, event.possible))
+        self.open.append(_Open(index, (*read, *event.possible), event.is_layer, makers, is_silent=is_silent))
 
     def _leave(self, event: Leave) -> None:
         if not self.open:
@@ -262,6 +265,8 @@ class _Reader:
         )
         for seen in event.inputs:
             self._add_edges(self._read_by(event, seen), name, seen)
+        for seen in event.possible:
+            self._add_edges(self._perhaps_by(seen), name, seen)
         for each in event.handed:
             self._alias(each.number, each.of, each.index)
         for seen in event.outputs:
@@ -340,6 +345,12 @@ class _Reader:
             maker: why if why is not None or all(maker in makers for makers in alternatives) else doubt
             for maker, why in found.items()
         }
+
+    def _perhaps_by(self, seen: Seen) -> Makers:
+        """Whoever has made a tensor that a value which is not known may be, or has given it back."""
+        ways = dict.fromkeys(way for index in seen.indices for way in (index, *self.ways.get(index, ())))
+        makers = {maker: None for way in ways if self._is_there(way) for maker in self._makers_of(way)}
+        return dict.fromkeys(makers, _PERHAPS)
 
     def _is_there(self, index: int) -> bool:
         """False for what only an earlier turn of the loop that is being read gives to a later one."""
@@ -454,6 +465,8 @@ class _Reader:
         self.builder.problems.extend(told_once(self.lost.values(), {node.path for node in self.builder.modules}))
         for seen in self.followed.outputs:
             self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
+        for seen in self.followed.possible:
+            self._add_edges(self._perhaps_by(seen), f"output:{_output_name(seen.name)}", seen)
         self.builder.edges.extend(self._between_innermost())
 
     def _between_innermost(self) -> Iterator[Edge]:

@@ -21,7 +21,7 @@ from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
-from modgraph.prediction.paths.recording import places_in, seen_in
+from modgraph.prediction.paths.recording import places_in, possible_in, seen_in
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -72,6 +72,8 @@ class Followed:
     """The first address of what the run has made."""
     names: tuple[str, ...] = ()
     """Of each of `specs`: the input that it is, or is a part of."""
+    possible: tuple[Seen, ...] = ()
+    """What it gives that is not known, and may be a tensor."""
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -169,6 +171,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(places_in(machine, results[0], "output")) if results else ()
+    possible = possible_in(machine, [("output", each) for each in results[:1]])
     addresses = {index: each.name for _, _, seen in seen_before for each in seen for index in each.indices}
     in_order_of_place = iter(name for name, _ in named)
     names = [spec.name or next(in_order_of_place) for spec in inputs]
@@ -189,6 +192,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         has_run_out,
         began,
         tuple(names),
+        possible,
     )
 
 

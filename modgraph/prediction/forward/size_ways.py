@@ -288,7 +288,7 @@ class _Judge:
                 return True
             sizes = self.regions.within(left, self.held) if how == "beside" else self._untried(region, condition, how)
             run = None if sizes is None else self._run(sizes)
-            if sizes is not None and (run is None or run.kind is not _Kind.REFUSED):
+            if not self.regions.is_told(left) if sizes is None else run is None or run.kind is not _Kind.REFUSED:
                 return False
         return True
 
@@ -305,7 +305,7 @@ class _Judge:
         if self.regions.implied(region, condition):
             return True
         beyond = self.regions.of([contrary(*condition)], region)
-        return self.regions.within(beyond, run.sizes) is None
+        return beyond.is_empty or (self.regions.is_told(beyond) and self.regions.within(beyond, run.sizes) is None)
 
     def _explore(self, region: Region, condition: _Condition) -> bool:
         """Follows runs until it is known what the model does in the whole region; whether some was refused."""

@@ -156,7 +156,8 @@ def _both(one: Event, two: Event) -> Event | None:
     if isinstance(one, Enter) and isinstance(two, Enter):
         if (one.module, one.where) != (two.module, two.where) or len(one.inputs) != len(two.inputs):
             return None
-        return replace(one, inputs=_seen(one.inputs, two.inputs))
+        possible = tuple(dict.fromkeys((*one.possible, *two.possible)))
+        return replace(one, inputs=_seen(one.inputs, two.inputs), possible=possible)
     if isinstance(one, Leave) and isinstance(two, Leave):
         if one.error != two.error or len(one.outputs) != len(two.outputs):
             return None
@@ -171,7 +172,9 @@ def _both(one: Event, two: Event) -> Event | None:
         written = tuple(dict.fromkeys((*one.written, *two.written)))
         inputs, outputs = _seen(one.inputs, two.inputs), _seen(one.outputs, two.outputs)
         handed = tuple(dict.fromkeys((*one.handed, *two.handed)))
-        return Operate(one.name, inputs, outputs, one.where, written, one.key if one.key == two.key else None, handed)
+        possible = tuple(dict.fromkeys((*one.possible, *two.possible)))
+        key = one.key if one.key == two.key else None
+        return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 

@@ -159,7 +159,9 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         inherited = _inherited(machine, name, arguments) if not machine.operating else None
         return run() if inherited is None else _of_layer(machine, inherited, arguments, run)
     called = layer_operations.by_arguments(called, arguments)
-    inputs = tuple(_given(machine, arguments))
+    operands, called = _in_order(machine, name, called, arguments)
+    inputs = tuple(_given(machine, operands))
+    possible = possible_in(machine, _named(operands))
     where = arguments.where
     began = machine.base.next_index
     machine.operating += 1
@@ -183,17 +185,17 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         into = tuple(seen_in(machine, arguments.keywords["out"], "output"))
         read = tuple(each for each in read if not each.name.startswith("out"))
         written = tuple(index for each in into for index in each.indices)
-        add(machine, Operate(called, read, into or outputs, where, written))
+        add(machine, Operate(called, read, into or outputs, where, written, possible=possible))
     elif in_place and inputs:
-        add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key))
+        add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key, possible=possible))
     elif any(not taken.issuperset(each.indices) for each in outputs):
         passing = _Passing(machine, began, frozenset())
         if len(outputs) > 1 and any(taken.issuperset(each.indices) for each in outputs):
             result = passing.through(result)
             outputs = tuple(seen_in(machine, result, "output"))
-        add(machine, Operate(called, read, outputs, where, (), key, tuple(passing.handed.values())))
-    elif not outputs and inputs and isinstance(result, Unknown) and is_of_torch(result):
-        add(machine, Operate(called, read, (), where))
+        add(machine, Operate(called, read, outputs, where, (), key, tuple(passing.handed.values()), possible))
+    elif not outputs and (inputs or possible) and isinstance(result, Unknown) and is_of_torch(result):
+        add(machine, Operate(called, read, (), where, possible=possible))
         add(machine, Lost(result.reason, where))
     return result
 
@@ -358,18 +360,17 @@ def module_call(
 ) -> Value:
     """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`."""
     names = _parameters(machine, module)
-    inputs: list[Seen] = []
-    for place, value in enumerate(arguments.positional[1:]):
-        inputs += seen_in(machine, value, _name(names, place))
-    for name, value in arguments.keywords.items():
-        inputs += seen_in(machine, value, name)
+    named = [(_name(names, place), value) for place, value in enumerate(arguments.positional[1:])]
+    named += arguments.keywords.items()
+    inputs = [each for name, value in named for each in seen_in(machine, value, name)]
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
     before = _writes(machine, inputs) if is_layer else {}
     # A container computes nothing of its own: what is below it is read where that is called.
     reads = held is not None and is_layer and not getattr(held.cls, "name", "").startswith(_CONTAINERS)
     name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if reads else ()
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own))
+    possible = possible_in(machine, named)
+    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own, possible))
     operating, machine.operating = machine.operating, 0
     layer_frames, machine.layer_frames = machine.layer_frames, len(machine.frames) if reads else -1
     machine.called.append(module)
@@ -560,11 +561,51 @@ def _name(names: Sequence[str], place: int) -> str:
     return names[place] if place < len(names) else f"args[{place}]"
 
 
+def _named(arguments: Arguments) -> list[tuple[str, Value]]:
+    return [
+        *((f"args[{place}]", value) for place, value in enumerate(arguments.positional)),
+        *arguments.keywords.items(),
+    ]
+
+
 def _given(machine: Machine, arguments: Arguments) -> Iterator[Seen]:
-    for place, value in enumerate(arguments.positional):
-        yield from seen_in(machine, value, f"args[{place}]")
-    for name, value in arguments.keywords.items():
+    for name, value in _named(arguments):
         yield from seen_in(machine, value, name)
+
+
+def _in_order(machine: Machine, name: str, called: str, arguments: Arguments) -> tuple[Arguments, str]:
+    """The operands as they are written, and the operation that is run: what is not known, and may be a tensor, answers
+    before the operator of the one behind it is asked."""
+    last = last_name(name)
+    if not last.startswith("__r") or last == "__rshift__" or len(arguments.positional) != 2:
+        return arguments, called
+    right, left = arguments.positional
+    if not isinstance(left, Unknown) or not possible_in(machine, [("", left)]):
+        return arguments, called
+    plain = f"__{last.removeprefix('__r')}"
+    written = f"{called.rpartition('.')[0]}.{_OPERATORS.get(plain, plain)}"
+    return replace(arguments, positional=(left, right)), written
+
+
+def operate_on_unknown(machine: Machine, *operands: Value) -> None:
+    """An operator of something that is not known: an operation of which nothing is told, where it may be a tensor."""
+    if not machine.is_recording or machine.operating:
+        return
+    for each in operands:
+        if not isinstance(each, Unknown) or each.inert:
+            continue
+        if any(machine.state.find(Address(index), TensorObject) is not None for index in each.may_be):
+            add(machine, Lost(each.reason, machine.where))
+            return
+
+
+def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:
+    """What is not known in these, and may be a tensor that is: of each place, the tensors."""
+    found: list[Seen] = []
+    for name, value in named:
+        if not isinstance(value, Constant):
+            _look(machine, value, name, found, 0)
+    return tuple(each for each in found if each.is_possible)
 
 
 def _is_known(value: Value) -> bool:
@@ -584,7 +625,7 @@ def places_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     """The tensors in a value, one as often as it stands there."""
     found: list[Seen] = []
     _look(machine, value, name, found, 0)
-    return found
+    return [each for each in found if not each.is_possible]
 
 
 def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:
@@ -599,6 +640,19 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
         _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
+    elif isinstance(value, Unknown) and value.may_be and not value.inert:
+        _look_at_unknown(machine, value, name, found, depth)
+
+
+def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Seen], depth: int) -> None:
+    """One of several tensors, or of those in several objects, if it is a tensor."""
+    inner: list[Seen] = []
+    for index in sorted(value.may_be):
+        if machine.state.find(Address(index), HeapObject) is not None:
+            _look(machine, Address(index), name, inner, depth + 1)
+    indices = tuple(dict.fromkeys(index for each in inner for index in each.indices))
+    if indices:
+        found.append(Seen(name, indices, is_possible=True))
 
 
 def _fields(machine: Machine, value: TupleValue) -> list[str]:

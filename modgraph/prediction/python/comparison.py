@@ -36,6 +36,7 @@ from modgraph.prediction.domain.values import (
     is_optional,
 )
 from modgraph.prediction.paths import partial_texts, shared_memory
+from modgraph.prediction.paths.recording import operate_on_unknown
 from modgraph.prediction.python import (
     classes,
     data_classes,
@@ -183,6 +184,8 @@ def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Valu
     else:
         return order(machine, operator_, left, right)
     if answer is None:
+        if operator_ in ("==", "!="):
+            operate_on_unknown(machine, left, right)
         return number_unknown(machine, f"{operator_} cannot be decided", left, right)
     return TRUE if answer is (operator_ in ("is", "==", "in")) else FALSE
 
@@ -395,6 +398,7 @@ def order(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     if said is not None:
         return said
     if isinstance(left, Unknown) or isinstance(right, Unknown):
+        operate_on_unknown(machine, left, right)
         asked = METHODS[operator_], MIRRORED[operator_], "__eq__"
         rich_comparison.perhaps_asked(machine, [left, right], _whichever(left, right), *asked)
         if not all(isinstance(each, (Unknown, Constant)) for each in (left, right)):

@@ -30,6 +30,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.paths.recording import operate_on_unknown
 from modgraph.prediction.python import (
     annotation_parts,
     classes,
@@ -181,6 +182,7 @@ def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) ->
     """Only sums and multiples can be lists of modules; of numbers, and with any other operator, it is a number."""
     numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
     wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
+    operate_on_unknown(machine, left, right)
     for failure in _failures(symbol, left, right):
         machine.may_refuse(failure)
     if symbol == "*" and any(type(n) is str for n in numbers):
@@ -407,6 +409,7 @@ def unary(machine: Machine, symbol: str, value: Value) -> Value:
     plain = _plain_member(machine, value)
     if plain is not value:
         return unary(machine, symbol, plain)
+    operate_on_unknown(machine, value)
     return machine.unknown(f"{name} is not modelled", value)
 
 

@@ -346,3 +346,44 @@ def test_operations_of_two_ways_are_of_their_lines(tmp_path: Path) -> None:
     graph = predicted(tmp_path, source_of(of_sequence(body, 2)), [f"x={SEQUENCE}"])
     found = Counter(each.condition.text for each in graph.operations if each.condition is not None)
     assert found == {"batch >= 5": 2, "batch <= 4": 2}
+
+
+FAR_AWAY = {
+    "one more": "if n > 518 and n % 14 == 0: x = self.a(x)",
+    "one or another": "if n > 518 and n % 14 == 0: x = self.a(x)\nelse: x = self.c(x)",
+    "but for some": "if n > 518 and n % 14 != 0: x = self.a(x)",
+    "one inside the other": "if n > 518:\n    if n % 14 != 0: x = self.a(x)\n    else: x = self.c(x)",
+    "the other way round": "if n % 64 == 33:\n    if n > 530: x = self.a(x)",
+    "another shape": "if n > 518 and n % 14 == 0: x = x[:, :14]",
+    "refused but for some": "if n > 518:\n    if n % 14 != 0: raise ValueError",
+    "refused for some": "if n > 518 and n % 14 == 0: raise ValueError",
+    "a stretch": "if 530 < n * 2 // 3 < 534: x = self.a(x)",
+    "a quotient": "if n // 7 == 76: x = self.a(x)",
+    "a square": "if n * n == 532 * 532: x = self.a(x)",
+    "a long period": "if n > 518 and n % 100003 == 532: x = self.a(x)",
+    "refused but for a few": "if n > 518 and n % 100003 != 532: raise ValueError",
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", FAR_AWAY)
+def test_what_is_told_holds_of_sizes_far_away(name: str, tmp_path: Path) -> None:
+    import torch
+
+    source = source_of(Case(f"n = x.shape[1]\n{FAR_AWAY[name]}\nreturn self.b(x)", SEQUENCE, []))
+    graph = predicted(tmp_path, source, [f"x={SEQUENCE}"])
+    (given,) = graph.model.inputs
+    shape = graph.calls[0].outputs[0].shape
+    assert shape is not None
+    for length in (1, 225, 518, 519, 531, 532, 533, 539, 545, 546, 609, 798, 801):
+        held = {"batch": 1, "length": length}
+        seen = run(source, torch.zeros(1, length, 4))
+        assert seen is None or meets(given.constraints, held), (held, given.constraints)
+        if not meets((*given.constraints, *given.followed), held):
+            continue
+        told = Counter(
+            call.module for call in graph.calls if call.condition is None or meets((call.condition.text,), held)
+        )
+        assert seen == told, held
+        real = 14 if "shape" in name and length > 518 and length % 14 == 0 else length
+        assert eval(str(shape[1]), {}, held) == real
