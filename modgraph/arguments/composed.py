@@ -67,15 +67,11 @@ class Composing:
     def __call__(self, folder: str, name: str, words: tuple[str, ...], /) -> Any:
         if not self._border.holds(folder):
             return Unsaid("the configuration lies outside of the project")
-        path = _primary(folder, name)
-        if not self._opened.admits(path):
-            return Unsaid("what the configuration holds is not asked")
         try:
-            held = composed(folder, name, self._border, words)
+            held = _Composition(folder, self._border, self._opened).of(name, words)
         except NotComposedError as error:
             return Unsaid(f"the configuration is not known: {error}")
-        held = self._resolved(held, References(held, ""), (), text_of(self._script) or "")
-        return other_values(held) if path == self._opened.changed else held
+        return self._resolved(held, References(held, ""), (), text_of(self._script) or "")
 
     def _resolved(self, held: Any, references: References, inside: Path, script: str) -> Any:
         """With plain values in place of references."""
@@ -90,11 +86,6 @@ class Composing:
         if "${" in held and _may_change(held, script):
             return Unsaid("the script may change what it refers to")
         return found
-
-
-def _primary(folder: str, name: str) -> str:
-    """The file with which a configuration begins, which names the others."""
-    return next((path for path in (os.path.join(folder, name + end) for end in ENDINGS) if os.path.isfile(path)), name)
 
 
 def wholes_around(path: str, border: Border) -> list[dict[str, Any]]:
@@ -180,9 +171,10 @@ def composed(folder: str, name: str, border: Border, words: Sequence[str] = ()) 
 
 
 class _Composition:
-    def __init__(self, folder: str, border: Border) -> None:
+    def __init__(self, folder: str, border: Border, opened: Opened | None = None) -> None:
         self._folder = folder
         self._border = border
+        self._opened = opened or Opened()
         self._left = MAX_FILES
         self._entries = MAX_ENTRIES
         self._options: dict[str, Any] = {}
@@ -310,6 +302,8 @@ class _Composition:
         place = self._place(path.removesuffix(".yaml"))
         if place is None or self._left < 0:
             raise NotComposedError(f"the file {path} is not there")
+        if not self._opened.admits(place):
+            raise NotComposedError(f"what the file {path} holds is not asked")
         try:
             text = decode(read(place, MAX_FILE))
             held = read_as(DATA_READERS, place, text) if text.strip() else {}
@@ -319,6 +313,8 @@ class _Composition:
             held = {}
         if not isinstance(held, dict):
             raise NotComposedError(f"the file {path} is no mapping, or more than plain YAML")
+        if place == self._opened.changed:
+            held = {key: each if key == _DEFAULTS else other_values(each) for key, each in held.items()}
         return dict(held), _package_said(text)
 
     def _merge(self, found: dict[str, Any], over: dict[str, Any], depth: int) -> None:

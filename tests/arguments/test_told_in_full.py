@@ -172,6 +172,40 @@ def test_the_configuration_that_hydra_composes_is_named(tmp_path):
     assert "with conf/config.yaml: width=7, depth=3" in text
 
 
+@pytest.mark.parametrize(
+    ("primary", "group", "named"),
+    [
+        ("defaults: [model: small, data: all]\nseed: 1\n", "width: 7\ndepth: 3\n", ("conf/model/small.yaml",)),
+        (
+            "defaults: [model: small, data: all, _self_]\nmodel: {depth: 3}\n",
+            "width: 7\ndepth: 2\n",
+            ("conf/config.yaml", "conf/model/small.yaml"),
+        ),
+    ],
+)
+def test_of_what_hydra_composes_the_files_are_named_that_say_it(tmp_path, primary, group, named):
+    script = """
+        import hydra
+        from net import Net
+
+        @hydra.main(version_base=None, config_path="conf", config_name="config")
+        def main(cfg):
+            Net(cfg.model.width, cfg.model.depth)
+
+        if __name__ == "__main__":
+            main()
+        """
+    files = {
+        "conf/config.yaml": primary,
+        "conf/model/small.yaml": group,
+        "conf/data/all.yaml": "root: /data\nfolds: 5\n",
+        "train.py": script,
+    }
+    graph, text = told(tmp_path, files)
+    assert sorted(graph.model.arguments_from.with_files) == list(named)
+    assert "width=7, depth=3" in text
+
+
 def test_files_are_named_from_where_the_user_stands(tmp_path, monkeypatch):
     from modgraph.cli.places import seen_from_here
     from modgraph.source.targets import parse_target
