@@ -15,7 +15,7 @@ from typing import IO, Any, Protocol, TypeVar
 from modgraph import errors
 from modgraph.errors import GraphError, ModgraphError, TraceError
 from modgraph.graph.codec import as_text, decode, encode
-from modgraph.graph.events import Event, ModuleEvent, StartEvent
+from modgraph.graph.events import Event, ModuleEvent, SizedEvent, StartEvent
 from modgraph.graph.model import MissingWeights
 
 MAX_LINE = 64 * 2**20
@@ -212,7 +212,7 @@ def _steps(event: Event) -> int:
     Raises:
         ValueError: a path is too long.
     """
-    if not isinstance(event, StartEvent | ModuleEvent):
+    if not isinstance(event, StartEvent | ModuleEvent | SizedEvent):
         return 0
     longest = max((len(node.path) for node in event.modules), default=0)
     if longest > _MAX_PATH:

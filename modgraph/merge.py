@@ -172,17 +172,19 @@ def _merge_module(path: str, halves: _Halves) -> tuple[ModuleNode, list[Problem]
     if predicted is None:
         return _only_observed(traced, halves.unknown)
     problems = _class_differs(predicted, traced)
-    if traced.class_name in (None, predicted.class_name) or predicted.class_name is None:
+    is_as_predicted = predicted.class_name in (None, traced.class_name, traced.lazy_class)
+    if traced.class_name is None or is_as_predicted:
         problems += _instance_differs(path, halves, predicted.source)
         if traced.alias_of is None:
             problems += _tensors_differ(predicted, traced, halves)
+    arguments = predicted.arguments if traced.lazy_class is None else {}  # those of the class that it was
     node = replace(
         traced,
         predicted=True,
         observed=True,
         class_name=traced.class_name if traced.class_name is not None else predicted.class_name,
-        arguments=predicted.arguments or traced.arguments,
-        unknown_arguments=predicted.unknown_arguments if predicted.arguments else (),
+        arguments=arguments or traced.arguments,
+        unknown_arguments=predicted.unknown_arguments if arguments else (),
         defaults=predicted.defaults,
         source=predicted.source or traced.source,
     )
@@ -205,7 +207,7 @@ def _only_observed(node: ModuleNode, unknown: _UnknownPlaces) -> tuple[ModuleNod
 
 def _class_differs(predicted: ModuleNode, traced: ModuleNode) -> list[Problem]:
     problems = []
-    if None not in (predicted.class_name, traced.class_name) and predicted.class_name != traced.class_name:
+    if traced.class_name is not None and predicted.class_name not in (None, traced.class_name, traced.lazy_class):
         message = f"{predicted.path!r} was predicted to be {predicted.class_name}, and is {traced.class_name}"
         problems.append(_problem(message, predicted.path, predicted.source))
     if predicted.registered != traced.registered:

@@ -72,6 +72,17 @@ def test_exists_only_in_the_prediction():
     assert [(p.stage, p.module, p.file, p.line) for p in problems] == [("merge", "fc", "model.py", 7)]
 
 
+def test_a_lazy_module_becomes_what_it_is_after_the_run():
+    lazy = "torch.nn.modules.linear.LazyLinear"
+    before = node("fc", lazy, arguments={"out_features": 4}, parameters=(parameter(shape=None),))
+    after = node(
+        "fc", LINEAR, lazy_class=lazy, arguments={"in_features": 2, "out_features": 4}, parameters=(parameter(),)
+    )
+    modules, problems = merged([before], [after])
+    assert (modules["fc"].class_name, modules["fc"].arguments, problems) == (LINEAR, after.arguments, ())
+    assert "predicted to be" in messages([before], [node("fc", CONV, lazy_class="model.OtherLazy")])[0]
+
+
 def test_exists_only_in_the_trace():
     modules, problems = merged([], [node("fc")])
     assert (modules["fc"].predicted, modules["fc"].observed) == (False, True)

@@ -99,6 +99,16 @@ class ModuleEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizedEvent(Event):
+    """What lazy modules have become, to which the run has given their sizes, and how many elements the model has."""
+
+    modules: tuple[ModuleNode, ...]
+    parameters: int | None = None
+    trainable_parameters: int | None = None
+    buffers: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnterEvent(Event):
     """A call begins. Calls are numbered from 0 in the order of these events."""
 
@@ -206,6 +216,7 @@ class DoneEvent(Event):
 EVENTS: dict[str, type[Event]] = {
     "start": StartEvent,
     "module": ModuleEvent,
+    "sized": SizedEvent,
     "enter": EnterEvent,
     "exit": ExitEvent,
     "op": OperationEvent,
@@ -308,6 +319,8 @@ class _Fold:
             case ModuleEvent():
                 for node in event.modules:
                     self._modules.setdefault(node.path, node)
+            case SizedEvent():
+                self._sized(event)
             case GradientEvent():
                 self._gradient(event)
             case ParameterGradientEvent():
@@ -337,6 +350,18 @@ class _Fold:
             self._call(event.parent).has_children = True
         self._calls.append(_OpenCall(event))
         self._consumers.append(event)
+
+    def _sized(self, event: SizedEvent) -> None:
+        for node in event.modules:
+            if node.path not in self._modules:
+                raise GraphError(f"module {node.path!r} was given sizes, and is not known")
+            self._modules[node.path] = node
+        self._model = replace(
+            self._model,
+            parameters=event.parameters,
+            trainable_parameters=event.trainable_parameters,
+            buffers=event.buffers,
+        )
 
     def _gradient(self, event: GradientEvent) -> None:
         self._call(event.call)

@@ -67,8 +67,8 @@ KEYS: dict[Any, str] = {
     OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules? constraints? followed?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
-    "arguments source made_in_forward? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? ranks? "
-    "certain? condition?",
+    "arguments source made_in_forward? lazy_class? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? "
+    "ranks? certain? condition?",
     Repeat: "group count",
     ParameterInfo: "name shape dtype trainable alias_of? sharding?",
     BufferInfo: "name shape dtype persistent alias_of? sharding?",

@@ -160,6 +160,8 @@ class ModuleNode:
     """Where the instance is made; for one that only the trace knows, where its class is defined."""
     made_in_forward: bool = False
     """It was not there before the run: `forward` made it, so no constructor predicts it."""
+    lazy_class: str | None = None
+    """The class that it had before the run gave it its sizes, where that was another."""
     own_state_dict: bool = False
     """Its class overrides what `state_dict` is made of, or a hook changes it: the keys that it and those below it have
     there need not be those of their parameters and buffers."""

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.given_back import settled
 from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, Operation, SourceLocation
+from modgraph.graph.turns import Order, told_by_run
 
 _Item = TypeVar("_Item")
 _Part = TypeVar("_Part", Call, Operation, Edge)
@@ -58,6 +59,7 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
     joined.match()
     joined.settle()
     joined.mark()
+    joined.take_last_turns()
     joined.add()
 
 
@@ -172,6 +174,8 @@ class _Joined:
     """Calls of the run that were predicted."""
     turns: set[str] = field(default_factory=set)
     """Predicted calls that are made by what makes others: further turns of a loop."""
+    standing: dict[str, list[str]] = field(default_factory=dict)
+    """Of each predicted end that ran, all that it is in the run: several, where it is one turn of a loop."""
 
     def __post_init__(self) -> None:
         self.paths = {node.path for node in self.builder.modules if node.observed is not False}
@@ -198,6 +202,7 @@ class _Joined:
             self.ran.update(ours.index for _, ours in pairs)
             for theirs, ours in pairs:
                 self.calls.setdefault(theirs.index, ours.index)
+                self.standing.setdefault(f"call:{theirs.index}", []).append(f"call:{ours.index}")
             pending.extend((theirs.index, ours.index) for theirs, ours in pairs)
             operations = self._pairs(
                 self.their_operations.get(one, []),
@@ -206,8 +211,10 @@ class _Joined:
                 lambda each: each.id,
                 lambda parts: parts.operations,
             )
+            operations += self._further_operations(one, two, {other.id for _, other in operations})
             for each, other in operations:
                 self.operations.setdefault(each.id, other.id)
+                self.standing.setdefault(each.id, []).append(other.id)
 
     def _pairs(
         self,
@@ -244,6 +251,19 @@ class _Joined:
             (turns[self._key(call)], call)
             for call in self.ours.get(two, [])
             if call.index not in matched and self._key(call) in turns
+        ]
+
+    def _further_operations(
+        self, one: int | None, two: int | None, matched: set[str]
+    ) -> list[tuple[Operation, Operation]]:
+        """Those that ran again in the line where the prediction has one turn of a loop."""
+        if self.observed is not False:
+            return []
+        turns = {(each.name, each.source): each for each in self.their_operations.get(one, []) if not each.certain}
+        return [
+            (turns[each.name, each.source], each)
+            for each in self.our_operations.get(two, [])
+            if each.source is not None and each.id not in matched and (each.name, each.source) in turns
         ]
 
     def _turns_of_way(self, one: int | None, two: int | None, matched: set[int]) -> list[tuple[Call, Call]]:
@@ -291,12 +311,23 @@ class _Joined:
 
     def mark(self) -> None:
         """What ran is as it was predicted, or was not predicted."""
-        operations = set(self.operations.values())
-        edges = {self.ends(edge) for edge in self.predicted.edges}
         builder = self.builder
+        places = {f"call:{call.index}": place for place, call in enumerate(builder.calls)}
+        places.update((each.id, place) for place, each in enumerate(builder.operations))
+        for ends in self.standing.values():
+            ends.sort(key=places.__getitem__)
+        self.standing.update((end, [end]) for edge in self.predicted.edges for end in _outside(edge))
+        operations = {end for ends in self.standing.values() for end in ends}
+        ran = {(edge.producer, edge.consumer) for edge in builder.edges}
+        edges = told_by_run(self.predicted.edges, self.standing, ran)
         builder.calls = [replace(each, predicted=each.index in self.ran) for each in builder.calls]
         builder.operations = [replace(each, predicted=each.id in operations) for each in builder.operations]
         builder.edges = [replace(each, predicted=(each.producer, each.consumer) in edges) for each in builder.edges]
+
+    def take_last_turns(self) -> None:
+        """What did not run is put into the last turn of those in which it may have."""
+        self.calls.update((call, int(self.standing[f"call:{call}"][-1][5:])) for call in self.calls)
+        self.operations.update((each, self.standing[each][-1]) for each in self.operations)
 
     def add(self) -> None:
         """What was predicted and did not run."""
@@ -321,10 +352,11 @@ class _Joined:
     def _add_edges(self, ran: set[tuple[str, str]]) -> None:
         builder = self.builder
         holding = {call.parent for call in builder.calls}
+        order = None if self.observed is not False else self._order()
         for edge in self.predicted.edges:
-            producer, consumer = self.ends(edge)
             if not self.turns.isdisjoint((edge.producer, edge.consumer)):
                 continue
+            producer, consumer = self.ends(edge) if order is None else self._ends_in_order(edge, order, ran)
             if producer is None or consumer is None or (producer, consumer) in ran:
                 continue
             if edge.certain and not self.is_way and self.new.isdisjoint((producer, consumer)):
@@ -333,6 +365,48 @@ class _Joined:
                 continue
             edge = replace(edge, producer=producer, consumer=consumer, observed=self.observed)
             builder.edges.append(edge)
+
+    def _order(self) -> Order:
+        """When each thing was; what did not run stands behind what it takes."""
+        builder = self.builder
+        calls = [call for call in builder.calls if f"call:{call.index}" not in self.new]
+        operations = [each for each in builder.operations if each.id not in self.new]
+        order = Order(calls, operations, builder.edges)
+        for _ in range(2):  # edges of the prediction may stand before those that make what they take
+            for edge in self.predicted.edges:
+                producer, consumer = self.ends(edge)
+                if producer is not None and consumer in self.new:
+                    order.put(consumer, producer)
+        return order
+
+    def _ends_in_order(self, edge: Edge, order: Order, ran: set[tuple[str, str]]) -> tuple[str | None, str | None]:
+        """Between what ends of the run the edge is put; none, where it does not go on in the order of the run, or the
+        run itself tells what went from turn to turn."""
+        producer, consumer = self.ends(edge)
+        if producer is None or consumer is None:
+            return None, None
+        ones, others = self.standing.get(edge.producer, ()), self.standing.get(edge.consumer, ())
+        if len(ones) > 1 and others:
+            is_told = any((one, consumer) in ran for one in ones)
+            if is_told or not consumer.startswith("output:"):
+                return None, None
+        if len(others) > 1:
+            if any((producer, other) in ran for other in others):
+                return None, None
+            inside = self._is_in_one_call(edge)
+            consumer = others[-1] if inside or not order.goes_on(producer, others[0]) else others[0]
+        return (producer, consumer) if order.goes_on(producer, consumer) else (None, None)
+
+    def _is_in_one_call(self, edge: Edge) -> bool:
+        """Both are in one call that is not the whole run: they are in one turn of that."""
+        one, other = self._callers.get(edge.producer), self._callers.get(edge.consumer)
+        return one is not None and one == other and len(self.standing.get(f"call:{one}", ())) > 1
+
+    @cached_property
+    def _callers(self) -> dict[str, int | None]:
+        found = {f"call:{call.index}": call.parent for call in self.predicted.calls}
+        found.update((each.id, each.call) for each in self.predicted.operations)
+        return found
 
     def _add_operations(self) -> None:
         builder = self.builder
@@ -361,6 +435,11 @@ class _Joined:
         if kind == "op":
             return self.operations.get(end)
         return None if kind == "const" else end
+
+
+def _outside(edge: Edge) -> list[str]:
+    """Ends that both have by one name: inputs, outputs, parameters."""
+    return [end for end in (edge.producer, edge.consumer) if not end.startswith(("call:", "op:", "const:"))]
 
 
 def _calling(node: ModuleNode, calls: Sequence[int]) -> ModuleNode:

@@ -26,6 +26,7 @@ from modgraph.tracing.measuring.profiling import Run, profiled
 from modgraph.tracing.recording.arguments import Names
 from modgraph.tracing.recording.backward import GradientHooks, leaves_of, loss_of, without_history
 from modgraph.tracing.recording.calls import recorded_calls
+from modgraph.tracing.recording.lazy import sized
 from modgraph.tracing.recording.recipes import Recipes
 from modgraph.tracing.recording.recorder import Recorder
 from modgraph.tracing.recording.resharding import Gathered, gathers
@@ -78,6 +79,8 @@ def _traced(
         _run(model, args, kwargs, options, recorder, snapshot, gradients)
     finally:
         caught = list(recorder.refusals.told())
+        with quietly():
+            sized(recorder)
         if gradients is not None:
             gradients.remove()
         lost += [*gathered.put_back(failed=recorder.has_failed), *snapshot.restore()]

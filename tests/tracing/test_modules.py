@@ -271,12 +271,66 @@ def test_lazy_module_is_lazy_again(traced, calls):
     net = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())
     graph = traced(net, X)
     assert calls(graph) == ["", "0", "1"]
-    assert node(graph, "0").parameters[0].shape is None
     assert graph.calls[1].outputs[0].shape == (2, 3)
-    assert graph.model.parameters is None
     assert node(graph, "0").hooks == ()
     assert isinstance(net[0], nn.LazyLinear)
+    assert net[0].has_uninitialized_params()
     assert net(X).shape == (2, 3)
+
+
+class OwnLazy(nn.modules.lazy.LazyModuleMixin, nn.Module):
+    """Becomes nothing else; makes its parameter of others."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.UninitializedParameter()
+
+    def initialize_parameters(self, x):
+        self.weight.materialize((x.shape[-1],))
+        self.register_parameter("scale", nn.Parameter(torch.ones(x.shape[-1]) * 2))
+        with torch.no_grad():
+            self.weight.copy_(self.scale + 1)
+
+    def forward(self, x):
+        return x * self.weight * self.scale
+
+
+LAZY = {
+    "linear": (lambda: nn.LazyLinear(3), (2, 4)),
+    "linear without a bias": (lambda: nn.LazyLinear(3, bias=False), (2, 4)),
+    "conv": (lambda: nn.LazyConv2d(2, 3), (1, 3, 5, 5)),
+    "transposed": (lambda: nn.LazyConvTranspose1d(2, 3), (1, 3, 5)),
+    "norm": (lambda: nn.LazyBatchNorm1d(), (2, 4)),
+    "norm of instances": (lambda: nn.LazyInstanceNorm2d(affine=True), (1, 3, 5, 5)),
+    "own": (OwnLazy, (2, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+@pytest.mark.parametrize("verify", [False, True])
+def test_a_lazy_module_is_told_as_what_it_has_become(traced, flows, name, verify):
+    make, shape = LAZY[name]
+
+    def net():
+        lazy = make()
+        return Net(lambda self, x: self.lazy(self.lazy(x)) if name == "norm" else self.lazy(x).relu(), lazy=lazy)
+
+    x, truth, plain = torch.rand(shape), net(), net()
+    truth(x)
+    graph = traced(plain, x, options=TraceOptions(verify=verify))
+    found = node(graph, "lazy")
+    kind = type(truth.lazy)
+    assert found.class_name == f"{kind.__module__}.{kind.__qualname__}"
+    assert {p.name: p.shape for p in found.parameters} == {n: p.shape for n, p in truth.lazy.named_parameters()}
+    assert {b.name: b.shape for b in found.buffers} == {n: b.shape for n, b in truth.lazy.named_buffers()}
+    assert graph.model.parameters == sum(p.numel() for p in truth.parameters())
+    assert graph.model.buffers == sum(b.numel() for b in truth.buffers())
+    assert set(flows(graph)) == set(flows(traced(truth, x)))
+    if verify:
+        assert graph.verification is not None
+        assert not graph.verification.not_repeated
+        assert graph.verification.repeated == graph.verification.identical
+    assert plain.lazy.has_uninitialized_params()
 
 
 def test_parametrised_and_weight_normed(traced, calls, flows):

@@ -22,6 +22,7 @@ from modgraph.tracing.basics.sites import stop_at
 from modgraph.tracing.basics.tensors import EXACT, quietly, when_cut_off
 from modgraph.tracing.recording.doors import watch_doors
 from modgraph.tracing.recording.frames import Frame
+from modgraph.tracing.recording.lazy import watch_lazy
 from modgraph.tracing.recording.recorder import Recorder
 from modgraph.tracing.recording.resharding import watch_sharding
 from modgraph.tracing.recording.shortcuts import NOT_PLAIN
@@ -45,9 +46,14 @@ def recorded_calls(recorder: Recorder) -> Iterator[None]:
         traced, bare = _FRAMES_PER_CALL
         sys.setrecursionlimit(sys.getrecursionlimit() * traced // bare + 200)
         _patch_module(recorder, patches)
-        for kind in recorder.tree.new_classes():
+
+        def watch_class(kind: type) -> None:
             patch_class(recorder, patches, kind)
-        recorder.on_new_class = lambda kind: patch_class(recorder, patches, kind)
+            watch_lazy(recorder, patches, kind)
+
+        for kind in recorder.tree.new_classes():
+            watch_class(kind)
+        recorder.on_new_class = watch_class
         for module, _ in recorder.tree.modules():
             patch_instance(recorder, patches, module)
         watch_doors(recorder, patches)

@@ -231,6 +231,13 @@ class Recipes:
                 if not is_lazy(tensor) and self._slot_if_known(tensor) is None:
                     self._foreign(tensor, origin, held=not is_new)
 
+    def made_on_the_way(self, named: list[tuple[str, torch.Tensor]]) -> None:
+        """Tensors of the model to which the run gives values that are taken away again: they are copied."""
+        with self._lock:
+            for origin, tensor in named:
+                self.forget(tensor)
+                self._foreign(tensor, origin, held=False)
+
     def _foreign(self, tensor: torch.Tensor, origin: str | None, *, held: bool) -> int:
         """A slot of what no step gave. `held`: it is as it was after the run, and so need not be copied."""
         memory = storage_of(tensor)

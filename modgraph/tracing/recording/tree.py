@@ -70,6 +70,8 @@ class Tree:
         self._n_registered = 0
         self._flat: dict[int, list[FlatParameter]] = {}
         self._flat_paths: dict[tuple[int, int], str] = {}
+        self._lazy: list[nn.Module] = []
+        """Lazy modules that the run has given their sizes."""
         with quietly():
             self._flat = flat_parameters(module for _, module in registered_modules(model))
             self._grow(model, "", registered=True)
@@ -108,6 +110,36 @@ class Tree:
             for name, tensor in pairs
             if tensor is not None and store != "_buffers" and name in names
         ]
+
+    def initialised(self, module: nn.Module) -> list[tuple[str, torch.Tensor]]:
+        """A lazy module has its parameters and buffers now: gives them by their first paths."""
+        if id(module) not in self.known:
+            return []
+        self._lazy.append(module)
+        self.take_again(module)
+        path = self.known[id(module)][1]
+        return [
+            (self._tensor_paths.setdefault(id(tensor), (tensor, parameter_path(path, name)))[1], tensor)
+            for store in ("_parameters", "_buffers")
+            for name, tensor in _store(module, store).items()
+            if tensor is not None and not is_lazy(tensor)
+        ]
+
+    def sized(self) -> list[ModuleNode]:
+        """The nodes of lazy modules that have been given their sizes, as they are now."""
+        lazy = {self.known[id(module)][1]: module for module in self._lazy}
+        found = []
+        with quietly():
+            for number, node in enumerate(self.nodes):
+                module = lazy.get(node.alias_of or node.path)
+                if module is not None:
+                    now = self._node(module, node.path, node.registered, node.alias_of)
+                    was = node.class_name if now.class_name != node.class_name else None
+                    now = replace(now, made_in_forward=node.made_in_forward, lazy_class=was)
+                    self.nodes[number] = now
+                    found.append(now)
+            self.new_tensors()
+        return found
 
     def registered_modules(self) -> list[nn.Module]:
         """The modules of the registered tree, each once."""
@@ -185,6 +217,7 @@ class Tree:
         """Let go of the modules and tensors; `nodes` stay."""
         self.known.clear()
         self._stores.clear()
+        self._lazy.clear()
         self._ids.clear()
         self._walks = Walks()
         self._tensor_paths.clear()
