@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from modgraph.doors.reading import NOTEBOOK_BYTES, read
 from modgraph.errors import CheckWarning, ModgraphError
-from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, LeftOut, SourceLocation
+from modgraph.graph.model import Graph
 from modgraph.source.notebooks import SUFFIX, Notebook, NotebookError, read_notebook
 from modgraph.source.targets import Target
 
 _MAX_NAMED = 3
+_LAST = ("last_line", "end_line")
+"""Fields of what goes on for some lines: of the last."""
 
 
 def in_cells(graph: Graph, target: Target) -> Graph:
@@ -24,24 +27,14 @@ def in_cells(graph: Graph, target: Target) -> Graph:
     notebook = _notebook(target)
     if notebook is None:
         return graph
-    told = _Told(notebook, target.relative_file)
-    builder = GraphBuilder.of(graph)
-    builder.modules = [replace(one, source=told.source(one.source)) for one in graph.modules]
-    builder.calls = [replace(one, source=told.source(one.source)) for one in graph.calls]
-    builder.operations = [replace(one, source=told.source(one.source)) for one in graph.operations]
-    builder.gaps = [replace(one, source=told.source(one.source)) for one in graph.gaps]
-    builder.model = replace(graph.model, left_out=tuple(map(told.left_out, graph.model.left_out)))
-    builder.problems = []
-    for problem in graph.problems:
-        file, line = told.place(problem.file, problem.line)
-        builder.problems.append(replace(problem, file=file, line=line, message=told.text(problem.message)))
+    told: Graph = _Told(notebook, target.relative_file).in_all(graph)
     if notebook.left_out:
         named = ", ".join(f"cell {number} ({why})" for number, why in notebook.left_out[:_MAX_NAMED])
         more = f" and {len(notebook.left_out) - _MAX_NAMED} more" if len(notebook.left_out) > _MAX_NAMED else ""
         warnings.warn(
             f"{target.relative_file}: left out, as it is no Python: {named}{more}", CheckWarning, stacklevel=2
         )
-    return builder.build()
+    return told
 
 
 @contextmanager
@@ -72,22 +65,33 @@ class _Told:
         self._notebook, self._file = notebook, file
         self._in_text = re.compile(rf"{re.escape(file)}:(\d{{1,7}})\b")
 
-    def source(self, found: SourceLocation | None) -> SourceLocation | None:
-        if found is None or found.file != self._file:
-            return found
-        cell, line = self._notebook.place(found.line)
-        return SourceLocation(f"{self._file}:cell {cell}", line, found.column)
+    def in_all(self, value: Any) -> Any:
+        """A value with every place in it, whatever has it: what has a `file` and a `line`, and what texts name."""
+        if type(value) is str:
+            return self.text(value) if self._file in value else value
+        if type(value) is tuple:
+            items = tuple(map(self.in_all, value))
+            return value if all(map(operator.is_, items, value)) else items
+        if isinstance(value, Mapping):
+            found = {key: self.in_all(item) for key, item in value.items()}
+            return value if all(found[key] is value[key] for key in value) else found
+        if not is_dataclass(value):
+            return value
+        before = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+        after = {name: self.in_all(item) for name, item in before.items()}
+        if before.get("file") == self._file and before.get("line") is not None:
+            after["file"], after["line"] = self.place(self._file, before["line"])
+            after.update(
+                (name, self.place(self._file, before[name])[1]) for name in _LAST if before.get(name) is not None
+            )
+        changed = {name: item for name, item in after.items() if item is not before[name]}
+        return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
     def place(self, file: str | None, line: int | None) -> tuple[str | None, int | None]:
         if file != self._file or line is None:
             return file, line
         cell, line = self._notebook.place(line)
         return f"{file}:cell {cell}", line
-
-    def left_out(self, found: LeftOut) -> LeftOut:
-        file, line = self.place(found.file, found.line)
-        _, last = self.place(found.file, found.last_line)
-        return replace(found, file=file or found.file, line=line or found.line, last_line=last or found.last_line)
 
     def text(self, message: str) -> str:
         def in_cell(match: re.Match[str]) -> str:

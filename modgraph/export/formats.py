@@ -81,7 +81,7 @@ FORMATS: dict[str, Format] = {
     "svg": Format(render=_svg, extension="svg", instead=("html", "dot")),
     "png": Format(render=by("picture.images", format="png"), extension="png", binary=True, instead=("html", "dot")),
     "pdf": Format(render=by("picture.images", format="pdf"), extension="pdf", binary=True, instead=("html", "dot")),
-    "html": Format(render=_of_the_run("page.html"), extension="html"),
+    "html": Format(render=lambda graph, options: by("page.html")(as_assumed(graph), options), extension="html"),
     "dot": Format(render=by("picture.dot"), extension="dot"),
     "mermaid": Format(render=by("picture.mermaid"), extension="mmd"),
     "json": Format(render=_json, extension="json"),

@@ -36,6 +36,8 @@ _WITHOUT_FORWARD = frozenset(
     f"torch.nn.modules.container.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 )
 """That these are never called says nothing."""
+_IDLE: tuple[State, ...] = ("never called", "unseen", "conditional")
+"""What is said of modules without calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,24 @@ def remarks_of(index: GraphIndex) -> dict[str, tuple[Remark, ...]]:
         for node in index.graph.modules
     }
     return {
-        path: tuple(remark for remark in remarks if not _is_said(remark, path, index.parents[path], all_of))
+        path: tuple(remark for remark in remarks if not _is_said(remark, path, index, all_of))
         for path, remarks in all_of.items()
     }
 
 
-def _is_said(remark: Remark, path: str, parent: str | None, remarks: Mapping[str, tuple[Remark, ...]]) -> bool:
-    """Whether the same is true of the parent, and of this module because of that."""
+def _is_said(remark: Remark, path: str, index: GraphIndex, remarks: Mapping[str, tuple[Remark, ...]]) -> bool:
+    """Whether the same is true of the parent, and of this module because of that.
+
+    Of a list of modules it is not said that it is never called: what is true of the one around that holds in it.
+    """
+    parent = index.parents[path]
     if parent is None:
         return False
+    while remark.state in _IDLE and index.modules[parent].class_name in _WITHOUT_FORWARD:
+        above = index.parents[parent]
+        if above is None or index.modules[parent].calls:
+            break
+        parent = above
     if remark.state == "shared":
         rest = path[len(parent) :] if parent else f".{path}"
         return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
@@ -192,9 +203,24 @@ def reached_modules(index: GraphIndex) -> set[str]:
     called = {node.path for node in index.graph.modules if node.calls}
     called |= {node.alias_of for node in index.graph.modules if node.calls and node.alias_of is not None}
     for node in index.graph.modules:
-        if node.path in called or node.alias_of in called:
+        if node.path in called or (node.alias_of in called and _may_be_meant(node, index)):
             above: str | None = node.path
             while above is not None and above not in reached:
                 reached.add(above)
                 above = index.parents[above]
     return reached
+
+
+def _may_be_meant(node: ModuleNode, index: GraphIndex) -> bool:
+    """Whether a call of a module may have gone by this further name: not where all are made by what has the module
+    under its first name alone."""
+    first = node.alias_of or ""
+    calls = [index.graph.calls[number] for number in (*index.modules[first].calls, *node.calls)]
+    callers = {None if call.parent is None else index.graph.calls[call.parent].module for call in calls}
+    return not callers or any(
+        caller is None or not _is_below(first, caller) or _is_below(node.path, caller) for caller in callers
+    )
+
+
+def _is_below(path: str, above: str) -> bool:
+    return above == "" or path.startswith((f"{above}.", f"{above}["))

@@ -78,6 +78,8 @@ TAG_FILL = "#F3F4F6"
 
 OPEN = "from this step, or from before one that gave the tensor back as it was"
 """What a dotted arrow says."""
+CONDITIONAL = "data goes there on a condition only"
+"""What a dashed arrow says."""
 
 FONT = "Arial"
 MONO = "Courier New"

@@ -13,7 +13,7 @@ from modgraph.errors import ExportError
 from modgraph.export.look.kinds import NOTATION, SIGNS
 from modgraph.export.look.labels import cut, cut_end
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.look.style import KINDS, OPEN, RAMP, STATES
+from modgraph.export.look.style import CONDITIONAL, KINDS, OPEN, RAMP, STATES
 from modgraph.export.look.totals import calls_text
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
@@ -23,6 +23,8 @@ from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import module_at
 from modgraph.graph.model import Graph, OpenPlace, Problem
+from modgraph.graph.occurrences import Run
+from modgraph.graph.untaken import as_run
 
 VIEWER = Path(__file__).parent / "viewer"
 DAGRE = "vendor/dagre.min.js"
@@ -72,8 +74,11 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
 
 
 def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
-    """All that the viewer's script reads."""
+    """All that the viewer's script reads: drawn is what may run as well, told of is what ran."""
     run, drawn = drawn_items(graph, options)
+    ran = as_run(graph)
+    if ran is not graph:
+        graph, run = ran, Run(ran, views=options.views)
     if options.focus:
         module_at(run.index, options.focus)
     model = graph.model
@@ -85,6 +90,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
         **({"ramp": drawn.ramp} if drawn.ramp else {}),
         **({"open": OPEN} if drawn.is_open else {}),
+        **({"conditional": CONDITIONAL} if drawn.is_conditional else {}),
         "signs": {**SIGNS, **NOTATION},
         "labels": drawn.labels,
         "items": drawn.items,

@@ -29,6 +29,7 @@ EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
 MOST_FED_BACK = 40
 """Characters that say what a turn gives to the next."""
+_ON_CONDITION = 4
 PORT = -1
 """In place of an item in a container's edges: the border, through which the data of that net comes or goes."""
 
@@ -46,6 +47,8 @@ class Drawn:
     """What colours measure, and the cost of the strongest; None where they say the kind."""
     is_open: bool = False
     """Of an edge it is not known whether it comes from its tail or from before it."""
+    is_conditional: bool = False
+    """Of an edge it depends on what is not decided whether data goes there."""
 
 
 def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
@@ -216,7 +219,7 @@ class _ItemWriter:
             written = _row(row)
             if unit.occurrence.is_module:
                 written["of"] = unit.occurrence.path
-                if unit.occurrence.call is not None:
+                if unit.occurrence.call is not None and unit.occurrence.call.observed is not False:
                     written["call"] = unit.occurrence.call.index
                 self._members(written, unit.members)
             else:
@@ -294,8 +297,8 @@ class _ItemWriter:
     # --- edges ---------------------------------------------------------------------------------------------------
 
     def _edges(self) -> None:
-        """For each container the edges in it, five numbers each: tail, head, net, label, and 1 on the main path, and 2
-        more where it may come from before the tail.
+        """For each container the edges in it, five numbers each: tail, head, net, label, and 1 on the main path, 2 more
+        where it may come from before the tail, and 4 more where it depends on a condition whether data goes there.
 
         A net is what one item gives; its number is that of the item. Data that comes from outside or goes there has
         the border, -1, for tail or head, so that each container can be laid out without looking into any other.
@@ -309,14 +312,14 @@ class _ItemWriter:
             if known is None:
                 known = seen[container, tail, head, net] = [tail, head, net, label, marks]
                 self.items[container]["edges"].append(known)
-            known[4] |= marks
+            known[4] = ((known[4] | marks) & ~_ON_CONDITION) | (known[4] & marks & _ON_CONDITION)
 
         for wire in wiring.wires:
             tail, head = (self.item_of[self.composer.spots[number]] for number in (wire.tail, wire.head))
             if tail == head:
                 continue
             label = labels.setdefault(wire.label, len(labels))
-            marks = int(wire.main) + 2 * wire.in_doubt
+            marks = int(wire.main) + 2 * wire.in_doubt + _ON_CONDITION * (not wire.certain)
             ups, downs = self._way_up(tail), self._way_up(head)
             shared = 0
             while shared < min(len(ups), len(downs)) - 1 and ups[shared] == downs[shared]:
@@ -329,6 +332,7 @@ class _ItemWriter:
                 pass_on(outer, PORT, inner, tail, label, marks)
         self.drawn.labels = list(labels)
         self.drawn.is_open = any(wire.in_doubt for wire in wiring.wires)
+        self.drawn.is_conditional = not all(wire.certain for wire in wiring.wires)
         for item in self.items:
             if item["type"] == "container":
                 item["edges"] = [number for edge in item["edges"] for number in edge]

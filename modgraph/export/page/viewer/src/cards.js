@@ -4,7 +4,9 @@ const ROW = 23;
 const MARK = 19;
 const BAR = 6;
 const GAP = 8;
-const STATE_FRAME = { unregistered: 6, "runtime only": 3, failed: 3, "static only": 3, "never called": 3, unknown: 3 };
+const STATE_FRAME = {
+  unregistered: 6, "runtime only": 3, failed: 3, "static only": 3, "never called": 3, unseen: 3, unknown: 3, conditional: 3,
+};
 
 const sizes = new Map();
 const drawnCards = new Map();

@@ -23,6 +23,7 @@ function edgesOf(container) {
       label: data.labels[numbers[i + 3]],
       main: (numbers[i + 4] & 1) === 1,
       open: (numbers[i + 4] & 2) === 2, // it may come from before its tail
+      maybe: (numbers[i + 4] & 4) === 4, // data goes there on a condition
     });
   }
   return edges;

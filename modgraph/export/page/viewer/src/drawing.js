@@ -168,6 +168,9 @@ function stateOfLine(line) {
   if (states.includes("static only")) {
     return " static";
   }
+  if (line.maybe) {
+    return " maybe";
+  }
   if (line.open) {
     return " open";
   }

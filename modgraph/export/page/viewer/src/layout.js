@@ -107,8 +107,10 @@ function linesOf(container, nodes) {
     if (known) {
       known.main = known.main || edge.main;
       known.open = known.open || edge.open;
+      known.maybe = known.maybe && edge.maybe;
     } else {
-      found.set(name, { tail, head, net: edge.net, text: edge.label, main: edge.main, open: edge.open });
+      const { label: text, main, open: doubted, maybe } = edge;
+      found.set(name, { tail, head, net: edge.net, text, main, open: doubted, maybe });
     }
   }
   return withTags(container, [...found.values()]);

@@ -62,6 +62,9 @@ function drawLegend() {
   if (data.open) {
     legend.append(tag("li", {}, `dotted: ${data.open}`));
   }
+  if (data.conditional) {
+    legend.append(tag("li", {}, `dashed: ${data.conditional}`));
+  }
 }
 
 function openMore() {
