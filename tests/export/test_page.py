@@ -10,6 +10,7 @@ import runpy
 import tarfile
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from modgraph.export import formats
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.page import html
 from modgraph.export.picture import images
-from modgraph.graph.model import BufferInfo, Graph, HookInfo, SourceLocation, Statistics, TensorInfo
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import BufferInfo, Condition, Graph, HookInfo, SourceLocation, Statistics, TensorInfo
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -133,6 +135,30 @@ def test_states_are_those_of_the_pictures(nets):
     assert states["again"] == ["shared"]
     assert states["unsure"] == ["unknown"]
     assert states["conv"] == []
+
+
+def test_what_a_run_did_not_take_is_drawn_and_marked_and_is_no_call_of_it(sketch):
+    net = sketch("Net")
+    net.modules("fc Linear *", "aux Linear *")
+    first = net.call("fc", "input:x")
+    aux = net.call("aux", first)
+    net.output(first)
+    why = Condition(text="self.training", file="net.py", line=3)
+    builder = GraphBuilder.of(net.graph())
+    untaken = {"observed": False, "certain": False, "predicted": True, "condition": why}
+    builder.calls[2] = replace(builder.calls[2], **untaken)
+    builder.edges = [replace(edge, **untaken) if edge.consumer == aux else edge for edge in builder.edges]
+    builder.modules = [replace(node, calls=(2,)) if node.path == "aux" else node for node in builder.modules]
+    data = data_of(builder.build())
+    (number,) = [i for i, item in enumerate(data["items"]) if any(r.get("of") == "aux" for r in item.get("rows", ()))]
+    item = data["items"][number]
+    assert item["rows"][0]["marks"] == [["conditional", "not taken: self.training"]]
+    assert item["state"] == "conditional"
+    edges = data["items"][0]["edges"]
+    assert [edges[i + 4] for i in range(0, len(edges), 5) if edges[i + 1] == number] == [4]
+    assert not any(edges[i + 4] & 4 for i in range(0, len(edges), 5) if edges[i + 1] != number)
+    assert data["model"]["calls"] == 2
+    assert "calls" not in next(module for module in data["modules"] if module["path"] == "aux")
 
 
 def test_what_a_closed_container_hides_is_counted(sketch):

@@ -239,6 +239,18 @@ def test_a_layer_whose_parameters_are_all_of_another_says_so(sketch):
     assert count_text([tied, dataclasses.replace(tied, alias_of=None)]) == "16"
 
 
+@pytest.mark.parametrize(
+    ("around", "is_chain"),
+    [("Sequential", True), ("ModuleList", False), ("model.Block", False), ("model.Sequential", False)],
+)
+def test_modules_of_which_no_dataflow_is_known_share_a_card_in_a_chain_alone(sketch, around: str, is_chain: bool):
+    net = sketch("Net", ran=False)
+    net.modules(f"body {around}", "body.0 Linear *", "body.1 ReLU", "head Linear *", "loss LayerNorm *")
+    cards = [[row.path for row in card.rows] for card in of_kind(picture_of(net.graph()), Card)]
+    assert [each for each in cards if each[0] in ("head", "loss")] == [["head"], ["loss"]]
+    assert any(len(each) == 2 for each in cards) == is_chain
+
+
 def test_a_tree_without_a_run_has_no_invented_arrows(nets):
     picture = picture_of(nets["predicted"]().graph())
     assert {arrow.kind for arrow in picture.arrows} == {"order"}

@@ -193,6 +193,33 @@ def test_what_holds_for_a_whole_container_is_said_once():
     assert maker.text().count("never called") == 1
 
 
+@pytest.mark.parametrize("kind", ["ModuleList", "ModuleDict", "ParameterList"])
+def test_it_is_said_once_also_through_lists_of_modules(kind: str):
+    maker = Maker()
+    maker.add("aux", "model.Aux", calls=0).add("aux.list", f"torch.nn.modules.container.{kind}", calls=0)
+    maker.add("aux.list.0", "torch.nn.Linear", calls=0).add("aux.list.1", "torch.nn.Linear", calls=0)
+    text = maker.text()
+    assert text.count("never called") == 1
+    assert row(text, "aux")[-1] == "✕ never called"
+
+
+def test_a_list_with_uncalled_modules_in_a_called_one_names_each():
+    maker = Maker().add("aux", "model.Aux").add("aux.list", "torch.nn.modules.container.ModuleList", calls=0)
+    maker.add("aux.list.0", "torch.nn.Linear").add("aux.list.1", "torch.nn.Linear", calls=0)
+    assert [row(maker.text(), name)[-1] for name in ("0", "1")] == ["1", "✕ never called"]
+
+
+@pytest.mark.parametrize(("caller", "is_told"), [("body", True), ("", False)])
+def test_a_container_of_further_names_is_called_where_a_call_may_have_gone_by_them(caller: str, is_told: bool):
+    maker = Maker().add("body", "torch.nn.modules.container.Sequential").add("body.0", "torch.nn.Linear")
+    maker.add("body2", "torch.nn.modules.container.Sequential", calls=0)
+    maker.add("body2.0", "torch.nn.Linear", calls=0, alias_of="body.0")
+    number = {call.module: call.index for call in maker.builder.calls}
+    inner = number["body.0"]
+    maker.builder.calls[inner] = dataclasses.replace(maker.builder.calls[inner], parent=number[caller])
+    assert ("never called" in maker.text()) == is_told
+
+
 def test_a_collapsed_module_says_what_is_inside_with_its_states():
     maker = blocks(Maker(), 2).add("layers.2", "model.Block", shape=(1, 8)).add("layers.2.idle", "m.Idle", calls=0)
     text = maker.text(depth=1)

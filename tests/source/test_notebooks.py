@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,23 @@ def test_errors_name_the_cell(here: Path, capsys: Any):
     )
     graph = modgraph.predict("net.ipynb:Net")
     assert {(problem.file, problem.line) for problem in graph.problems} == {("net.ipynb:cell 2", 4)}
+
+
+def test_every_place_of_a_notebook_is_a_cell_and_a_line(here: Path):
+    (here / "net.ipynb").write_bytes(
+        notebook(
+            [
+                ("code", "import nowhere\nfrom torch import nn"),
+                ("code", "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                 "        self.a = nn.Linear(nowhere.n, 3)\n        self.b = nn.Linear(nowhere.m, 3)\n"
+                 "        self.c = nn.Linear(3, 3)"),
+                ("code", "class Two(Net):\n    def forward(self, x):\n        x = x.relu() if x.sum() > 0 else self.c(x)\n"
+                 "        return x"),
+            ]
+        )
+    )  # fmt: skip
+    text = modgraph.predict("net.ipynb:Two", inputs=["2x3"]).to_json()
+    assert re.findall(r"net\.ipynb:\d+", text) == []
+    places = re.findall(r'"file": *"(net\.ipynb[^"]*)",\s*"line": *(\d+)', text)
+    assert {("net.ipynb:cell 2", "4"), ("net.ipynb:cell 2", "5"), ("net.ipynb:cell 3", "3")} <= set(places)
+    assert all(":cell " in file for file, _ in places)

@@ -16,6 +16,9 @@ def runs_of(run: Run, arrangement: Arrangement) -> list[list[Unit]]:
     return _Runs(run, arrangement).runs()
 
 
+_CHAIN = "torch.nn.modules.container.Sequential"
+
+
 class _Runs:
     def __init__(self, run: Run, arrangement: Arrangement) -> None:
         self.run = run
@@ -51,10 +54,16 @@ class _Runs:
         before = self.before.get(unit, [])
         if not before and not self.after.get(unit):
             loose = previous is not None and previous not in self.before and previous not in self.after
-            return previous if loose and previous is not None and self._may_share(previous, unit) else None
+            joined = loose and previous is not None and self._is_chain(unit) and self._may_share(previous, unit)
+            return previous if joined else None
         if len(before) != 1 or self.after.get(before[0]) != [unit] or before[0].block is not unit.block:
             return None
         return before[0] if self._may_share(before[0], unit) else None
+
+    def _is_chain(self, unit: Unit) -> bool:
+        """Whether what stands around it calls what it holds one after another, as no dataflow is known."""
+        node = self.run.index.modules.get(unit.block.occurrence.path)
+        return node is not None and node.class_name == _CHAIN
 
     def _may_share(self, upper: Unit, lower: Unit) -> bool:
         return (
