@@ -251,7 +251,9 @@ class Facts:
         shapes = [_outputs(graph, node) for graph, node in sides]
         dtypes = [_output_dtypes(graph, node) for graph, node in sides]
         # A value of which not even a tensor is known gives no output.
-        lost = [[not outputs and side.is_partial for outputs in all_] for all_, side in zip(calls, self.leeway, strict=True)]
+        lost = [
+            [not outputs and side.is_partial for outputs in all_] for all_, side in zip(calls, self.leeway, strict=True)
+        ]
         facts: tuple[tuple[FieldKind, str, list[Any], _IsUnknown, _IsOne], ...] = (
             ("outputs", "output shapes", shapes, lambda each: _is_open_shape(each.shape), _may_be_one_shape),
             ("output_dtypes", "output dtypes", dtypes, lambda each: each.dtype is None, _may_be_one_dtype),
@@ -259,7 +261,9 @@ class Facts:
         for kind, what, said, is_unknown, may_be_one in facts:
             if said[0] == said[1]:
                 continue
-            open_ = [any(in_lost) or any(map(is_unknown, chain(*all_))) for all_, in_lost in zip(calls, lost, strict=True)]
+            open_ = [
+                any(in_lost) or any(map(is_unknown, chain(*all_))) for all_, in_lost in zip(calls, lost, strict=True)
+            ]
             if any(open_) and _may_be_alike(calls, lost, may_be_one):
                 self._open_forward(one, other, what, open_)
             else:
@@ -284,11 +288,12 @@ class Facts:
         old, new = pair
         open_words: list[str] = []
         open_ = [False, False]
+        lost = self._lost_on_one_side(one, other, number)
         for word in sorted({*old, *new}):
             counts = [each.get(word, 0) for each in pair]
             further = [
-                math.inf if (node.path, number) in side.lost else side.operations.get((node.path, number), {}).get(word, 0)
-                for side, node in zip(self.leeway, (one, other), strict=True)
+                math.inf if is_lost else side.operations.get((node.path, number), {}).get(word, 0)
+                for is_lost, side, node in zip(lost, self.leeway, (one, other), strict=True)
             ]
             if counts[0] != counts[1] and _may_be_equal(counts, further):
                 open_words.append(word)
@@ -302,6 +307,17 @@ class Facts:
             {word: count for word, count in old.items() if word not in open_words},
             {word: count for word, count in new.items() if word not in open_words},
         )
+
+    def _lost_on_one_side(self, one: ModuleNode, other: ModuleNode, number: int) -> list[bool]:
+        """For each side, whether operations of this call may be lost there that the other has: what both leave open
+        alike, as where nobody gives a class its arguments, hides no difference of one of them."""
+        sides = list(zip(self.leeway, (one, other), strict=True))
+        lost = [(node.path, number) in side.lost for side, node in sides]
+        untold = [side.untold.get(node.path, frozenset[str]()) for side, node in sides]
+        return [
+            (lost[0] and not lost[1]) or bool(untold[0] - untold[1]),
+            (lost[1] and not lost[0]) or bool(untold[1] - untold[0]),
+        ]
 
     def _sides(self, one: ModuleNode, other: ModuleNode) -> Iterator[tuple[_Under, str]]:
         """What depends on conditions on each side, and the path of the module there; none of runs."""

@@ -65,10 +65,9 @@ def flows(
         return None
     found: list[Flow] = []
     untold: list[Flow] = []
-    for here, there, side, ways, at, open_there in (
-        (old, new, "old", gone, under[0], leeway[1]),
-        (new, old, "new", come, under[1], leeway[0]),
-    ):
+    sides: tuple[Literal["old", "new"], ...] = ("old", "new")
+    lone = (old, new, gone, under[0], leeway[1]), (new, old, come, under[1], leeway[0])
+    for side, (here, there, ways, at, open_there) in zip(sides, lone, strict=True):
         unfed = here.more_fed_than(there) if open_there.is_partial else frozenset[Key]()
         for way, flow in here.told(side, ways, both):
             test = at.get(way)

@@ -40,6 +40,8 @@ class Leeway:
     """By call, how many more operations of a word."""
     lost: frozenset[At] = frozenset()
     """Calls in which a value got lost: further operations may be there, on what is not known."""
+    untold: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By module, what is said of names of which it is not known what they hold: its `forward` may read them."""
     is_partial: bool = False
     """Something of the model is not known, so that values may have been lost."""
     sizes: frozenset[str] = frozenset()
@@ -103,6 +105,11 @@ def leeway_of(graph: Graph) -> Leeway:
     found = Leeway(is_partial=partial, sizes=frozenset(sizes))
     found.calls, found.operations = _further(graph, found)
     found.lost = frozenset(_lost(graph)) if partial else frozenset()
+    untold: dict[str, set[str]] = {}
+    for each in graph.open_places:
+        if each.stage == "predict" and each.module is not None and _MAY_HOLD.search(each.message):
+            untold.setdefault(each.module, set()).add(each.message.partition(":")[0])
+    found.untold = {module: frozenset(said) for module, said in untold.items()}
     return found
 
 
@@ -148,12 +155,10 @@ def certain_calls(graph: Graph) -> dict[int, At]:
 
 
 def _lost(graph: Graph) -> Iterator[At]:
-    """Calls that a value has come to of which not even a tensor is known, or in which an operation or a call gave one."""
+    """Calls that a value has come to of which not even a tensor is known, or in which something gave one."""
     at = certain_calls(graph)
     sources = {edge.producer for edge in graph.edges}
     lost: set[int] = {each.call for each in graph.operations if each.call is not None and each.id not in sources}
-    untold = {each.module for each in graph.open_places if each.stage == "predict" and _MAY_HOLD.search(each.message)}
-    lost.update(call.index for call in graph.calls if call.module in untold)
     for call in graph.calls:
         if not call.outputs:
             lost.update(number for number in (call.index, call.parent) if number is not None)
