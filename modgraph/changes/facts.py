@@ -83,7 +83,12 @@ class Facts:
         if one.registered != other.registered:
             yield Field(kind="registered", old=one.registered, new=other.registered)
         if not self._is_one(one.alias_of, other.alias_of, self.matching.translated):
-            yield Field(kind="same_as", old=_or_absent(one.alias_of), new=_or_absent(other.alias_of))
+            # What is not known of a module may be which of two it is.
+            untold = self.old_open.tensors_of(one.path) is not None, self.new_open.tensors_of(other.path) is not None
+            if any(untold):
+                self._undecided(one.path, other.path, "other names", in_old=untold[0], in_new=untold[1])
+            else:
+                yield Field(kind="same_as", old=_or_absent(one.alias_of), new=_or_absent(other.alias_of))
         if one.own_state_dict != other.own_state_dict:
             yield Field(kind="state_dict", old=one.own_state_dict, new=other.own_state_dict)
         hooks = [[[hook.kind, hook.name] for hook in node.hooks] for node in (one, other)]

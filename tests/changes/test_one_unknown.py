@@ -471,3 +471,35 @@ def test_only_what_asks_the_inputs_is_known_to_go_both_ways(graph, text):
     leeway = leeway_of(tree)
     leeway.sizes = frozenset(["x"])
     assert leeway.is_open(Condition(text=text)) is (text in OF_OTHERS)
+
+
+PARTS = {
+    "which of two": ("self.b = self.a if open_value() else nn.Linear(4, 8)", "self.b = self.a", "x = self.b(x)"),
+    "a child": ("if os.environ['B'] == '1':\n            self.b = nn.Linear(4, 4)", "pass", "pass"),
+    "an operation": ("self.k = open_value()", "self.k = 'sum'", "x = getattr(x, self.k)(-1)"),
+    "a dimension": ("self.k = open_value()", "self.k = -1", "x = torch.cat(x.chunk(2, self.k)[::-1], self.k)"),
+    "a tensor's kind": (
+        "self.b = nn.Parameter(torch.zeros(4, dtype=open_value()))",
+        "self.b = nn.Parameter(torch.zeros(4))",
+        "x = x + self.b",
+    ),
+    "whether it is kept": ("self.b = nn.Identity()\n        if open_value():\n            del self.b", "pass", "pass"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_with_a_part_unknown_it_may_be_what_the_other_has(tmp_path, name):
+    unknown, known, step = PARTS[name]
+    graphs = []
+    for number, part in enumerate((unknown, known)):
+        file = tmp_path / str(number) / "model.py"
+        file.parent.mkdir()
+        file.write_text(
+            f"{HEAD}class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            f"        self.a = nn.Linear(4, 8)\n        {part}\n    def forward(self, x):\n"
+            f"        x = x.view(-1, 4)\n        {step}\n        return x\n",
+            encoding="utf-8",
+        )
+        graphs.append(modgraph.predict(f"{file}:Net"))
+    assert not compare(*graphs)
+    assert not compare(*reversed(graphs))
