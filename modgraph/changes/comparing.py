@@ -73,19 +73,20 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     changed = [
         change for one, other in matching.to_new.items() if (change := _changed(matching, facts, texts, one, other))
     ]
-    lone_new, open_new = _lone(matching.new, matching.to_old, facts.old_open, "old")
-    lone_old, open_old = _lone(matching.old, matching.to_new, facts.new_open, "new")
+    lone_new, open_new = _lone(matching.new, matching.to_old, (facts.new_open, facts.old_open), "old")
+    lone_old, open_old = _lone(matching.old, matching.to_new, (facts.old_open, facts.new_open), "new")
     renamed, moved = _renamed(matching)
     same = counterparts(old, new, matching.to_new, turned=matching.turned) if runs.calls else {}
-    ways = flows(matching, same, depending) if runs.calls else ()
-    if ways is None:
+    followed = flows(matching, same, depending, facts.leeway) if runs.calls else ((), ())
+    ways, untold = followed or ((), ())
+    if followed is None:
         reason = "have too much of it between modules that the other has not"
         not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))
     told = [path for one in changed for path in (one.old, one.new)]
     told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
     told += [one.path for one in (*lone_new, *lone_old)]
     conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
-    effects = _with_effect(changed, ways or (), _callers(whole, lone_old, lone_new))
+    effects = _with_effect(changed, ways, _callers(whole, lone_old, lone_new))
     shares = Shares(matching, changed, (*renamed, *moved))
     return Changes(
         old=_side(old),
@@ -97,12 +98,19 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         renamed=shares.of_renamed(renamed),
         moved=shares.of_renamed(moved),
         changed=sorted_by_path(shares.of_changed(changed)),
-        dataflow=ways or (),
+        dataflow=ways,
         findings=_findings(matching, [*open_old, *open_new]),
         rewritten=() if methods is None or runs.forward == "run" else _rewritten(matching, *methods, told, effects),
         state=state_changes(matching),
         undecided=sorted_by_path(
-            [*facts.undecided, *open_new, *open_old, *_open_on_both(matching, facts), *conditional]
+            [
+                *facts.undecided,
+                *open_new,
+                *open_old,
+                *_open_on_both(matching, facts),
+                *conditional,
+                *_untold_ways(facts, untold),
+            ]
         ),
         not_compared=not_compared,
         graphs=drawn,
@@ -308,20 +316,24 @@ def _is_row(tree: Tree, children: list[str]) -> bool:
 
 
 def _lone(
-    here: Tree, pairs: dict[str, str], open_there: Openness, side: Literal["old", "new"]
+    here: Tree, pairs: dict[str, str], openness: tuple[Openness, Openness], side: Literal["old", "new"]
 ) -> tuple[tuple[Subtree, ...], list[Undecided]]:
     """Outermost modules of one tree that the other has not, and those of which that cannot be told.
 
     Args:
+        openness: of this tree, and of the other one.
         side: which of the two models the other tree is.
     """
+    open_here, open_there = openness
+    own: Literal["old", "new"] = "new" if side == "old" else "old"
     found: list[Subtree] = []
     undecided: list[Undecided] = []
     for path, node in here.nodes.items():
         if path in pairs or here.parents[path] not in pairs:
             continue
         parent = pairs[here.parents[path]]
-        reason = open_there.children_of(parent) if node.registered else open_there.hidden_in(parent)
+        reason_there = open_there.children_of(parent) if node.registered else open_there.hidden_in(parent)
+        reason = open_here.existence_of(path) if reason_there is None else reason_there
         if reason is None:
             inside = [path, *(inner for inner in here.below(path) if inner not in pairs)]
             found.append(
@@ -335,17 +347,18 @@ def _lone(
             )
             continue
         old, new = (None, path) if side == "old" else (path, None)
-        place = open_there.place(reason, parent)
-        places = (place, None) if side == "old" else (None, place)
+        of_other = reason_there is not None
+        place = open_there.place(reason, parent) if of_other else open_here.place(reason, path)
+        leaves_open = side if of_other else own
         undecided.append(
             Undecided(
                 old=old,
                 new=new,
                 what="module",
-                side=side,
+                side=leaves_open,
                 reason=reason,
-                old_place=places[0],
-                new_place=places[1],
+                old_place=place if leaves_open == "old" else None,
+                new_place=place if leaves_open == "new" else None,
             )
         )
     return sorted_by_path(found), undecided
@@ -370,6 +383,26 @@ def _open_on_both(matching: Matching, facts: Facts) -> list[Undecided]:
                 )
             )
     return found
+
+
+def _untold_ways(facts: Facts, ways: Iterable[Flow]) -> Iterator[Undecided]:
+    """Ways of data that one side has, where the other leaves open whether it has them."""
+    matching = facts.matching
+    for way in ways:
+        here = place_of(way.consumer)
+        there = (matching.to_new if way.side == "old" else matching.to_old).get(here)
+        openness = facts.new_open if way.side == "old" else facts.old_open
+        reason = "" if there is None else openness.reason(there)
+        place = None if there is None else openness.place(reason, there)
+        yield Undecided(
+            old=here if way.side == "old" else there,
+            new=there if way.side == "old" else here,
+            what=f"way of data {way.producer} → {way.consumer}",
+            side="new" if way.side == "old" else "old",
+            reason=reason,
+            old_place=None if way.side == "old" else place,
+            new_place=place if way.side == "old" else None,
+        )
 
 
 # --- the whole model -----------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Literal
 
 from modgraph.changes.counterparts import counterparts
 from modgraph.changes.flow import MOST_STEPS, outer_key
+from modgraph.changes.leeway import VAGUE
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import Undecided
 from modgraph.changes.places import elsewhere, place_in_operation
@@ -19,8 +20,6 @@ from modgraph.graph.model import Call, Condition, Edge, Graph, Operation, Tensor
 from modgraph.names import is_in_parentheses
 
 WHAT = "what forward does under a condition"
-VAGUE = ("depends on", "another way")
-"""They begin conditions that name no test: two of one text need not be one."""
 _Place = tuple[str, str]
 """A module by its path in the new graph, and the text of a condition."""
 _Way = tuple[Hashable, frozenset[str]]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, get_args
 
+from modgraph.changes.leeway import Leeway, leeway_of
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import ABSENT, Field, FieldKind, Undecided
 from modgraph.changes.openness import Openness, may_be_absent, shapes_agree
 from modgraph.changes.runs import Runs
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
-from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo
+from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo, Shape, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.paths import parameter_path
 
 Tensor = ParameterInfo | BufferInfo
 _KINDS = get_args(FieldKind)
+_IsUnknown = Callable[[TensorInfo], bool]
+_IsOne = Callable[[TensorInfo, TensorInfo], bool]
 
 
 class Facts:
@@ -36,11 +41,14 @@ class Facts:
         self._numbering = numbering_of(matching.old.index), numbering_of(matching.new.index)
         self._operations = _operations(matching.old.graph), _operations(matching.new.graph)
         self._under = () if whole is None else tuple(map(_under_conditions, whole))
+        self.leeway = (Leeway(), Leeway()) if whole is None else (leeway_of(whole[0]), leeway_of(whole[1]))
         self.undecided: list[Undecided] = []
 
     def fields(self, old: str, new: str) -> tuple[Field, ...]:
         """The facts of one pair that differ; what cannot be told is added to `undecided`."""
         one, other = self.matching.old.nodes[old], self.matching.new.nodes[new]
+        if self.old_open.is_inside_open(old) or self.new_open.is_inside_open(new):
+            return ()  # it is said of the class around it, and of what is in that nothing is known
         found = list(self._of_class(one, other))
         if None not in (one.class_name, other.class_name):
             found += self._arguments(one, other)
@@ -67,13 +75,20 @@ class Facts:
 
     def _of_class(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
         if one.class_is_open or other.class_is_open:
+            # What a module is that is not known, is not known of its place and its other names either.
             self._undecided(one.path, other.path, "class", in_old=one.class_is_open, in_new=other.class_is_open)
-        elif self._is_another_class(one, other):
+            return
+        if self._is_another_class(one, other):
             yield Field(kind="class", old=one.class_name, new=other.class_name)
         if one.registered != other.registered:
             yield Field(kind="registered", old=one.registered, new=other.registered)
         if not self._is_one(one.alias_of, other.alias_of, self.matching.translated):
-            yield Field(kind="same_as", old=_or_absent(one.alias_of), new=_or_absent(other.alias_of))
+            # What is not known of a module may be which of two it is.
+            untold = self.old_open.tensors_of(one.path) is not None, self.new_open.tensors_of(other.path) is not None
+            if any(untold):
+                self._undecided(one.path, other.path, "other names", in_old=untold[0], in_new=untold[1])
+            else:
+                yield Field(kind="same_as", old=_or_absent(one.alias_of), new=_or_absent(other.alias_of))
         if one.own_state_dict != other.own_state_dict:
             yield Field(kind="state_dict", old=one.own_state_dict, new=other.own_state_dict)
         hooks = [[[hook.kind, hook.name] for hook in node.hooks] for node in (one, other)]
@@ -166,6 +181,11 @@ class Facts:
             elif before != after:
                 yield Field(kind=kind, name=name, old=before, new=after)
         if not self._is_one(old.alias_of, new.alias_of, self._tensor_path):
+            reasons = self.old_open.tensors_of(one.path), self.new_open.tensors_of(other.path)
+            if any(reasons):
+                in_old, in_new = (reason is not None for reason in reasons)
+                self._undecided(one.path, other.path, f"whether {name} is tied", in_old=in_old, in_new=in_new)
+                return
             yield Field(kind="tied", name=name, old=_or_absent(old.alias_of), new=_or_absent(new.alias_of))
 
     @staticmethod
@@ -185,7 +205,12 @@ class Facts:
     def _order(self, old: str, new: str) -> Iterator[Field]:
         """The order in which named children are registered, which is that of parameters too."""
         old_tree, new_tree = self.matching.old, self.matching.new
-        both = [path for path in old_tree.children[old] if path in self.matching.to_new]
+        both = [
+            path
+            for path in old_tree.children[old]
+            if path in self.matching.to_new
+            and not (old_tree.nodes[path].class_is_open or new_tree.nodes[self.matching.to_new[path]].class_is_open)
+        ]
         kept = [path for path in both if new_tree.parents.get(self.matching.to_new[path]) == new]
         names = [name for path in kept for name in (old_tree.name(path), new_tree.name(self.matching.to_new[path]))]
         if all(name.isdecimal() for name in names):
@@ -208,33 +233,134 @@ class Facts:
             for graph, node in zip(graphs, (one, other), strict=True)
         ]
         if counts[0] != counts[1]:
-            under = [each.calls.get(path, ABSENT) for each, path in self._sides(one, other)]
-            yield _with_under(Field(kind="calls", old=counts[0], new=counts[1]), under)
+            further = [side.calls.get(node.path, 0) for side, node in zip(self.leeway, (one, other), strict=True)]
+            if _may_be_equal(counts, further):
+                self._open_forward(one, other, "number of calls", [more > 0 for more in further])
+            else:
+                under = [each.calls.get(path, ABSENT) for each, path in self._sides(one, other)]
+                yield _with_under(Field(kind="calls", old=counts[0], new=counts[1]), under)
         if not self._is_another_class(one, other):
             yield from self._forwards(one, other)
-        if not self.runs.outputs or counts[0] != counts[1]:
-            return
-        shapes = [_outputs(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
-        if shapes[0] != shapes[1]:
-            yield Field(kind="outputs", old=shapes[0], new=shapes[1])
-        dtypes = [_output_dtypes(graph, node) for graph, node in zip(graphs, (one, other), strict=True)]
-        if dtypes[0] != dtypes[1]:
-            yield Field(kind="output_dtypes", old=dtypes[0], new=dtypes[1])
+        if self.runs.outputs and counts[0] == counts[1]:
+            yield from self._gave(one, other)
+
+    def _open_forward(self, one: ModuleNode, other: ModuleNode, what: str, open_: Sequence[bool]) -> None:
+        """What `forward` does there cannot be told."""
+        if open_[0] or open_[1]:
+            self._undecided(one.path, other.path, what, in_old=open_[0], in_new=open_[1])
+
+    def _gave(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
+        """The shapes and dtypes of what came out of its calls."""
+        sides = list(zip((self.matching.old.graph, self.matching.new.graph), (one, other), strict=True))
+        calls = [[graph.calls[number].outputs for number in node.calls] for graph, node in sides]
+        shapes = [_outputs(graph, node) for graph, node in sides]
+        dtypes = [_output_dtypes(graph, node) for graph, node in sides]
+        # A value of which not even a tensor is known gives no output.
+        lost = [
+            [not outputs and side.is_partial for outputs in all_] for all_, side in zip(calls, self.leeway, strict=True)
+        ]
+        facts: tuple[tuple[FieldKind, str, list[Any], _IsUnknown, _IsOne], ...] = (
+            ("outputs", "output shapes", shapes, lambda each: _is_open_shape(each.shape), _may_be_one_shape),
+            ("output_dtypes", "output dtypes", dtypes, lambda each: each.dtype is None, _may_be_one_dtype),
+        )
+        for kind, what, said, is_unknown, may_be_one in facts:
+            if said[0] == said[1]:
+                continue
+            open_ = [
+                any(in_lost) or any(map(is_unknown, chain(*all_))) for all_, in_lost in zip(calls, lost, strict=True)
+            ]
+            if any(open_) and _may_be_alike(calls, lost, may_be_one):
+                self._open_forward(one, other, what, open_)
+            else:
+                yield Field(kind=kind, old=said[0], new=said[1])
 
     def _forwards(self, one: ModuleNode, other: ModuleNode) -> Iterator[Field]:
         """What its own `forward` does, call by call; what several calls differ in alike is told of the first."""
         calls = zip(self._operations[0].get(one.path, ()), self._operations[1].get(other.path, ()), strict=False)
         told: list[tuple[dict[str, int], dict[str, int]]] = []
-        for number, (old, new) in enumerate(calls, 1):
+        for number, pair in enumerate(calls, 1):
+            old, new = self._without_open(one, other, number, pair)
             if old != new and (old, new) not in told:
                 told.append((old, new))
                 under = [each.operations.get((path, number), ABSENT) for each, path in self._sides(one, other)]
                 name = "" if number == 1 else f"call {number}"
                 yield _with_under(Field(kind="operations", name=name, old=old, new=new), under)
 
+    def _without_open(
+        self, one: ModuleNode, other: ModuleNode, number: int, pair: tuple[dict[str, int], dict[str, int]]
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """The operations of a call on both sides, without those of which there may be as many on both."""
+        old, new = pair
+        open_words: list[str] = []
+        open_ = [False, False]
+        lost = self._lost_on_one_side(one, other, number)
+        for word in sorted({*old, *new}):
+            counts = [each.get(word, 0) for each in pair]
+            further = [
+                math.inf if is_lost else side.operations.get((node.path, number), {}).get(word, 0)
+                for is_lost, side, node in zip(lost, self.leeway, (one, other), strict=True)
+            ]
+            if counts[0] != counts[1] and _may_be_equal(counts, further):
+                open_words.append(word)
+                fewer = 0 if counts[0] < counts[1] else 1
+                open_[fewer] = True
+        if not open_words:
+            return pair
+        what = f"operations {', '.join(open_words)}" + (f" in call {number}" if number > 1 else "")
+        self._open_forward(one, other, what, open_)
+        return (
+            {word: count for word, count in old.items() if word not in open_words},
+            {word: count for word, count in new.items() if word not in open_words},
+        )
+
+    def _lost_on_one_side(self, one: ModuleNode, other: ModuleNode, number: int) -> list[bool]:
+        """For each side, whether operations of this call may be lost there that the other has: what both leave open
+        alike, as where nobody gives a class its arguments, hides no difference of one of them."""
+        sides = list(zip(self.leeway, (one, other), strict=True))
+        lost = [(node.path, number) in side.lost for side, node in sides]
+        untold = [side.untold.get(node.path, frozenset[str]()) for side, node in sides]
+        return [
+            (lost[0] and not lost[1]) or bool(untold[0] - untold[1]),
+            (lost[1] and not lost[0]) or bool(untold[1] - untold[0]),
+        ]
+
     def _sides(self, one: ModuleNode, other: ModuleNode) -> Iterator[tuple[_Under, str]]:
         """What depends on conditions on each side, and the path of the module there; none of runs."""
         return zip(self._under, (one.path, other.path), strict=False)
+
+
+def _may_be_equal(counts: Sequence[int], further: Sequence[float]) -> bool:
+    """Whether there may be as many of both, with what may come to it on each side."""
+    return counts[0] <= counts[1] + further[1] and counts[1] <= counts[0] + further[0]
+
+
+def _is_open_shape(shape: Shape | None) -> bool:
+    return shape is None or None in shape
+
+
+def _may_be_one_shape(one: TensorInfo, other: TensorInfo) -> bool:
+    """Sizes that are left open are those of the same inputs: two that are not the same text are two."""
+    if one.shape is None or other.shape is None:
+        return True
+    if len(one.shape) != len(other.shape):
+        return False
+    return all(None in sizes or sizes[0] == sizes[1] for sizes in zip(one.shape, other.shape, strict=True))
+
+
+def _may_be_one_dtype(one: TensorInfo, other: TensorInfo) -> bool:
+    return one.dtype is None or other.dtype is None or one.dtype == other.dtype
+
+
+def _may_be_alike(
+    calls: Sequence[Sequence[tuple[TensorInfo, ...]]], lost: Sequence[Sequence[bool]], may_be_one: _IsOne
+) -> bool:
+    """Whether all that was given may be one, call by call; of a call whose value was lost nothing is known."""
+    for olds, news, in_old, in_new in zip(*calls, *lost, strict=False):
+        if in_old or in_new:
+            continue
+        if len(olds) != len(news) or not all(map(may_be_one, olds, news)):
+            return False
+    return True
 
 
 def _with_under(field: Field, under: Sequence[Any]) -> Field:

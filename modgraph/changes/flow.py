@@ -13,11 +13,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from modgraph.changes.leeway import Leeway
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import Flow, sorted_by_path
 from modgraph.changes.places import elsewhere, place_in_operation
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.model import Edge, Graph
+from modgraph.graph.model import Condition, Edge, Graph
 
 Key = tuple[Hashable, ...]
 """What an end of an edge is, in words that are the same on both sides."""
@@ -29,13 +30,18 @@ Ways = dict[tuple[Key, Key], dict[str, str]]
 
 
 def flows(
-    matching: Matching, same: Mapping[str, str], whole: tuple[Graph, Graph] | None = None
-) -> tuple[Flow, ...] | None:
-    """The ways of data that differ; both graphs were traced. None where there are too many to follow.
+    matching: Matching,
+    same: Mapping[str, str],
+    whole: tuple[Graph, Graph] | None = None,
+    leeway: tuple[Leeway, Leeway] = (Leeway(), Leeway()),
+) -> tuple[tuple[Flow, ...], tuple[Flow, ...]] | None:
+    """The ways of data that differ, and those that the other side may have as well. None where there are too many to
+    follow.
 
     Args:
         same: calls and operations of the old graph, and what they are in the new one.
         whole: of predictions, both with what depends on conditions.
+        leeway: what they leave open.
     """
     # What the new model may have at the same path is another module.
     new = _Side(matching.new.graph, {path: path for path in matching.new.nodes})
@@ -54,21 +60,28 @@ def flows(
     open_ = _may_be_one(ways_old, ways_new, old.open_ways()) | _may_be_one(ways_new, ways_old, new.open_ways())
     gone = [way for way in ways_old if way not in ways_new and way not in open_]
     come = [way for way in ways_new if way not in ways_old and way not in open_]
-    if whole is None:
-        under: tuple[dict[tuple[Key, Key], str] | None, ...] = ({}, {})
-    else:
-        under = new.under(gone, whole[1], both), old.under(come, whole[0], both)
+    under = ({}, {}) if whole is None else (new.under(gone, whole[1], both), old.under(come, whole[0], both))
     if under[0] is None or under[1] is None:
         return None
-    found = [replace(flow, under=under[0].get(way)) for way, flow in old.told("old", gone, both)]
-    found += [replace(flow, under=under[1].get(way)) for way, flow in new.told("new", come, both)]
+    found: list[Flow] = []
+    untold: list[Flow] = []
+    sides: tuple[Literal["old", "new"], ...] = ("old", "new")
+    lone = (old, new, gone, under[0], leeway[1]), (new, old, come, under[1], leeway[0])
+    for side, (here, there, ways, at, open_there) in zip(sides, lone, strict=True):
+        unfed = here.more_fed_than(there) if open_there.is_partial else frozenset[Key]()
+        for way, flow in here.told(side, ways, both):
+            test = at.get(way)
+            if way[1] in unfed or (test is not None and any(map(open_there.is_open, test.conditions))):
+                untold.append(flow)
+            else:
+                found.append(replace(flow, under=None if test is None else test.text))
     for way in _at_other_places(ways_old, ways_new):
         names = set(ways_old[way].values()), set(ways_new[way].values())
         if names[0] != names[1]:
             names = names[0] - names[1], names[1] - names[0]
         found += [old.flow("old", way, place) for place in names[0]]
         found += [new.flow("new", way, place) for place in names[1]]
-    return sorted_by_path(dict.fromkeys(found))
+    return sorted_by_path(dict.fromkeys(found)), sorted_by_path(dict.fromkeys(untold))
 
 
 def _is_replaced(matching: Matching, end: str, other: str) -> bool:
@@ -262,9 +275,9 @@ class _Side:
 
     def under(
         self, ways: Iterable[tuple[Key, Key]], whole: Graph, known: set[Key]
-    ) -> dict[tuple[Key, Key], str] | None:
-        """Those of these ways that are there under a condition, and under which, "" where no test is named; None where
-        there are too many steps between their ends to follow.
+    ) -> dict[tuple[Key, Key], _Under] | None:
+        """Those of these ways that are there under a condition, and under which; None where there are too many steps
+        between their ends to follow.
 
         Args:
             whole: the graph, with what depends on conditions.
@@ -281,7 +294,19 @@ class _Side:
         found = _shortest(outgoing, keys, wanted, known)
         if found is None:
             return None
-        return {way: "" if path.ends[2] else _test_of(path.edges) for way, path in found.items()}
+        under: dict[tuple[Key, Key], _Under] = {}
+        for way, path in found.items():
+            conditions = tuple(edge.condition for edge in path.edges)
+            under[way] = _Under("" if path.ends[2] else _test_of(conditions), conditions)
+        return under
+
+    def more_fed_than(self, other: _Side) -> frozenset[Key]:
+        """Ends at a place of which more comes in here than on the other side."""
+        fed: tuple[Counter[tuple[Key, str]], ...] = (Counter(), Counter())
+        for side, counts in zip((self, other), fed, strict=True):
+            for edge in side.graph.edges:
+                counts[side.keys[edge.consumer], side._place(edge)] += 1
+        return frozenset(at[0] for at, count in fed[0].items() if count > fed[1][at])
 
     def open_ways(self) -> dict[tuple[Key, Key], set[Key] | None]:
         """By way, the other ends that its tensor may have been taken from; None where not all are named."""
@@ -346,10 +371,20 @@ def _nth(number: int) -> str:
     return f" #{number}" if number != 1 else ""
 
 
-def _test_of(edges: Iterable[Edge]) -> str:
-    """The test under which one of these edges is there; "" where there are several, or none is named."""
-    texts = {"" if edge.condition is None else edge.condition.text for edge in edges}
+def _test_of(conditions: Iterable[Condition | None]) -> str:
+    """The test of these conditions; "" where there are several, or none is named."""
+    texts = {"" if each is None else each.text for each in conditions}
     return texts.pop() if len(texts) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """On what it depends whether a way is there."""
+
+    text: str
+    """The test; "" where none is named."""
+    conditions: tuple[Condition | None, ...]
+    """Those of the last edges of the way."""
 
 
 @dataclass(slots=True)

@@ -273,13 +273,58 @@ class _Matcher:
             olds = [path for path in self._free_old(self.old.nodes) if self._tells(self.old, path)]
             news = self._free_new(self.new.nodes)
             olds, news = self._without_heirs(olds, news)
-            pairs = self._equal(
+            pairs = self._at_alike_places(
                 sorted(olds, key=lambda path: -self.old.sizes[path]),
                 sorted(news, key=lambda path: -self.new.sizes[path]),
             )
             if not pairs:
                 return
             self._descend(pairs)
+
+    def _at_alike_places(self, olds: list[str], news: list[str]) -> list[tuple[str, str]]:
+        """Of what is equal, what is at places that are alike: that two layers are as large says nothing of two rows
+        that came and went."""
+        groups: tuple[dict[int, list[str]], dict[int, list[str]]] = ({}, {})
+        for paths, tree, by_print in ((olds, self.old, groups[0]), (news, self.new, groups[1])):
+            for path in paths:
+                by_print.setdefault(tree.prints[path], []).append(path)
+        pairs: list[tuple[str, str]] = []
+        to_old = {new: old for old, new in self.to_new.items()}
+        for kind, ones in groups[0].items():
+            others = groups[1].get(kind, [])
+            alone = len(ones) == len(others) == 1
+            if len(ones) * len(others) > _MOST_PAIRS:
+                near = self._equal(ones, others)
+            else:
+                near = _nearest(ones, others)
+            pairs += [pair for pair in near if self._is_move(*pair, to_old, alone=alone)]
+        return pairs
+
+    def _is_move(self, old: str, new: str, to_old: Mapping[str, str], *, alone: bool) -> bool:
+        """Whether two that are equal are at places that say that they are one.
+
+        Args:
+            alone: nothing else that is left over is equal to them.
+        """
+        homes = self.old.parents[old], self.new.parents[new]
+        stayed = homes[0] in self.to_new, homes[1] in to_old
+        common_end = _common_end(old, new)
+        if all(stayed):
+            return alone or common_end > 0 or self.to_new[homes[0]] == homes[1]
+        if not any(stayed):
+            classes = self.old.class_of(homes[0]), self.new.class_of(homes[1])
+            if common_end:
+                named = not _parts(old)[-1].isdecimal()
+                return common_end > 1 or (named and alone and classes[0] == classes[1])
+            return alone and self.old.sizes[old] >= _FEWEST_MODULES
+        if common_end > 1 or (common_end and not _parts(old)[-1].isdecimal()):
+            return True
+        # It was put into something new that is in the module where it was, or taken out of what is gone.
+        if stayed[0]:
+            around, home = f"{self.to_new[homes[0]]}.", f"{new}."
+        else:
+            around, home = f"{to_old[homes[1]]}.", f"{old}."
+        return alone and (around == "." or home.startswith(around))
 
     def _without_heirs(self, olds: list[str], news: list[str]) -> tuple[list[str], list[str]]:
         """Without those at whose place something of their name stands that is left over too: that it became. One more
@@ -360,6 +405,38 @@ class _Matcher:
             inner = _agreement(self.old.inner_prints(old), self.new.inner_prints(new))
             same, among = same + inner[0], among + inner[1]
         return _CLASS + (_SAME - _CLASS - 1) * same // max(among, 1)
+
+
+def _parts(path: str) -> list[str]:
+    """The names that lead to a module; what is held in a list, as what is in a row."""
+    return path.replace("[", ".").replace("]", "").split(".")
+
+
+def _common_end(old: str, new: str) -> int:
+    """How many of the last names of two paths are the same."""
+    count = 0
+    for one, other in zip(reversed(_parts(old)), reversed(_parts(new)), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _nearest(olds: list[str], news: list[str]) -> list[tuple[str, str]]:
+    """In pairs, those of which most of the last names are the same first; else in order."""
+    ranked = sorted(
+        ((-_common_end(old, new), abs(place - other), place, other))
+        for place, old in enumerate(olds)
+        for other, new in enumerate(news)
+    )
+    used: tuple[set[int], set[int]] = (set(), set())
+    pairs: list[tuple[str, str]] = []
+    for _, _, place, other in ranked:
+        if place not in used[0] and other not in used[1]:
+            used[0].add(place)
+            used[1].add(other)
+            pairs.append((olds[place], news[other]))
+    return pairs
 
 
 def _left(olds: list[str], news: list[str], pairs: list[tuple[str, str]]) -> tuple[list[str], list[str]]:

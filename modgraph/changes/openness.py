@@ -6,6 +6,9 @@ from modgraph.changes.trees import Tree
 from modgraph.graph.model import MAY_HIDE, BufferInfo, ParameterInfo, Shape
 from modgraph.graph.paths import is_open_place
 
+MAY_HAVE = "may have a child"
+"""In the message of a problem: the child is shown, and need not be there."""
+
 
 class Openness:
     """Asks one graph what it does not know of a module."""
@@ -48,6 +51,29 @@ class Openness:
     def hidden_in(self, path: str) -> str | None:
         """Why `path` may hold modules without registering them that are not shown; None where it holds none."""
         return self._hiding.get(path) or self.children_of(path)
+
+    def is_inside_open(self, path: str) -> bool:
+        """Whether the class of a module around `path` is not known: of one of several, it is what some have."""
+        around = self.tree.parents.get(path)
+        while around is not None:
+            if self.tree.nodes[around].class_is_open:
+                return True
+            around = self.tree.parents.get(around)
+        return False
+
+    def existence_of(self, path: str) -> str | None:
+        """Why it is not sure that there is a module `path`, which is shown; None where it is."""
+        node = self.tree.nodes[path]
+        if not node.certain:
+            return (node.condition and node.condition.text) or "it depends on what is not known"
+        parent = self.tree.parents.get(path)
+        if parent is None:
+            return None
+        if self.is_inside_open(path):
+            return self.reason(parent) or "the class around it is not known"
+        if node.class_is_open and MAY_HAVE in (said := self._of_child(path)):
+            return said
+        return None
 
     def tensors_of(self, path: str) -> str | None:
         """Why `path` may have parameters or buffers that are not shown."""

@@ -26,6 +26,10 @@ def said(changes):
     return {name: value for name, value in found.items() if value}
 
 
+def _conv_block(width, given):
+    return [f"nn.Conv2d({given}, {width}, 3)", f"nn.BatchNorm1d({width})", "nn.ReLU()"]
+
+
 CASES = {
     "a container is renamed, its children come along": (
         {"layer1": BLOCK, "head": "nn.Linear(4, 2)"},
@@ -91,6 +95,26 @@ CASES = {
         {"head": "nn.Linear(9, 7)"},
         {"head": ["nn.BatchNorm1d(9)", "nn.Linear(9, 7)"]},
         {"added": ["head"], "moved": [("head", "head.1")]},
+    ),
+    "a row that came elsewhere, half as wide, is not made of layers that are as large": (
+        {"body": [*_conv_block(16, 3), *_conv_block(32, 16)]},
+        {"backbone": {"body": [*_conv_block(8, 3), *_conv_block(16, 8)]}},
+        {"added": ["backbone"], "removed": ["body"]},
+    ),
+    "a row that came elsewhere as it was": (
+        {"body": [*_conv_block(16, 3), *_conv_block(32, 16)]},
+        {"backbone": {"body": [*_conv_block(16, 3), *_conv_block(32, 16)]}},
+        {"added": ["backbone"], "moved": [("body", "backbone.body")]},
+    ),
+    "in a row that came elsewhere, what is at its place": (
+        {"body": [*_conv_block(16, 3), "nn.BatchNorm1d(7)"]},
+        {"backbone": {"body": [*_conv_block(8, 3), "nn.BatchNorm1d(7)"], "last": "nn.BatchNorm1d(7)"}},
+        {"added": ["backbone"], "moved": [("body.3", "backbone.body.3")], "removed": ["body"]},
+    ),
+    "two that went and came are not one for their size": (
+        {"a": ["nn.Linear(4, 4)"]},
+        {"b": {"c": "nn.Tanh()", "last": "nn.Linear(4, 4)"}},
+        {"added": ["b"], "removed": ["a"]},
     ),
 }
 

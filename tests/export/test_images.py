@@ -241,3 +241,18 @@ def test_where_not_even_the_closed_model_can_be_laid_out_few_steps_are_drawn(tmp
     net.output(made[-1])
     said = images.render(net.graph(), PictureOptions(), "svg").decode()
     assert "17 steps in the middle left out" in said
+
+
+def test_no_arrow_goes_through_what_became_of_a_frame():
+    """What stands on a bar at the head of a frame is drawn behind the arrows in the file, and so over them."""
+    bar = b'<polygon fill="#0072b2" points="1,1"/>\n<text x="1">~ changed</text>\n'
+    frame = (
+        b'<g id="frame:a" class="cluster">\n<title>cluster_a</title>\n<g id="a_frame:a"><a xlink:title="a">\n'
+        b'<polygon fill="#f6f7f9" points="0,0"/>\n<text x="1">a</text>\n%b</a>\n</g>\n</g>\n'
+    )
+    arrow = b'<g class="edge">\n<path d="M0,0"/>\n</g>\n'
+    plain = b"<svg>\n<g>\n" + frame % b"" + arrow + b"</g>\n</svg>\n"
+    assert images.tidy_svg(b"<svg>\n<g>\n" + frame % bar + arrow + b"</g>\n</svg>\n") == plain.replace(
+        b"</g>\n</svg>", bar + b"</g>\n</svg>"
+    )
+    assert images.tidy_svg(plain) == plain

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from modgraph.changes.conditional import VAGUE
+from modgraph.changes.leeway import VAGUE
 from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided, natural
 from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of

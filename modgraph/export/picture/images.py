@@ -339,7 +339,28 @@ def tidy_svg(svg: bytes) -> bytes:
     svg = _COMMENT.sub(b"", svg)
     for family, families in _FAMILIES:
         svg = svg.replace(family, families)
-    return svg
+    return _bars_in_front(svg)
+
+
+_FRAME_LABEL = re.compile(
+    rb'(<g id="[^"\n]*" class="cluster">\n<title>[^\n]*\n(?:<g id="a_[^\n]*\n)?'
+    rb"<(?:polygon|path) [^\n]*\n(?:<text [^\n]*\n)*?)"
+    rb"((?:<polygon [^\n]*\n(?:<text [^\n]*\n)+)+)"
+)
+"""A frame with its first lines of text, and the bars in its label that say what became of it."""
+
+
+def _bars_in_front(svg: bytes) -> bytes:
+    """With what stands on a coloured bar at the head of a frame drawn last: an arrow into the frame went through it."""
+    bars: list[bytes] = []
+
+    def taken(found: re.Match[bytes]) -> bytes:
+        bars.append(found[2])
+        return found[1]
+
+    svg = _FRAME_LABEL.sub(taken, svg)
+    end = svg.rfind(b"</g>\n</svg>")
+    return svg if not bars or end < 0 else svg[:end] + b"".join(bars) + svg[end:]
 
 
 _DATE = re.compile(rb"(/CreationDate \(D:)(\d{14})")
