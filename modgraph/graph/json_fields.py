@@ -75,7 +75,7 @@ KEYS: dict[Any, str] = {
     HookInfo: "kind name",
     SourceLocation: "file line",
     Call: "index module parent inputs outputs source error direct? recomputed? ranks? "
-    "predicted? observed&predicted certain&predicted condition?",
+    "predicted? observed&predicted certain&predicted condition? may_repeat?",
     TensorInfo: "name* shape dtype device* statistics? sharding?",
     Statistics: "mean std min max numel nan? inf?",
     Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition?",

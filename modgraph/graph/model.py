@@ -228,6 +228,9 @@ class Call:
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
     """On what it depends; None where it is certain."""
+    may_repeat: bool = False
+    """It stands in a loop of which nobody knows how many turns it takes, in some way through `forward`: it may be made
+    more often than it is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

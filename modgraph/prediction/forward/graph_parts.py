@@ -82,6 +82,8 @@ class _Reader:
         self.tensor_of: dict[int, int] = {}
         """The other way round."""
         self.conditions: list[Condition] = []
+        self.turns = 0
+        """Loops of any number of turns that are being read, one inside the other."""
         self.tests: list[list[str]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
         self.coming: frozenset[int] = frozenset()
@@ -135,6 +137,7 @@ class _Reader:
                 inputs=tuple(map(tensor_info, event.inputs)),
                 source=None if parent is None else event.where,
                 direct=event.direct,
+                may_repeat=self.turns > 0,
                 **self._marks(),
             )
         )
@@ -431,7 +434,9 @@ class _Reader:
         self.tests.append([])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
         self.makers.begin()
+        self.turns += 1
         self.read(event.events)
+        self.turns -= 1
         self.coming = coming
         self.tests.pop()
         self.conditions.pop()
@@ -461,6 +466,8 @@ class _Reader:
         failure = self.followed.failure
         if failure is not None:
             self._lost(Lost(failure.reason, failure.where))
+        if self.lost:  # what is not known may come to what is told on some ways again
+            self.builder.calls = [each if each.certain else replace(each, may_repeat=True) for each in self.builder.calls]
         self.open.clear()
         self.builder.problems.extend(told_once(self.lost.values(), {node.path for node in self.builder.modules}))
         for seen in self.followed.outputs:

@@ -17,6 +17,7 @@ from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
+from modgraph.prediction.forward.faults import certain_faults
 from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
 from modgraph.prediction.forward.running import (
     AnyTensor,
@@ -234,10 +235,26 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     found = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes))
     found = _with_rank(tries, wanted, shapes, found)
     if found is None or found.is_refused:
-        return unshaped
+        return _told_of_refused(tries, unshaped, found)
     if not any(shape.is_known for shape in shapes.values()):
         return _of_one_rank(tries, wanted, shapes) or found
     return _named(tries, wanted, shapes, found)
+
+
+_UNITS = 400_000
+"""Of work, for one run on inputs of which nothing is said."""
+
+
+def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) -> Followed:
+    """What is known where each shape was refused that was tried: the run that is refused, where all others are too, by
+    Python or torch; else that on tensors without a shape, of which layers refuse less."""
+    prediction = tries.prediction
+    refused = unshaped if unshaped.is_refused else found
+    if refused is None or not isinstance(prediction.root, Address):
+        return unshaped
+    faults = certain_faults(prediction.machine, prediction.root, _UNITS)
+    is_certain = bool(faults) and all(each.is_of_rule and each.is_alone for each in faults)
+    return replace(refused, fails_always=True) if is_certain else unshaped
 
 
 def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> Followed | None:
