@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
+from modgraph.prediction.domain.endings import RAISES
 from modgraph.prediction.domain.events import Enter, Leave, every_event
 from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
@@ -254,10 +255,13 @@ def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) 
     Python or torch; else that on tensors without a shape, of which layers refuse less."""
     prediction = tries.prediction
     refused = unshaped if unshaped.is_refused else found
-    if refused is None or not isinstance(prediction.root, Address):
+    if refused is None or refused.failure is None or not isinstance(prediction.root, Address):
         return unshaped
     faults = certain_faults(prediction.machine, prediction.root, _UNITS)
-    is_certain = bool(faults) and all(each.is_of_rule and each.is_alone for each in faults)
+    where, reason = refused.failure.where, refused.failure.reason
+    is_certain = bool(faults) and all(
+        each.says_why and each.where == where and reason.startswith(f"{RAISES}{each.name}") for each in faults
+    )
     return replace(refused, fails_always=True) if is_certain else unshaped
 
 
