@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, ParameterInfo, Problem
+from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.domain.endings import FAILS, RAISES
@@ -82,6 +82,8 @@ class _Reader:
         self.tensor_of: dict[int, int] = {}
         """The other way round."""
         self.conditions: list[Condition] = []
+        self.open_shapes: OpenPlace | None = None
+        """From where on shapes are not known."""
         self.turns = 0
         """Loops of any number of turns that are being read, one inside the other."""
         self.tests: list[list[str]] = []
@@ -270,6 +272,7 @@ class _Reader:
             self._add_edges(self._read_by(event, seen), name, seen)
         for seen in event.possible:
             self._add_edges(self._perhaps_by(seen), name, seen)
+        self._note_shapes(event)
         for each in event.handed:
             self._alias(each.number, each.of, each.index)
         for seen in event.outputs:
@@ -277,6 +280,21 @@ class _Reader:
                 if index not in event.written:
                     self.makers[way] = {name: None}
         self._write(event.written, name, event.key)
+
+    def _note_shapes(self, event: Operate) -> None:
+        """The first operation that gives a tensor without a shape, while what it is given has one."""
+        is_first = any(each.shape is None for each in event.outputs) and all(
+            each.shape is not None for each in event.inputs
+        )
+        if self.open_shapes is not None or not is_first:
+            return
+        where = event.where
+        self.open_shapes = OpenPlace(
+            message=event.unknown or f"what {last_name(event.name)} gives here has no known shape",
+            module=self.builder.calls[self.open[-1].index].module or None if self.open else None,
+            file=None if where is None else where.file,
+            line=None if where is None else where.line,
+        )
 
     def _read_by(self, event: Operate, seen: Seen) -> Makers:
         """What has made what an operation reads of a tensor; of a part that it gives, what was written there."""
@@ -560,4 +578,4 @@ def add_forward(
     for call in builder.calls:
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
-    builder.model = replace(builder.model, inputs=followed.inputs)
+    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=reader.open_shapes)

@@ -78,7 +78,7 @@ def _without_calls(prediction: Prediction, target: Target, followed: Followed | 
         beside = GraphBuilder.of(builder.build())
         add_forward(beside, followed, paths, tensors)
         problem = next((each for each in beside.problems if each.stage == "forward"), None)
-        if problem is not None and not any(each.message in problem.message for each in builder.problems):
+        if problem is not None:
             builder.model = replace(builder.model, no_calls=_place_of(problem, followed, builder.modules[0].source))
 
     return build_graph(prediction, target, extend)
