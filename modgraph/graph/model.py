@@ -576,8 +576,7 @@ class ModelInfo:
     """Why the graph has no calls, where `forward` was to be predicted and could not be; None where it has some, and
     where nobody asked for them."""
     open_shapes: OpenPlace | None = None
-    """From which operation on a predicted `forward` does not know shapes, and why; None where there is none, and where an
-    input has no shape already."""
+    """From which operation on a predicted `forward` does not know shapes, and why; None where there is none."""
     missing_weights: tuple[MissingWeights, ...] = ()
     """Weights without which it was built for the run: modules, calls and shapes are its own, values are random."""
     left_out: tuple[LeftOut, ...] = ()

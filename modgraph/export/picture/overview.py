@@ -47,7 +47,7 @@ def state_word(state: str, facts: Mapping[str, Any]) -> str:
     return "predicted" if state == "complete" and facts.get("traced") is False else state
 
 
-def forward_fault(state: str, facts: Mapping[str, Any]) -> str | None:
+def forward_fault(facts: Mapping[str, Any]) -> str | None:
     """The finding that says that `forward`, of the model or of a part, fails with every input; None where a run shows
     what it does."""
     if facts.get("traced") is not False:
@@ -103,7 +103,7 @@ class Entry:
     @property
     def fails(self) -> bool:
         """It is predicted, and its own `forward` fails with every input."""
-        return bool(self.facts.get("fails")) and forward_fault(self.state, self.facts) is not None
+        return bool(self.facts.get("fails")) and forward_fault(self.facts) is not None
 
     @property
     def lacks_forward(self) -> bool:

@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def says_why(self) -> bool:
-        """Python or torch refuses what is known: arguments, an attribute that is not there, or a tensor of a known size."""
+        """Python or torch refuses what is known: arguments, an attribute that is not there, or a known size."""
         if self.refusal is None or not self.is_of_rule or not self.is_alone:
             return False
         is_missing = self.name in ("TypeError", "AttributeError") and not self.refusal.operation

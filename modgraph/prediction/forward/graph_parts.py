@@ -485,7 +485,9 @@ class _Reader:
         if failure is not None:
             self._lost(Lost(failure.reason, failure.where))
         if self.lost:  # what is not known may come to what is told on some ways again
-            self.builder.calls = [each if each.certain else replace(each, may_repeat=True) for each in self.builder.calls]
+            self.builder.calls = [
+                each if each.certain else replace(each, may_repeat=True) for each in self.builder.calls
+            ]
         self.open.clear()
         self.builder.problems.extend(told_once(self.lost.values(), {node.path for node in self.builder.modules}))
         for seen in self.followed.outputs:

@@ -452,12 +452,14 @@ def _together(
 def _joined(
     tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed | None
 ) -> Followed | None:
-    """None where no input is put together with one that has a shape; what was refused last, where all that was tried is:
+    """None where no input is put together with one that has a shape; what was refused last, where all tries are:
     they may differ in one dimension, as a rule in the last."""
     if found is None or found.is_refused:
         return None
     partners = joined_with(tries.prediction.machine, found)
-    new = {shape.name: partners[shape.name] for shape in shapes.values() if not shape.is_known and shape.name in partners}
+    new = {
+        shape.name: partners[shape.name] for shape in shapes.values() if not shape.is_known and shape.name in partners
+    }
     tried: Followed | None = None
     for place in range(max(map(len, new.values()), default=1) - 1, 0, -1):
         for name, sizes in new.items():
@@ -542,7 +544,8 @@ def _holds_of_multiples(form: Form, symbols: Iterable[Symbol]) -> bool:
     held = {symbol: symbol.witness for symbol in form.symbols()}
     try:
         return all(
-            form.evaluate({**held, **{symbol: symbol.witness * times for symbol in symbols}}) == 0 for times in (2, 3, 5)
+            form.evaluate({**held, **{symbol: symbol.witness * times for symbol in symbols}}) == 0
+            for times in (2, 3, 5)
         )
     except ZeroDivisionError:
         return False
