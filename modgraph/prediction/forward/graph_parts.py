@@ -415,9 +415,14 @@ class _Reader:
 
     def _either(self, event: Either) -> None:
         running = list(self.open)  # of which an exception on one path may end some
+        arms = (event.first, event.second)
+        # One turn or none, and no test: how many items there are is not known.
+        is_turn = not all(arms) and not any(isinstance(each, Assume) for arm in arms for each in arm[:1])
+        self.turns += is_turn
         first_condition, first = self._arm(event, event.first)
         self.open, running = running, self.open
         second_condition, second = self._arm(event, event.second, event.twins)
+        self.turns -= is_turn
         self.open = max(running, self.open, key=len)
         for index in {**first, **second}:
             one, other = (path.get(index, self.makers.get(index)) for path in (first, second))
