@@ -105,8 +105,16 @@ def _state(graph: Graph, *, static: bool) -> tuple[str, str | None]:
     return "partial", reason
 
 
-_FAILS = "; forward fails with every input"
-"""How a finding ends that says so of a class, however it is built."""
+_FAILS = "fails with every input"
+"""How a finding ends that says so of a class."""
+
+
+def _fails(graph: Graph) -> bool:
+    """The model's own `forward` is predicted to fail, or a finding says so of it, however its class is built."""
+    own = [each.message for each in graph.findings if each.module == ""]
+    return any(call.module == "" and call.error for call in graph.calls) or any(
+        message.endswith(f"; forward {_FAILS}") for message in own
+    )
 
 
 def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
@@ -123,9 +131,15 @@ def _facts(graph: Graph, thumbnail: str | None) -> dict[str, Any]:
         "calls": sum(call.observed is not False for call in graph.calls) if graph.traced else None,
         "problems": [problem.headline for problem in graph.problems],
         "findings": [
-            {"code": each.code, "message": each.message, "file": each.file, "line": each.line}
+            {
+                "code": each.code,
+                "message": each.message,
+                "file": each.file,
+                "line": each.line,
+                "module": each.module,
+            }
             for each in graph.findings
         ],
         "thumbnail": thumbnail,
-        "fails": any(each.module == "" and each.message.endswith(_FAILS) for each in graph.findings),
+        "fails": _fails(graph),
     }

@@ -26,6 +26,8 @@ _FINDING: dict[str, tuple[type[Any], ...]] = {
     "file": _MAYBE_STR,
     "line": _MAYBE_INT,
 }
+_MODULE = {"module": (str,)}
+"""Of a finding, where the manifest is of a version that says it."""
 
 
 def are_facts(value: object) -> bool:
@@ -49,6 +51,6 @@ def _is_fact(name: object, value: object) -> bool:
 def _is_finding(value: object) -> bool:
     return (
         type(value) is dict
-        and value.keys() == _FINDING.keys()
-        and all(type(value[name]) in types for name, types in _FINDING.items())
+        and value.keys() >= _FINDING.keys()
+        and all(type(each) in (_FINDING | _MODULE).get(name, ()) for name, each in value.items())
     )

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace, options: TraceOptions, console: Console) 
     check_color(arguments)
 
     def tell(record: Record, n_done: int, n_all: int) -> None:
-        why = forward_fault(record.state, record.facts) or record.reason
+        why = forward_fault(record.facts) or record.reason
         if why or not console.quiet:
             reason = f": {_one_line(why)}" if why else ""
             word = state_word(record.state, record.facts)

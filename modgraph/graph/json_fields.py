@@ -60,7 +60,7 @@ KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "backward? ranks? world_size? arguments_from? assumed? no_calls? absent_packages? missing_weights? "
+    "backward? ranks? world_size? arguments_from? assumed? no_calls? open_shapes? absent_packages? missing_weights? "
     "left_out?",
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
     ArgumentsFrom: "kind file line text assumed? others? started_by? with_files? left_at_default?",
@@ -75,7 +75,7 @@ KEYS: dict[Any, str] = {
     HookInfo: "kind name",
     SourceLocation: "file line",
     Call: "index module parent inputs outputs source error direct? recomputed? ranks? "
-    "predicted? observed&predicted certain&predicted condition?",
+    "predicted? observed&predicted certain&predicted condition? may_repeat?",
     TensorInfo: "name* shape dtype device* statistics? sharding?",
     Statistics: "mean std min max numel nan? inf?",
     Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition?",

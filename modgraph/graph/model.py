@@ -230,6 +230,9 @@ class Call:
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
     """On what it depends; None where it is certain."""
+    may_repeat: bool = False
+    """It stands in a loop of which nobody knows how many turns it takes, in some way through `forward`: it may be made
+    more often than it is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -574,6 +577,8 @@ class ModelInfo:
     no_calls: OpenPlace | None = None
     """Why the graph has no calls, where `forward` was to be predicted and could not be; None where it has some, and
     where nobody asked for them."""
+    open_shapes: OpenPlace | None = None
+    """From which operation on a predicted `forward` does not know shapes, and why; None where there is none."""
     missing_weights: tuple[MissingWeights, ...] = ()
     """Weights without which it was built for the run: modules, calls and shapes are its own, values are random."""
     left_out: tuple[LeftOut, ...] = ()

@@ -43,10 +43,11 @@ def test_the_finding_stands_in_the_line_and_the_index(tmp_path, text, name, mark
     projects.write(tmp_path, {"net.py": text})
     run = analyzed(tmp_path, "--all", ".")
     (line,) = [each for each in run.stdout.splitlines() if each.startswith("[1/1]")]
-    assert line.startswith(f"[1/1] predicted  {name}: MG301 net.py:10: `self.fc2` (line 7) takes 100 features")
+    word = "partial" if marked else "predicted"
+    assert line.startswith(f"[1/1] {word:9}  {name}: MG301 net.py:10: `self.fc2` (line 7) takes 100 features")
     assert ("1 of which forward fails" in run.stdout) == marked
     index = (tmp_path / "out" / "index.md").read_text()
-    assert ("✖ predicted, forward fails" in index) == marked
+    assert ("✖ partial, forward fails" in index) == marked
     assert f"- `{name}`: MG301 `net.py:10:`" in index
     assert ("forward fails</b>" in (tmp_path / "out" / "index.html").read_text()) == marked
     assert run.returncode == analyzed(tmp_path, "net.py").returncode

@@ -141,7 +141,7 @@ def _again(run: Run, occurrence: Occurrence) -> Mark | None:
     number, count = run.call_numbers.get(call.index, (1, 1))
     if number == 1 or _is_inside_another(run, occurrence) or not _holds_tensors(run, call.module):
         return None
-    return Mark(state="again", note=f"{number} of {count}")
+    return Mark(state="again", note=_number_text(run, call.module, number, count))
 
 
 def _is_inside_another(run: Run, occurrence: Occurrence) -> bool:
@@ -162,4 +162,12 @@ def call_text(run: Run, occurrence: Occurrence) -> str:
     if _is_inside_another(run, occurrence):
         return ""
     number, count = run.call_numbers.get(call.index, (1, 1))
-    return f"call {number} of {count}" if number > 1 and not _holds_tensors(run, call.module) else ""
+    if number == 1 or _holds_tensors(run, call.module):
+        return ""
+    return f"call {_number_text(run, call.module, number, count)}"
+
+
+def _number_text(run: Run, path: str, number: int, count: int) -> str:
+    """ "2 of 3"; "2" where nobody knows how many there will be."""
+    calls = (run.graph.calls[index] for index in run.index.modules[path].calls)
+    return str(number) if any(call.may_repeat for call in calls) else f"{number} of {count}"

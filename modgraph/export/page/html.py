@@ -18,7 +18,7 @@ from modgraph.export.look.totals import calls_text
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
 from modgraph.export.picture.heading import conditions, partial_line, subtitle_of
-from modgraph.export.text.arguments import assumed_line, no_calls_line
+from modgraph.export.text.arguments import assumed_line, no_calls_line, open_shapes_line
 from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import module_at
@@ -101,6 +101,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "target": model.target,
         "assumed": assumed_line(graph) or None,
         "forward": no_calls_line(graph) or None,
+        "shapes": open_shapes_line(graph) or None,
         "weights": weights_line(model.missing_weights) or None,
         "left_out": left_out_line(model.left_out) or None,
         "parameters": model.parameters,

@@ -47,12 +47,14 @@ def state_word(state: str, facts: Mapping[str, Any]) -> str:
     return "predicted" if state == "complete" and facts.get("traced") is False else state
 
 
-def forward_fault(state: str, facts: Mapping[str, Any]) -> str | None:
+def forward_fault(facts: Mapping[str, Any]) -> str | None:
     """The finding that says that `forward`, of the model or of a part, fails with every input; None where a run shows
     what it does."""
-    if state_word(state, facts) != "predicted":
+    if facts.get("traced") is not False:
         return None
-    return next((_finding_line(each) for each in facts.get("findings", []) if each["code"].startswith("MG30")), None)
+    of_forward = [each for each in facts.get("findings", []) if each["code"].startswith("MG30")]
+    own = [each for each in of_forward if each.get("module") == ""]  # that of a part may never be come to
+    return next(map(_finding_line, own or of_forward), None)
 
 
 def _finding_line(found: Mapping[str, Any]) -> str:
@@ -101,7 +103,7 @@ class Entry:
     @property
     def fails(self) -> bool:
         """It is predicted, and its own `forward` fails with every input."""
-        return bool(self.facts.get("fails")) and forward_fault(self.state, self.facts) is not None
+        return bool(self.facts.get("fails")) and forward_fault(self.facts) is not None
 
     @property
     def lacks_forward(self) -> bool:
@@ -138,17 +140,7 @@ class Overview:
     @property
     def verdict(self) -> str:
         """How many there are of which kind."""
-        states = [state_word(entry.state, entry.facts) for entry in self.entries]
-        bare = sum(entry.lacks_forward and entry.state == "complete" for entry in self.entries)
-        n_fail = sum(entry.fails for entry in self.entries)
-        notes = ", ".join(
-            [f"{bare} without forward"] * bool(bare) + [f"{n_fail} of which forward fails"] * bool(n_fail)
-        )
-        counts = [
-            f"{states.count(state)} {state}" + (f" ({notes})" if state == "predicted" and notes else "")
-            for state in ("complete", "predicted", "partial", "failed")
-            if state in states
-        ]
+        counts = [found for state in _WORDS if (found := self._counted(state))]
         n_assumed = sum(bool(entry.facts.get("assumed")) for entry in self.entries)
         n_findings = sum(len(entry.findings) for entry in self.entries)
         parts = [_count(len(self.entries), "model"), *counts, _count(n_findings, "finding")]
@@ -156,6 +148,17 @@ class Overview:
         parts += [f"{len(self.left_out)} left out"] * bool(self.left_out)
         parts += [f"{self.n_open} not done yet"] * bool(self.n_open)
         return " · ".join(parts)
+
+    def _counted(self, word: str) -> str:
+        """ "3 predicted (1 without forward, 1 of which forward fails)"; "" for none."""
+        entries = [entry for entry in self.entries if state_word(entry.state, entry.facts) == word]
+        bare = sum(entry.lacks_forward and entry.state == "complete" for entry in entries)
+        n_fail = sum(entry.fails for entry in entries)
+        notes = [f"{bare} without forward"] * bool(bare) + [f"{n_fail} of which forward fails"] * bool(n_fail)
+        return f"{len(entries)} {word}" * bool(entries) + f" ({', '.join(notes)})" * bool(notes)
+
+
+_WORDS = ("complete", "predicted", "partial", "failed")
 
 
 def _count(number: int, noun: str) -> str:

@@ -70,6 +70,15 @@ def no_calls_line(graph: Graph) -> str:
     return f"not predicted{at}{f', in {why.module}' if why.module else ''}: {why.message}"
 
 
+def open_shapes_line(graph: Graph) -> str:
+    """ "not known from model.py:12 on: depends on ..."; "" where nothing is to be said of them."""
+    why = graph.model.open_shapes
+    if why is None or graph.traced:
+        return ""
+    at = f" from {why.file}" + (f":{why.line}" if why.line is not None else "") + " on" if why.file is not None else ""
+    return f"not known{at}{f', in {why.module}' if why.module else ''}: {why.message}"
+
+
 def _place(found: ArgumentsFrom) -> str:
     place = f"{found.file}:{found.line}" if found.line is not None else str(found.file)
     place = f"{place}, as {found.started_by} starts it" if found.started_by is not None else place

@@ -17,7 +17,7 @@ from modgraph.export.look.style import STATES
 from modgraph.graph.counts import Count
 from modgraph.graph.focus import module_at
 from modgraph.graph.index import GraphIndex, name_below
-from modgraph.graph.model import OPEN_TURNS, Call, Graph, ModuleNode, TensorInfo
+from modgraph.graph.model import Graph, ModuleNode, TensorInfo
 from modgraph.graph.module_costs import ModuleCost, ModuleCosts, mean
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.paths import relative_path
@@ -233,7 +233,7 @@ class ModuleTree:
         a loop of which the turns are not known there may be more."""
         number = len(node.calls)
         calls = [self._graph.calls[each] for each in node.calls]
-        if any(_of_open_loop(each) for each in calls):
+        if any(each.may_repeat for each in calls):
             return f"≥ {sum(each.certain for each in calls)}"
         if number > 1 and not all(each.certain for each in calls):
             return f"≤ {number}"
@@ -351,10 +351,6 @@ def _own_parameters(node: ModuleNode) -> Count:
             number = elements(parameter.shape)
             total += Count(number or 0, partial=number is None)
     return total
-
-
-def _of_open_loop(call: Call) -> bool:
-    return call.condition is not None and OPEN_TURNS in call.condition.text
 
 
 def _kind(node: ModuleNode) -> str:

@@ -135,7 +135,31 @@ def without_implied(found: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, 
         put = _with_values(form, values)
         if put is None or not _is_settled(put, relation):
             kept.append((form, relation))
-    return [each for each in kept if not any(implies(other, each) for other in kept if other != each)]
+    kept = [each for each in kept if not any(implies(other, each) for other in kept if other != each)]
+    return [each for each in kept if not _is_settled_above(each, kept)]
+
+
+def _is_settled_above(condition: tuple[Form, Relation], others: Sequence[tuple[Form, Relation]]) -> bool:
+    """It holds of all sizes that are as large as the other conditions say."""
+    form, relation = condition
+    if form.number is not None or _least(*condition) is not None:
+        return False
+    try:
+        for symbol, low in filter(None, (_least(*each) for each in others)):
+            if symbol in form.symbols():
+                more = forms.of(Symbol(symbol.name, symbol.witness))
+                form = substituted(form, symbol, forms.add(more, forms.number(low - 1)))
+    except (ZeroDivisionError, forms.TooLargeError):
+        return False
+    return _is_settled(form, relation)
+
+
+def _least(form: Form, relation: Relation) -> tuple[Symbol, int] | None:
+    """The symbol of which a condition says that it is at least a number, and that."""
+    found = pinned(form, "==") if relation == ">=" else None
+    if found is None or found[1].number is None or not form.evaluate({found[0]: found[1].number + 1}) > 0:
+        return None
+    return found[0], found[1].number
 
 
 def _with_values(form: Form, values: list[tuple[Symbol, Form]]) -> Form | None:
@@ -184,11 +208,13 @@ def _divisible(form: Form, relation: Relation) -> _Divisible | None:
         whole = atom.denominator.number
         if whole is None or by < 2 or whole % by:
             continue
-        # of x = n // (d / by), what x // by leaves
-        value = forms.floor_divide(atom.numerator, forms.number(whole // by))
-        remainder = forms.subtract(value, forms.scale(forms.of(atom), by))
-        if form in (remainder, forms.scale(remainder, -1)):
-            return _Divisible(value, by)
+        # of x = n // (d / by), what x // by leaves; or what is missing to the next multiple, (x + by - 1) // by
+        for more in (0, whole // by - whole):
+            above = forms.add(atom.numerator, forms.number(more))
+            value = forms.floor_divide(above, forms.number(whole // by))
+            remainder = forms.subtract(value, forms.scale(forms.of(atom), by))
+            if form in (remainder, forms.scale(remainder, -1)):
+                return _Divisible(value, by)
     return None
 
 
@@ -208,12 +234,13 @@ def _merged(found: list[_Divisible]) -> list[_Divisible]:
 
 
 def _follows(found: _Divisible, other: _Divisible) -> bool:
-    """x % (a*b) == 0 has (x // a) % b == 0 follow."""
+    """x % (a*b) == 0 has (x // a) % b == 0 follow, and the same of x / a rounded up."""
     more, rest = divmod(other.by, found.by)
     return rest == 0 and any(
-        forms.floor_divide(other.value, forms.number(factor)) == found.value
+        forms.floor_divide(forms.add(other.value, forms.number(up)), forms.number(factor)) == found.value
         for factor in range(1, more + 1)
         if more % factor == 0
+        for up in (0, factor - 1)
     )
 
 

@@ -123,6 +123,8 @@ class Operate:
     handed: tuple[Handed, ...] = ()
     possible: tuple[Seen, ...] = ()
     """What it is given that is not known, and may be a tensor."""
+    unknown: str = ""
+    """Of what it is given besides tensors: why something is not known."""
 
 
 @dataclass(frozen=True, slots=True)

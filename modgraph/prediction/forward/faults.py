@@ -47,6 +47,15 @@ class Fault:
     is_alone: bool = True
     """No path on which Python or torch raises was left before, for others that went on."""
 
+    @property
+    def says_why(self) -> bool:
+        """Python or torch refuses what is known: arguments, an attribute that is not there, or a known size."""
+        if self.refusal is None or not self.is_of_rule or not self.is_alone:
+            return False
+        is_missing = self.name in ("TypeError", "AttributeError") and not self.refusal.operation
+        shapes = [each.shape for each in self.refusal.inputs]
+        return self.refusal.is_binding or is_missing or any(size is not None for each in shapes for size in each or ())
+
 
 def certain_faults(machine: Interpreter, root: Address, units: int) -> list[Fault]:
     """How the runs of `forward` fail, the usual one first; none where one of them may not. The heap stays as it is.

@@ -30,6 +30,7 @@ class Wish:
 
 
 _PRODUCTS = frozenset({"matmul", "mm", "Tensor.matmul", "Tensor.mm", "Tensor.__matmul__"})
+_JOINING = frozenset({"cat", "concat", "concatenate"})
 _SPATIAL = {1: ("length",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
@@ -38,6 +39,13 @@ def first_wishes(machine: Interpreter, followed: Followed) -> Mapping[str, Wish]
     reader = _Reader(machine, followed)
     reader.read(followed.events)
     return reader.wishes
+
+
+def joined_with(machine: Interpreter, followed: Followed) -> Mapping[str, tuple[int | None, ...]]:
+    """By the name of each input without a shape that comes to be put together with something: the shape of that."""
+    reader = _Reader(machine, followed)
+    reader.read(followed.events)
+    return reader.joined
 
 
 def wish_of_first_layer(machine: Interpreter, followed: Followed, root: Value) -> Wish | None:
@@ -69,6 +77,7 @@ class _Reader:
         self.names = dict(followed.given)
         """By address: the input that a tensor is, or is made of alone."""
         self.wishes: dict[str, Wish] = {}
+        self.joined: dict[str, tuple[int | None, ...]] = {}
         self.open: list[Sequence[Seen]] = []
         self.dtype: str | None = None
         """Of what the layer that is entered holds."""
@@ -128,6 +137,8 @@ class _Reader:
 
     def _operate(self, event: Operate) -> None:
         short = event.name.removeprefix("torch.nn.functional.").removeprefix("torch.")
+        if short in _JOINING:
+            self._join(event.inputs)
         seen = {each.name: each for each in event.inputs}
         given, weight = seen.get("args[0]"), seen.get("args[1]") or seen.get("weight")
         if given is None or weight is None or weight.shape is None or self._name(weight) is not None:
@@ -140,6 +151,13 @@ class _Reader:
             self.wish(given, ("batch", "length"), "int64")
         elif short in _PRODUCTS and len(weight.shape) == 2:
             self.wish(given, ("batch", weight.shape[0]), from_behind=True)
+
+    def _join(self, inputs: Sequence[Seen]) -> None:
+        shape = next((each.shape for each in inputs if each.shape), None)
+        for each in inputs if shape is not None else ():
+            name = self._name(each) if each.shape is None else None
+            if name is not None and shape is not None:
+                self.joined.setdefault(name, shape)
 
     # ---- layers ------------------------------------------------------------------------------------------------------
 

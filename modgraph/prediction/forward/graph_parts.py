@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Call, Condition, Edge, ModuleNode, Operation, ParameterInfo, Problem
+from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.domain.endings import FAILS, RAISES
@@ -82,6 +82,10 @@ class _Reader:
         self.tensor_of: dict[int, int] = {}
         """The other way round."""
         self.conditions: list[Condition] = []
+        self.open_shapes: OpenPlace | None = None
+        """From where on shapes are not known."""
+        self.turns = 0
+        """Loops of any number of turns that are being read, one inside the other."""
         self.tests: list[list[str]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
         self.coming: frozenset[int] = frozenset()
@@ -135,6 +139,7 @@ class _Reader:
                 inputs=tuple(map(tensor_info, event.inputs)),
                 source=None if parent is None else event.where,
                 direct=event.direct,
+                may_repeat=self.turns > 0,
                 **self._marks(),
             )
         )
@@ -267,6 +272,7 @@ class _Reader:
             self._add_edges(self._read_by(event, seen), name, seen)
         for seen in event.possible:
             self._add_edges(self._perhaps_by(seen), name, seen)
+        self._note_shapes(event)
         for each in event.handed:
             self._alias(each.number, each.of, each.index)
         for seen in event.outputs:
@@ -274,6 +280,21 @@ class _Reader:
                 if index not in event.written:
                     self.makers[way] = {name: None}
         self._write(event.written, name, event.key)
+
+    def _note_shapes(self, event: Operate) -> None:
+        """The first operation that gives a tensor without a shape, while what it is given has one."""
+        is_first = any(each.shape is None for each in event.outputs) and all(
+            each.shape is not None for each in event.inputs
+        )
+        if self.open_shapes is not None or not is_first:
+            return
+        where = event.where
+        self.open_shapes = OpenPlace(
+            message=event.unknown or f"what {last_name(event.name)} gives here has no known shape",
+            module=self.builder.calls[self.open[-1].index].module or None if self.open else None,
+            file=None if where is None else where.file,
+            line=None if where is None else where.line,
+        )
 
     def _read_by(self, event: Operate, seen: Seen) -> Makers:
         """What has made what an operation reads of a tensor; of a part that it gives, what was written there."""
@@ -394,9 +415,14 @@ class _Reader:
 
     def _either(self, event: Either) -> None:
         running = list(self.open)  # of which an exception on one path may end some
+        arms = (event.first, event.second)
+        # One turn or none, and no test: how many items there are is not known.
+        is_turn = not all(arms) and not any(isinstance(each, Assume) for arm in arms for each in arm[:1])
+        self.turns += is_turn
         first_condition, first = self._arm(event, event.first)
         self.open, running = running, self.open
         second_condition, second = self._arm(event, event.second, event.twins)
+        self.turns -= is_turn
         self.open = max(running, self.open, key=len)
         for index in {**first, **second}:
             one, other = (path.get(index, self.makers.get(index)) for path in (first, second))
@@ -431,7 +457,9 @@ class _Reader:
         self.tests.append([])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
         self.makers.begin()
+        self.turns += 1
         self.read(event.events)
+        self.turns -= 1
         self.coming = coming
         self.tests.pop()
         self.conditions.pop()
@@ -461,6 +489,10 @@ class _Reader:
         failure = self.followed.failure
         if failure is not None:
             self._lost(Lost(failure.reason, failure.where))
+        if self.lost:  # what is not known may come to what is told on some ways again
+            self.builder.calls = [
+                each if each.certain else replace(each, may_repeat=True) for each in self.builder.calls
+            ]
         self.open.clear()
         self.builder.problems.extend(told_once(self.lost.values(), {node.path for node in self.builder.modules}))
         for seen in self.followed.outputs:
@@ -553,4 +585,4 @@ def add_forward(
     for call in builder.calls:
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
-    builder.model = replace(builder.model, inputs=followed.inputs)
+    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=reader.open_shapes)

@@ -7,17 +7,20 @@ out otherwise by other sizes to reckon with (`solving.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
+from modgraph.prediction.domain.endings import RAISES
 from modgraph.prediction.domain.events import Enter, Leave, every_event
+from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
-from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, wish_of_first_layer
+from modgraph.prediction.forward.faults import certain_faults
+from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, joined_with, wish_of_first_layer
 from modgraph.prediction.forward.running import (
     AnyTensor,
     AnyValue,
@@ -59,6 +62,8 @@ class _Shape:
     is_known: bool = False
     """Some layer said it."""
     is_direct: bool = True
+    is_of_indices: bool = False
+    """Of any number of dimensions, for all that the layer says."""
 
     def named(self, place: int) -> str:
         return f"{self.name}_{place}"
@@ -233,11 +238,31 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     _place(tries, wanted, shapes)
     found = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes))
     found = _with_rank(tries, wanted, shapes, found)
+    found = _together(tries, wanted, shapes, found)
     if found is None or found.is_refused:
-        return unshaped
+        return _told_of_refused(tries, unshaped, found)
     if not any(shape.is_known for shape in shapes.values()):
         return _of_one_rank(tries, wanted, shapes) or found
     return _named(tries, wanted, shapes, found)
+
+
+_UNITS = 400_000
+"""Of work, for one run on inputs of which nothing is said."""
+
+
+def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) -> Followed:
+    """What is known where each shape was refused that was tried: the run that is refused, where all others are too, by
+    Python or torch; else that on tensors without a shape, of which layers refuse less."""
+    prediction = tries.prediction
+    refused = unshaped if unshaped.is_refused else found
+    if refused is None or refused.failure is None or not isinstance(prediction.root, Address):
+        return unshaped
+    faults = certain_faults(prediction.machine, prediction.root, _UNITS)
+    where, reason = refused.failure.where, refused.failure.reason
+    is_certain = bool(faults) and all(
+        each.says_why and each.where == where and reason.startswith(f"{RAISES}{each.name}") for each in faults
+    )
+    return replace(refused, fails_always=True) if is_certain else unshaped
 
 
 def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> Followed | None:
@@ -277,11 +302,15 @@ def _guess(prediction: Prediction, unshaped: Followed, shapes: Mapping[str, _Sha
     return {} if wish is None else dict.fromkeys(shapes, wish)
 
 
+_INDICES = "int64"
+
+
 def _take(shape: _Shape, wish: Wish) -> None:
     shape.places = list(wish.places)
     shape.dtype = shape.dtype or wish.dtype
     shape.is_known = True
     shape.is_direct = wish.is_direct
+    shape.is_of_indices = wish.dtype == _INDICES
 
 
 def _witnesses(shapes: Mapping[str, _Shape]) -> dict[str, int]:
@@ -394,6 +423,67 @@ def _with_rank(
     return found
 
 
+# ---- inputs that are put together ------------------------------------------------------------------------------------
+
+
+def _together(
+    tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed | None
+) -> Followed | None:
+    """The run with a shape for each input that is put together with one that has a shape; where it is refused, indices
+    are one for each of the batch, and where that is, too, nothing is said of how many dimensions they have."""
+    joined = _joined(tries, wanted, shapes, found)
+    if joined is not None and not joined.is_refused:
+        return joined
+    indices = [each for each in shapes.values() if each.is_known and each.is_of_indices and len(each.places) == 2]
+    if found is None or not indices or (joined is None and not found.is_refused):
+        return found
+    for each in indices:
+        each.places = ["batch"]
+    fewer = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes)) if tries.left > 0 else None
+    if fewer is not None and not fewer.is_refused:
+        joined = _joined(tries, wanted, shapes, fewer)
+        if joined is None or not joined.is_refused:
+            return joined or fewer
+    for each in indices:
+        each.is_known = False
+    return found if found.is_refused else tries.run(_inputs(wanted, shapes, False), _witnesses(shapes))
+
+
+def _joined(
+    tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed | None
+) -> Followed | None:
+    """None where no input is put together with one that has a shape; what was refused last, where all tries are:
+    they may differ in one dimension, as a rule in the last."""
+    if found is None or found.is_refused:
+        return None
+    partners = joined_with(tries.prediction.machine, found)
+    new = {
+        shape.name: partners[shape.name] for shape in shapes.values() if not shape.is_known and shape.name in partners
+    }
+    tried: Followed | None = None
+    for place in range(max(map(len, new.values()), default=1) - 1, 0, -1):
+        for name, sizes in new.items():
+            shapes[name].places = [None if i == place else _place_of(size) for i, size in enumerate(sizes)]
+            shapes[name].is_known = True
+        if tries.left <= 0:
+            break
+        tried = _accepted(tries, _inputs(wanted, shapes, False), _witnesses(shapes)) or tried
+        if tried is not None and not tried.is_refused:
+            return tried
+    for name in new:
+        shapes[name].is_known = False
+    return tried
+
+
+def _place_of(size: int | None) -> Place:
+    """A size that is a number or has a name, as that."""
+    held = as_size(size)
+    if held is None:
+        return size
+    names = [each.name for each in held.form.symbols()]
+    return names[0] if names == [str(held)] else None
+
+
 # ---- names -----------------------------------------------------------------------------------------------------------
 
 
@@ -443,5 +533,19 @@ def _fixed(conditions: Conditions) -> dict[str, int]:
         if relation == "==" and not divides(form) and not is_of_equals(form):
             symbols = form.symbols()
             others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
+            if _holds_of_multiples(form, others):
+                continue
             fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
     return fixed
+
+
+def _holds_of_multiples(form: Form, symbols: Iterable[Symbol]) -> bool:
+    """An equation that sizes some times as large meet as well leaves a choice: what it says is told beside them."""
+    held = {symbol: symbol.witness for symbol in form.symbols()}
+    try:
+        return all(
+            form.evaluate({**held, **{symbol: symbol.witness * times for symbol in symbols}}) == 0
+            for times in (2, 3, 5)
+        )
+    except ZeroDivisionError:
+        return False

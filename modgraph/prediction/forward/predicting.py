@@ -51,7 +51,7 @@ def graph_with_forward(
     followed = _followed(prediction, wanted)
     if followed is None and prediction.failure is not None:
         return build_graph(prediction, target)
-    if followed is not None and (followed.is_whole or wanted.inputs):
+    if followed is not None and (followed.is_whole or followed.fails_always or wanted.inputs):
         told = _graph(prediction, target, wanted, followed)
     else:
         told = _without_calls(prediction, target, followed)
@@ -78,7 +78,7 @@ def _without_calls(prediction: Prediction, target: Target, followed: Followed | 
         beside = GraphBuilder.of(builder.build())
         add_forward(beside, followed, paths, tensors)
         problem = next((each for each in beside.problems if each.stage == "forward"), None)
-        if problem is not None and not any(each.message in problem.message for each in builder.problems):
+        if problem is not None:
             builder.model = replace(builder.model, no_calls=_place_of(problem, followed, builder.modules[0].source))
 
     return build_graph(prediction, target, extend)
@@ -129,6 +129,10 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         if more is not None and others is not None:
             add_forward(more, others, paths, tensors)
             add_other_ways(builder, more.build(), rule)
+        conditions = judgement.followed.conditions
+        if conditions is not None and conditions.counted:
+            # A loop over a size has as many turns as it has: those of a few sizes bound nothing.
+            builder.calls = [each if each.certain else replace(each, may_repeat=True) for each in builder.calls]
 
     return build_graph(prediction, target, extend)
 

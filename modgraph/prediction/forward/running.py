@@ -74,6 +74,8 @@ class Followed:
     """Of each of `specs`: the input that it is, or is a part of."""
     possible: tuple[Seen, ...] = ()
     """What it gives that is not known, and may be a tensor."""
+    fails_always: bool = False
+    """It was refused, and so is whatever else the model is given."""
 
     @property
     def witnesses(self) -> dict[str, int]:

@@ -226,11 +226,14 @@ class _Judge:
     def _try(self, condition: _Condition) -> None:
         rest = [each for each in self.kept if each != condition]
         compared = [each for each in rest if each not in self.first.asked]
-        regions = (self.regions.of([contrary(*condition), *beside]) for beside in (rest, compared, ()))
-        region = next((each for each in regions if self.regions.within(each, self.held) is not None), None)
-        if region is None:
+        besides = ([*self.required, *rest], [*self.required, *compared], self.required, ())
+        regions = [self.regions.of([contrary(*condition), *beside]) for beside in besides]
+        place = next((n for n, each in enumerate(regions) if self.regions.within(each, self.held) is not None), None)
+        if place is None:
             return
-        was_refused = self._explore(region, condition)
+        was_refused = self._explore(regions[place], condition)
+        if place == len(besides) - 1 and self.required:  # what else is required was broken, too, which may be all
+            was_refused = False
         weaker = self._without(condition, rest) if condition in self.kept else None
         if weaker is not None:
             self.kept = [*rest, *weaker]
@@ -275,12 +278,12 @@ class _Judge:
         return None
 
     def _is_required(self, condition: _Condition) -> bool:
-        """Sizes that break it are refused, whatever else they break."""
+        """Sizes that break it alone are refused: that those are which break another condition, too, says nothing."""
         broken = contrary(*condition)
         taken = [run for run in self.runs if run.kind in (_Kind.TOLD, _Kind.OTHER)]
         if not all(self._excludes(run, condition) for run in taken):
             return False
-        region = self.regions.of([broken])
+        region = self.regions.of([broken, *self.required])
         for how in ("most", "beside", "beside"):
             refused = [run.conditions for run in self.runs if run.kind is _Kind.REFUSED]
             left = self.regions.uncovered(region, refused)
@@ -313,6 +316,11 @@ class _Judge:
         for number in range(_TRIES):
             left = self.regions.uncovered(region, [run.conditions for run in self.runs])
             if left is None:
+                refused += any(
+                    not any(self.regions.is_out(region, each) for each in run.conditions)
+                    for run in self.runs
+                    if run.kind is _Kind.REFUSED
+                )
                 break
             how = "least" if number == 1 else "most" if number == _REFUSED else "nearest"
             sizes = self._untried(region, condition, how) or self.regions.within(left, self.held)

@@ -174,7 +174,8 @@ def _both(one: Event, two: Event) -> Event | None:
         handed = tuple(dict.fromkeys((*one.handed, *two.handed)))
         possible = tuple(dict.fromkeys((*one.possible, *two.possible)))
         key = one.key if one.key == two.key else None
-        return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible)
+        unknown = one.unknown or two.unknown
+        return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible, unknown)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 

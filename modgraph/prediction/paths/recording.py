@@ -193,11 +193,18 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
         if len(outputs) > 1 and any(taken.issuperset(each.indices) for each in outputs):
             result = passing.through(result)
             outputs = tuple(seen_in(machine, result, "output"))
-        add(machine, Operate(called, read, outputs, where, (), key, tuple(passing.handed.values()), possible))
+        handed = tuple(passing.handed.values())
+        add(machine, Operate(called, read, outputs, where, (), key, handed, possible, _unknown_in(arguments)))
     elif not outputs and (inputs or possible) and isinstance(result, Unknown) and is_of_torch(result):
         add(machine, Operate(called, read, (), where, possible=possible))
         add(machine, Lost(result.reason, where))
     return result
+
+
+def _unknown_in(arguments: Arguments) -> str:
+    """Why something that is given is not known; "" where all is."""
+    given = (*arguments.positional, *arguments.keywords.values())
+    return next((each.reason for each in given if isinstance(each, Unknown)), "")
 
 
 def _sees_through(machine: Machine, arguments: Arguments, result: Value) -> bool:

@@ -105,3 +105,17 @@ def test_the_summary_says_it(tmp_path: Path) -> None:
     for name in ("net.md", "net.html", "net.dot"):
         graph.save(tmp_path / name)
         assert "the class has no forward" in (tmp_path / name).read_text(encoding="utf-8")
+
+
+def test_it_is_said_where_a_problem_of_the_tree_has_the_same_cause(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(
+        f"import absent\n{PRELUDE}class Net(absent.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Linear(2, 2)\n\n    def forward(self, x):\n        return self.a(x)\n",
+        encoding="utf-8",
+    )
+    graph = modgraph.predict(f"{file}:Net")
+    assert not graph.complete
+    assert not graph.calls
+    assert graph.model.no_calls is not None
+    assert "absent" in graph.model.no_calls.message

@@ -53,6 +53,7 @@ function modelDetails() {
       ["target", model.target],
       ["assumed", model.assumed],
       ["forward", model.forward],
+      ["shapes", model.shapes],
       ["weights", model.weights],
       ["left out", model.left_out],
       ["parameters", model.parameters !== undefined ? number(model.parameters) : undefined],

@@ -1,0 +1,171 @@
+"""Of sizes that are left open only what the model refuses is required, in few words; torch is the judge at both sides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import modgraph
+from tests.prediction.forward.judged import PRELUDE
+
+UNET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 1, 1)
+        self.down = nn.ModuleList(nn.Conv2d(4, 4, 3, 2, 1) for _ in range(DEPTH))
+
+    def forward(self, x):
+        x = self.a(x)
+        kept = []
+        for layer in self.down:
+            kept.append(x)
+            x = layer(x)
+        while kept:
+            x = F.interpolate(x, scale_factor=2)
+            x = torch.cat([x, kept.pop()], 1)[:, :4]
+        return self.b(x)
+"""
+WINDOWS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 4, 4, 2, 1), nn.Conv2d(4, 4, 4, 2, 1)
+
+    def forward(self, x):
+        y = self.b(self.a(x))
+        return torch.cat([self.a(x), F.interpolate(y, scale_factor=2)], 1)
+"""
+POOLED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c, self.f = nn.Conv2d(1, 4, 5), nn.LazyLinear(3)
+
+    def forward(self, x):
+        return self.f(F.max_pool2d(self.c(x), 2).flatten(1))
+"""
+CASES = {
+    "one halving": (UNET.replace("DEPTH", "1"), (3,), {"h % 2 == 0", "w % 2 == 0"}),
+    "two halvings": (UNET.replace("DEPTH", "2"), (3,), {"h % 4 == 0", "w % 4 == 0"}),
+    "height and width alike": (WINDOWS, (3,), None),
+    "nothing that always holds": (POOLED, (1,), {"h >= 6", "w >= 6"}),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_what_is_required_is_what_torch_refuses(tmp_path: Path, kind: str) -> None:
+    text, channels, said = CASES[kind]
+    (tmp_path / "net.py").write_text(PRELUDE + text)
+    (given,) = modgraph.predict(f"{tmp_path / 'net.py'}:Net").model.inputs
+    assert given.tensors[0].shape == ("batch", *channels, "h", "w")
+    assert said is None or set(given.constraints) == said
+    assert not given.followed
+    assert len([each for each in given.constraints if "h" in each]) * 2 == len(given.constraints)
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    exec(text, space)
+    for h, w in ((16, 24), (15, 24), (16, 23), (14, 24), (18, 8), (3, 8), (8, 3), (5, 8), (2, 2), (7, 7)):
+        holds = all(eval(each, {}, {"h": h, "w": w}) for each in given.constraints)
+        try:
+            with torch.no_grad():
+                space["Net"]()(torch.ones(2, *channels, h, w))
+            runs = True
+        except RuntimeError:
+            runs = False
+        assert holds is runs, (h, w)
+
+
+def test_a_size_that_breaks_another_condition_too_shows_nothing(tmp_path: Path) -> None:
+    """Sizes of one are refused only where they break that both are as long, too."""
+    (tmp_path / "net.py").write_text(
+        PRELUDE
+        + """
+class Net(nn.Module):
+    def __init__(self, vocab, sizes):
+        super().__init__()
+        self.words, self.chars = nn.Embedding(9, 6), nn.Embedding(len(vocab), sizes.dim)
+        self.lstm = nn.LSTM(sizes.dim, sizes.hidden, batch_first=True)
+
+    def forward(self, words, chars):
+        b, t, c = chars.shape
+        _, (h, _) = self.lstm(self.chars(chars.view(b * t, c)))
+        return torch.cat([self.words(words), h.permute(1, 0, 2).reshape(b, t, -1)], -1)
+"""
+    )
+    inputs = {each.name: each for each in modgraph.predict(f"{tmp_path / 'net.py'}:Net").model.inputs}
+    assert inputs["chars"].constraints == ("d1 == length",)
+
+
+GENERATOR = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(10, 6)
+        self.model = nn.Sequential(nn.Linear(26, 32), %s, nn.Linear(32, 48), %s, nn.Linear(48, 16))
+
+    def forward(self, noise, labels):
+        return self.model(torch.cat((%s), -1)).view(%s)
+"""
+TOGETHER = {
+    "norms that want two lengths": (
+        "nn.BatchNorm1d(32)",
+        "nn.BatchNorm1d(48)",
+        "self.embed(labels), noise",
+        "-1, 4, 4",
+    ),
+    "the other order": ("nn.BatchNorm1d(32)", "nn.BatchNorm1d(48)", "noise, self.embed(labels)", "-1, 4, 4"),
+    "of what is made of it": (
+        "nn.ReLU()",
+        "nn.BatchNorm1d(48)",
+        "self.embed(labels), noise * 2",
+        "noise.size(0), 4, 4",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TOGETHER)
+def test_inputs_that_are_put_together_fit(tmp_path: Path, kind: str) -> None:
+    text = GENERATOR % TOGETHER[kind]
+    (tmp_path / "net.py").write_text(PRELUDE + text)
+    graph = modgraph.predict(f"{tmp_path / 'net.py'}:Net")
+    assert graph.complete
+    space: dict[str, Any] = {"torch": torch, "nn": nn}
+    exec(text, space)
+    given = {each.name: each.tensors[0] for each in graph.model.inputs}
+    sizes = {name: [3 if size == "batch" else size for size in each.shape or ()] for name, each in given.items()}
+    assert all(isinstance(size, int) for each in sizes.values() for size in each)
+    out = space["Net"]()(torch.ones(sizes["noise"]), torch.ones(sizes["labels"], dtype=torch.int64))
+    told = graph.calls[0].outputs[0].shape
+    assert told is not None
+    assert [3 if size == "batch" else size for size in told] == list(out.shape)
+
+
+def test_from_where_shapes_are_not_known_is_told(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        PRELUDE
+        + """
+import numpy as np
+mean, std = np.load("/nowhere/stats.npy")
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.a(x)
+        return (x - mean) / std
+"""
+    )
+    graph = modgraph.predict(f"{tmp_path / 'net.py'}:Net")
+    assert graph.model.open_shapes is not None
+    assert "numpy.load" in graph.model.open_shapes.message
+    assert graph.model.open_shapes.line == 15
+    from modgraph.export.text.summary import summary
+
+    assert "shapes      not known from net.py:15 on" in summary(graph)
