@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import OPEN_TURNS, Call, Condition, Graph, Operation
 from modgraph.graph.paths import is_open_place
+from modgraph.source.quiet import python_tree
 
 At = tuple[str, int]
 """A module, and the number of its call among those that are certain."""
@@ -52,7 +53,7 @@ class Leeway:
         inputs."""
         text = "" if condition is None else condition.text
         try:
-            test = ast.parse(text, mode="eval").body
+            test = python_tree(text, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return True
         return not self._is_of_inputs(test)
@@ -115,8 +116,8 @@ def leeway_of(graph: Graph) -> Leeway:
 
 def _names(text: str) -> Iterator[str]:
     try:
-        tree = ast.parse(text, mode="eval")
-    except SyntaxError:
+        tree = python_tree(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     yield from (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 

@@ -202,12 +202,9 @@ class _Joined:
             self.ran.update(ours.index for _, ours in pairs)
             for theirs, ours in pairs:
                 self.calls.setdefault(theirs.index, ours.index)
-<<<<<<< HEAD
                 self.standing.setdefault(f"call:{theirs.index}", []).append(f"call:{ours.index}")
-=======
                 if self.observed is None and (theirs.may_repeat or f"call:{theirs.index}" in self.turns):
                     self.builder.calls[ours.index] = replace(self.builder.calls[ours.index], may_repeat=True)
->>>>>>> fwd3
             pending.extend((theirs.index, ours.index) for theirs, ours in pairs)
             operations = self._pairs(
                 self.their_operations.get(one, []),
