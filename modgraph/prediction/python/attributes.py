@@ -142,6 +142,8 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if finder is not None:
         return finder(machine, value, name)
     if isinstance(value, Unknown):
+        if value.inert and (kept := _kept_of_inert(machine, name)) is not None:
+            return points_to.either_of(value, [kept])
         if is_argv(value) and name in containers.LIST:  # which is there to be called
             machine.set_attribute(ModuleReference("sys"), "argv", machine.unknown("sys.argv is changed"))
         if value is LOADED_MODULES and name == "get":
@@ -154,6 +156,23 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
     return of_plain(machine, value, name)
+
+
+_OF_INERT = "<not interpreted>"
+"""Where a state keeps what was stored as attributes of objects of libraries that are not interpreted."""
+
+
+def keep_of_inert(machine: Machine, name: str, new: Value) -> None:
+    """An object of a library, which of them is not told apart, has been given that attribute."""
+    before = _kept_of_inert(machine, name)
+    machine.state.globals[(_OF_INERT, name)] = points_to.either_of(
+        machine.unknown("which object has it is not known"), [new, *([before] if before is not None else [])]
+    )
+
+
+def _kept_of_inert(machine: Machine, name: str) -> Value | None:
+    found = machine.state.globals.get((_OF_INERT, name))
+    return machine.base.globals.get((_OF_INERT, name)) if found is None else found
 
 
 def _of_compiled(value: Unknown, name: str) -> Value:
