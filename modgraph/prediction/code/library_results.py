@@ -24,14 +24,13 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.python import attributes
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 _MOST = 64
 """Values that are looked at in what is given; of more, some may be anything."""
-_STARTED = ("threading.Thread", "threading.Timer", "multiprocessing.Process")
-"""Classes whose objects keep what they are given, and give nothing back by their methods."""
 _DEFAULTS = (ClassValue, KnownClass, FunctionValue, KnownFunction, BoundMethod, PartialValue)
 
 
@@ -43,7 +42,7 @@ def of_call(machine: Machine, found: Unknown, arguments: Arguments) -> Unknown:
     name = found.library.removesuffix(GIVEN)
     if not name:
         return points_to.either_of(found, given) if any(_is_default(machine, each) for each in given) else found
-    if not registry.is_standard(name) or name in _STARTED or registry.gives_own_values(name):
+    if not registry.is_standard(name) or name in attributes.STARTED or registry.gives_own_values(name):
         return found
     is_plain = (arguments.open is None or points_to.is_plain(arguments.open)) and _are_plain(machine, given)
     if registry.finds_objects(name) and is_plain and name == found.library and last_name(name)[:1].isupper():

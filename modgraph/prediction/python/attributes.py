@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -144,6 +145,8 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if isinstance(value, Unknown):
         if value.inert and (kept := _kept_of_inert(machine, name)) is not None:
             return points_to.either_of(value, [kept])
+        if value.inert and value.library in STARTED and name not in _OF_STARTED:
+            return replace(value, inert=False)
         if is_argv(value) and name in containers.LIST:  # which is there to be called
             machine.set_attribute(ModuleReference("sys"), "argv", machine.unknown("sys.argv is changed"))
         if value is LOADED_MODULES and name == "get":
@@ -158,6 +161,13 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     return of_plain(machine, value, name)
 
 
+STARTED = ("threading.Thread", "threading.Timer", "multiprocessing.Process")
+"""Classes whose objects keep what they are given, and give nothing back by their methods."""
+_OF_STARTED = frozenset(
+    {name for name in dir(threading.Timer) if not name.startswith("_") or name.endswith("__")}
+    | {"pid", "exitcode", "sentinel", "authkey", "terminate", "kill", "close"}
+)
+"""Methods and properties of threads and processes: none gives what the object was made with."""
 _OF_INERT = "<not interpreted>"
 """Where a state keeps what was stored as attributes of objects of libraries that are not interpreted."""
 
