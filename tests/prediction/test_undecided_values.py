@@ -3861,6 +3861,78 @@ CASES: dict[str, str] = {
         self.e = nn.Linear(2, len({(p, 1): 1, (1, 1): 2}))
         self.f = nn.Linear(2, len({(x, 1): 1 for x in (p, 1)}))
         """,
+    **{
+        f"a dispatch of {given}": f"""
+        @functools.singledispatch
+        def layer(x): return nn.ReLU()
+        @layer.register
+        def _(x: int): return nn.Linear(4, int(x) + 1)
+        @layer.register(str)
+        def _(x): return nn.Tanh()
+        self.c = layer({given})
+        self.d = nn.Sequential(layer({given}), nn.ModuleList([layer({given})])[0])
+        """
+        for given in (
+            "len(str(flag))",
+            "bool(flag)",
+            "not flag",
+            "flag is None",
+            "str(flag)",
+            "1 if flag else 'a'",
+            "1 if flag else 2.0",
+        )
+    },
+    "a dispatch of a method, of a value that is not known": """
+        class Maker:
+            @functools.singledispatchmethod
+            def layer(self, x): return nn.ReLU()
+            @layer.register
+            def _(self, x: int): return nn.Linear(4, x + 1)
+        self.c = Maker().layer(len(str(flag)))
+        """,
+    "a dispatch that keeps something": """
+        kept = []
+        @functools.singledispatch
+        def keep(x): kept.append(x)
+        @keep.register
+        def _(x: int): pass
+        keep(len(str(flag)))
+        self.c = nn.Linear(2, len(kept) + 1)
+        """,
+    **{
+        f"match of {subject}, of one of two": f"""
+        match {subject}:
+            {first}: k = 3
+            {second}: k = 4
+            case _: k = 5
+        self.c = nn.Linear(2, k)
+        """
+        for subject, first, second in (
+            ("[1] if flag else [1, 2]", "case [x]", "case [x, y]"),
+            ("(1,) if flag else (1, 2)", "case (x,)", "case (x, y)"),
+            ("{'a': 1} if flag else {'b': 1}", "case {'a': _}", "case {'b': _}"),
+            ("nn.ReLU() if flag else nn.Tanh()", "case nn.ReLU()", "case nn.Tanh()"),
+            ("[1] if flag else {'b': 1}", "case [x]", "case {'b': x}"),
+            ("(0, [1] if flag else [1, 2])", "case (0, [x])", "case (0, [x, y])"),
+            ("{'k': (1,) if flag else 'ab'}", "case {'k': (x,)}", "case {'k': str()}"),
+            ("[[1] if flag else [1, 2]]", "case [[_, _, *rest]]", "case [[1]]"),
+            ("collections.deque([1] if flag else [1, 2])", "case [x]", "case [x, y]"),
+            ("collections.ChainMap({'a': 1} if flag else {'b': 1})", "case {'a': x}", "case {'b': x}"),
+            ("collections.UserList([1] if flag else [1, 2])", "case [x]", "case [x, y]"),
+            ("types.MappingProxyType({'a': 1} if flag else {'b': 1})", "case {'a': x}", "case {'b': x}"),
+        )
+    },
+    "what match takes of one of two lists": """
+        match [4, 8] if flag else [4, 6, 8]:
+            case [a, b]: self.c = nn.Linear(a, b)
+            case [a, b, c]: self.c = nn.Sequential(nn.Linear(a, b), nn.Linear(b, c))
+        self.d = nn.Linear(a, b)
+        """,
+    "what match takes of one of two lists inside": """
+        match {"dims": [4, 8] if flag else [4, 6, 8]}:
+            case {"dims": [a, *rest]} if len(rest) == 1: self.c = nn.Linear(a, rest[0])
+            case {"dims": [a, *rest]}: self.d = nn.Linear(a, rest[1])
+        """,
 }
 
 FALSE: dict[str, tuple[str, ...]] = {

@@ -18,6 +18,7 @@ from modgraph.prediction.code import (
     generators,
     handed_over,
     hidden_calls,
+    library_results,
     memo,
     overrides,
     taken_away,
@@ -154,7 +155,7 @@ def _unknown(machine: Machine, function: Unknown, arguments: Arguments) -> Value
         taken_away.run_methods(machine, function)
     if function.outside:
         machine.may_fail()
-    found = taken_away.given(machine, function, arguments)
+    found = library_results.of_call(machine, taken_away.given(machine, function, arguments), arguments)
     if not found.library.startswith("torch.") or found.library.endswith(GIVEN):
         return found
     return replace(found, library=f"{found.library}{GIVEN}")

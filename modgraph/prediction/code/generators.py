@@ -260,7 +260,7 @@ def _try(machine: Machine, frame: Frame, node: nodes.Try) -> Stepping:
         failure = raised.kept()
         del frame.loops[loops:]
     handlers, is_certain = raising.handlers_of(machine, frame, node, failure) if failure is not None else ([], True)
-    if failure is not None and handlers and (not is_certain or len(handlers) > 1):
+    if failure is not None and handlers and (not is_certain or len(handlers) > 1 or node.is_star):
         yield Lost(machine.unknown("which exception is raised is not known"))
         partial.append((failure, machine.state))
         outcome, failure = "dead", None

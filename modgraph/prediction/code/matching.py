@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.code import control, names
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.objects import DictObject, ListObject
-from modgraph.prediction.domain.values import ClassValue, Constant, KnownClass, TupleValue, Unknown, Value, is_optional
+from modgraph.prediction.domain.values import (
+    Address,
+    Choice,
+    ClassValue,
+    Constant,
+    KnownClass,
+    TupleValue,
+    Unknown,
+    Value,
+    is_optional,
+)
 from modgraph.prediction.python import attributes, keys
 from modgraph.source import nodes
 
@@ -18,7 +28,13 @@ if TYPE_CHECKING:
 
 def execute_match(machine: Machine, frame: Frame, node: nodes.Match) -> Outcome:
     subject = machine.evaluate(frame, node.subject)
-    return _cases(machine, frame, node, subject, 0)
+    if not isinstance(subject, Choice):
+        return _cases(machine, frame, node, subject, 0)
+    since = machine.base.next_index
+    ways: list[_Way] = [_going_on(machine, frame, node, each, 0) for each in subject.alternatives]
+    paths = [(machine.state.fork(), way) for way in ways[1:]]
+    paths.insert(0, (machine.state, ways[0]))
+    return control.run_paths(machine, frame, paths, subject.reason, since)
 
 
 _Way = Callable[[], Outcome]
@@ -109,6 +125,8 @@ def matches(machine: Machine, frame: Frame, pattern: nodes.Pattern, subject: Val
         return matched
     if isinstance(pattern, nodes.MatchOr):
         return _either(machine, frame, pattern, subject, captures)
+    if isinstance(subject, Choice) and isinstance(pattern, _LOOKING_INSIDE):
+        return _of_several(machine, frame, pattern, subject, captures)
     if isinstance(pattern, nodes.MatchValue):
         return machine.equal(subject, machine.evaluate(frame, pattern.value))
     if isinstance(pattern, nodes.MatchSingleton):
@@ -141,6 +159,27 @@ def _either(machine: Machine, frame: Frame, pattern: nodes.MatchOr, subject: Val
     return True if certain else (None if possible else False)
 
 
+_LOOKING_INSIDE = (nodes.MatchSequence, nodes.MatchMapping, nodes.MatchClass)
+"""Patterns that ask what the subject holds."""
+
+
+def _of_several(
+    machine: Machine, frame: Frame, pattern: nodes.Pattern, subject: Choice, captures: Captures
+) -> bool | None:
+    """One of several subjects, which of them is not known: where the pattern matches, it captures of one that fits."""
+    possible: list[Captures] = []
+    results: list[bool | None] = []
+    for each in subject.alternatives:
+        own: Captures = {}
+        results.append(matches(machine, frame, pattern, each, own))
+        if results[-1] is not False:
+            possible.append(own)
+    for name in dict.fromkeys(name for own in possible for name in own):
+        if all(name in own for own in possible):
+            captures[name] = machine.choice([own[name] for own in possible], subject.reason)
+    return results[0] if len(set(results)) == 1 else None
+
+
 def _all(results: list[bool | None]) -> bool | None:
     return False if False in results else (None if None in results else True)
 
@@ -152,7 +191,7 @@ def _sequence(
         return None
     is_range = isinstance(subject, Constant) and isinstance(subject.value, range)
     if not (is_range or isinstance(subject, TupleValue)) and machine.state.find(subject, ListObject) is None:
-        return False
+        return _is_of(machine, subject, "collections.abc.Sequence")
     found = machine.iterate(subject)
     if isinstance(found, Unknown):
         return None
@@ -174,12 +213,19 @@ def _sequence(
     return _all(results)
 
 
+def _is_of(machine: Machine, subject: Value, cls: str) -> bool | None:
+    """What has its own way to hold items: not known where it may be of that class, False where it is not."""
+    if isinstance(subject, Address) and machine.is_instance(subject, KnownClass(cls)) is not False:
+        return None
+    return False
+
+
 def _mapping(
     machine: Machine, frame: Frame, pattern: nodes.MatchMapping, subject: Value, captures: Captures
 ) -> bool | None:
     mapping = machine.state.find(subject, DictObject)
     if mapping is None:
-        return None if isinstance(subject, Unknown) else False
+        return None if isinstance(subject, Unknown) else _is_of(machine, subject, "collections.abc.Mapping")
     results: list[bool | None] = []
     used: list[Value] = []
     for element in pattern.elements:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from modgraph.prediction.code import allowances, control, names
+from modgraph.prediction.code import allowances, control, exception_groups, names
 from modgraph.prediction.domain.calling import PROCESS_ENDS, Raised
 from modgraph.prediction.domain.frames import Frame, Outcome, place_outside_torch
 from modgraph.prediction.domain.limits import MAX_MESSAGE_STEPS, LimitError, TooDeepError
@@ -198,8 +198,6 @@ def _leaves(block: nodes.Block) -> bool:
 def _execute_handled(machine: Machine, frame: Frame, node: nodes.Try) -> Outcome:
     """The statement without its `finally`."""
     since = machine.base.next_index
-    if node.is_star and len(node.handlers) > 1:
-        machine.problem("each handler of `except*` may run, which is not followed")
     machine.guards.append(Guard(doubts=bool(node.handlers)))
     begun = machine.state.events
     outcome: Outcome
@@ -272,6 +270,8 @@ def handled(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> 
 
 def _handling_paths(machine: Machine, frame: Frame, node: nodes.Try, raised: Raised) -> tuple[list[control.Path], bool]:
     """A path from here for each handler that may take the exception; whether one of them does."""
+    if node.is_star:
+        return exception_groups.handling(machine, frame, node, raised)
     found, is_certain = handlers_of(machine, frame, node, raised)
     return [(machine.state.fork(), _handling(machine, frame, each, raised)) for each in found], is_certain
 
@@ -279,7 +279,10 @@ def _handling_paths(machine: Machine, frame: Frame, node: nodes.Try, raised: Rai
 def handlers_of(
     machine: Machine, frame: Frame, node: nodes.Try, raised: Raised
 ) -> tuple[list[nodes.ExceptHandler], bool]:
-    """The handlers that may take the exception, the likes of which is not always known; whether one of them does."""
+    """The handlers that may take the exception, the likes of which is not always known; whether one of them does. Of
+    those of `except*`, several may."""
+    if node.is_star:
+        return list(node.handlers), False
     found: list[nodes.ExceptHandler] = []
     for handler in node.handlers if raised.name != PROCESS_ENDS else ():
         takes: bool | None = True

@@ -68,6 +68,8 @@ _inert: set[str] = set()
 _informing: set[str] = set()
 _outside: set[str] = set()
 _not_calling: set[str] = set()
+_own: set[str] = set()
+_finding: set[str] = set()
 _aliases: dict[str, str] = {}
 _packages: set[str] = set()
 """Everything below which a name is known: "torch" and "torch.nn" for `torch.nn.Linear`."""
@@ -251,6 +253,28 @@ def not_calling(*names: str) -> None:
     _not_calling.update(names)
 
 
+def giving_own_values(*names: str) -> None:
+    """Functions and classes, among those that are inert, that give values of their own whatever they are given:
+    numbers, texts, files. No module is reached through these."""
+    _own.update(names)
+
+
+def gives_own_values(name: str) -> bool:
+    """Whether a function, or a package that it lies in, was declared to give values of its own."""
+    return _lies_in(name, _own)
+
+
+def finding_objects(*names: str) -> None:
+    """Packages and functions, among those that are inert, that find or make objects that nobody has given them: what
+    `pickle.load` reads, what is in a frame."""
+    _finding.update(names)
+
+
+def finds_objects(name: str) -> bool:
+    """Whether a function, or a package that it lies in, was declared to find or make objects."""
+    return _lies_in(name, _finding)
+
+
 def may_call(function: Unknown) -> bool:
     """Whether something inert may call what it is given: whatever comes from a library that is not interpreted, and is
     not known to call nothing."""
@@ -267,7 +291,12 @@ def informs(value: Unknown) -> bool:
 
 def is_of_python(value: Unknown) -> bool:
     """It comes from the standard library, which knows nothing of torch: no class of it is a module's or a tensor's."""
-    return value.inert and value.library.partition(".")[0] in sys.stdlib_module_names
+    return value.inert and is_standard(value.library)
+
+
+def is_standard(name: str) -> bool:
+    """It is the import path of a module of the standard library, or of what lies in one."""
+    return name.partition(".")[0] in sys.stdlib_module_names
 
 
 def model(name: str) -> Model | None:

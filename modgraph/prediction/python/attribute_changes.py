@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from modgraph.prediction.domain import registry
+from modgraph.prediction.domain import points_to, registry
 from modgraph.prediction.domain.objects import (
     VIEW_OF,
     ClassObject,
@@ -110,6 +110,8 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
             machine.may_fail("AttributeError")
         if value.may_be:
             machine.expose([value], value)
+        if value.inert and not points_to.is_plain(new):
+            attributes.keep_of_inert(machine, name, new)
 
 
 def _patch(machine: Machine, cls: KnownClass, name: str, new: Value) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -142,6 +143,10 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if finder is not None:
         return finder(machine, value, name)
     if isinstance(value, Unknown):
+        if value.inert and (kept := _kept_of_inert(machine, name)) is not None:
+            return points_to.either_of(value, [kept])
+        if value.inert and value.library in STARTED and name not in _OF_STARTED:
+            return replace(value, inert=False)
         if is_argv(value) and name in containers.LIST:  # which is there to be called
             machine.set_attribute(ModuleReference("sys"), "argv", machine.unknown("sys.argv is changed"))
         if value is LOADED_MODULES and name == "get":
@@ -154,6 +159,30 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
     return of_plain(machine, value, name)
+
+
+STARTED = ("threading.Thread", "threading.Timer", "multiprocessing.Process")
+"""Classes whose objects keep what they are given, and give nothing back by their methods."""
+_OF_STARTED = frozenset(
+    {name for name in dir(threading.Timer) if not name.startswith("_") or name.endswith("__")}
+    | {"pid", "exitcode", "sentinel", "authkey", "terminate", "kill", "close"}
+)
+"""Methods and properties of threads and processes: none gives what the object was made with."""
+_OF_INERT = "<not interpreted>"
+"""Where a state keeps what was stored as attributes of objects of libraries that are not interpreted."""
+
+
+def keep_of_inert(machine: Machine, name: str, new: Value) -> None:
+    """An object of a library, which of them is not told apart, has been given that attribute."""
+    before = _kept_of_inert(machine, name)
+    machine.state.globals[(_OF_INERT, name)] = points_to.either_of(
+        machine.unknown("which object has it is not known"), [new, *([before] if before is not None else [])]
+    )
+
+
+def _kept_of_inert(machine: Machine, name: str) -> Value | None:
+    found = machine.state.globals.get((_OF_INERT, name))
+    return machine.base.globals.get((_OF_INERT, name)) if found is None else found
 
 
 def _of_compiled(value: Unknown, name: str) -> Value:

@@ -44,7 +44,7 @@ class _Annotations(Mapping[str, Value]):
     def __getitem__(self, name: str) -> Value:
         if name not in self.names:
             raise KeyError(name)
-        return Unknown("an annotation", self.machine.where, inert=True)
+        return Unknown("an annotation", self.machine.where)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -97,4 +97,4 @@ def get_annotations(arguments: Arguments, machine: Machine) -> Value:
     plain = len(arguments.positional) + len(arguments.keywords) == 1 and arguments.open is None
     if isinstance(of, ClassValue) and plain:
         return machine.allocate(annotations_of(machine, of))
-    return Unknown("inspect is not interpreted", None, inert=True)
+    return Unknown("inspect is not interpreted", None)

@@ -61,7 +61,7 @@ known_class("builtins.bool", "builtins.int")
 
 
 def _exceptions(cls: type[BaseException]) -> Iterator[type[BaseException]]:
-    """A class and those of Python's own that are derived from it; what a group holds is not followed."""
+    """A class and those of Python's own that are derived from it; those of groups have a file of their own."""
     yield cls
     for each in cls.__subclasses__():
         if each.__module__ == "builtins" and not each.__name__.endswith("Group"):

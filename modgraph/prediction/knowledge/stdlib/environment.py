@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import sys
-from typing import Any
+from typing import Any, cast
 
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject
@@ -45,7 +46,7 @@ _UNKNOWN = {
     "os.path": ("exists", "isfile", "isdir", "expanduser", "abspath", "realpath", "getsize", "getmtime", "relpath"),
     "time": ("time", "perf_counter", "monotonic", "strftime", "localtime", "process_time", "time_ns", "strptime"),
     "random": (
-        *("random", "uniform", "randint", "choices", "sample", "gauss", "normalvariate"),
+        *("random", "uniform", "randint", "gauss", "normalvariate"),
         *("randrange", "getrandbits", "seed", "betavariate"),
     ),
     "platform": ("system", "machine", "python_version", "platform", "processor", "node", "release"),
@@ -58,7 +59,7 @@ _UNKNOWN = {
 }
 
 
-_REFUSING = frozenset({"time.strptime", *(f"random.{name}" for name in ("choices", "sample", "randint", "randrange"))})
+_REFUSING = frozenset({"time.strptime", "random.randint", "random.randrange"})
 """Those that raise for some arguments, which are not looked at."""
 
 
@@ -82,7 +83,9 @@ for _owner, _names in _UNKNOWN.items():
 def getenv(arguments: Arguments, machine: Machine) -> Value:
     """os.environ.get(key, default), where the environment is taken for granted."""
     if machine.assumed.environment is None:
-        return _depends("os.getenv")(arguments, machine)
+        found = _depends("os.getenv")(arguments, machine)
+        default = arguments.get(1, "default", NONE)
+        return found if points_to.is_plain(default) else points_to.either_of(cast("Unknown", found), [default])
     environment = machine.get_attribute(ModuleReference("os"), "environ")
     given = (arguments.get(0, "key", NONE), arguments.get(1, "default", NONE))
     return machine.call(machine.get_attribute(environment, "get"), given)

@@ -107,7 +107,9 @@ def weak_proxy(arguments: Arguments, machine: Machine) -> Value:
 
 @models("weakref.getweakrefs", "weakref.getweakrefcount")
 def weak_references(arguments: Arguments, machine: Machine) -> Value:
-    return Unknown("which weak references there are is not followed", machine.where, inert=True)
+    """The references lead to the object itself; their number does not."""
+    is_number = arguments.function.endswith("count")
+    return Unknown("which weak references there are is not followed", machine.where, inert=is_number)
 
 
 @models("copyreg._slotnames")
@@ -142,6 +144,7 @@ def of_a_lock(arguments: Arguments, machine: Machine) -> Value:
     why = Unknown(f"{arguments.function} is not interpreted", arguments.where, inert=True)
     if arguments.function.endswith(".wait_for"):
         machine.expose(given, replace(why, inert=False))
+        return points_to.either_of(why, given)
     return why
 
 

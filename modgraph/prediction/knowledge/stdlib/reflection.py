@@ -161,7 +161,10 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
             value, lambda each: getattr_(Arguments("getattr", (each, *arguments.positional[1:])), machine)
         )
     default = arguments.positional[2]
-    return several.decided(machine, [value], lambda: _found(machine, value, name) or default, (name, "__getattr__"))
+    found = several.decided(machine, [value], lambda: _found(machine, value, name) or default, (name, "__getattr__"))
+    if isinstance(value, Unknown) and isinstance(found, Unknown) and not points_to.is_plain(default):
+        return points_to.either_of(found, [default])  # it may lack the attribute
+    return found
 
 
 def _attribute_of_unknown_name(machine: Machine, value: Value, name: Unknown, default: tuple[Value, ...]) -> Unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject
@@ -11,6 +12,7 @@ from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import (
     NONE,
     Address,
+    Choice,
     ClassValue,
     Constant,
     FunctionValue,
@@ -71,15 +73,23 @@ def _annotated(machine: Machine, function: FunctionValue) -> Value:
 
 @models(f"{_DISPATCHER}.dispatch")
 def dispatch(arguments: Arguments, machine: Machine) -> Value:
-    """The function for a class; of classes that both fit, the one that comes first in the MRO."""
+    """The function for a class; of classes that both fit, the one that comes first in the MRO. Where the class is not
+    known, any of the functions may be the one."""
     table = machine.state.find(_table(machine, arguments.positional[0]), DictObject)
     assert table is not None
     for cls in machine.mro(arguments.positional[1]):
         if isinstance(cls, Unknown):
-            return cls
+            return _any_of(machine, table, cls)
         if cls in table.entries and not (table.open is not None and cls == KnownClass("builtins.object")):
             return table.entries[cls]
     return table.open or machine.unknown("the class of a dispatch is not known")
+
+
+def _any_of(machine: Machine, table: DictObject, cls: Unknown) -> Value:
+    functions = list(dict.fromkeys(table.entries.values()))
+    if table.open is None:
+        return machine.choice(functions, "the class of a dispatch is not known")
+    return points_to.either_of(table.open, [*functions, cls])
 
 
 @models(f"{_DISPATCHER}.__call__")
@@ -87,8 +97,12 @@ def call(arguments: Arguments, machine: Machine) -> Value:
     receiver, *given = arguments.positional
     if not given:
         raise machine.raises("TypeError", "a dispatched function requires at least 1 positional argument")
-    function = dispatch(Arguments("dispatch", (receiver, machine.class_of(given[0]))), machine)
-    return machine.call(function, given, arguments.keywords, arguments.where)
+
+    def with_one(subject: Value) -> Value:
+        function = dispatch(Arguments("dispatch", (receiver, machine.class_of(subject))), machine)
+        return machine.call(function, (subject, *given[1:]), arguments.keywords, arguments.where)
+
+    return machine.distribute(given[0], with_one) if isinstance(given[0], Choice) else with_one(given[0])
 
 
 _METHOD = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import constant, known_class, models
@@ -43,8 +44,9 @@ _ASKING = ("get_type_hints", "get_overloads", "is_typeddict", "is_protocol", "ge
 
 @models(*(f"{owner}.{name}" for owner in ("typing", "typing_extensions") for name in _ASKING))
 def asked(arguments: Arguments, machine: Machine) -> Value:
-    """What is written about an object; it stays as it is."""
-    return Unknown("what annotations say is not followed", machine.where, inert=True)
+    """What is written about an object; it stays as it is. An annotation may be any class."""
+    is_plain = last_name(arguments.function) not in ("get_type_hints", "get_overloads")
+    return Unknown("what annotations say is not followed", machine.where, inert=is_plain)
 
 
 @models("typing.get_origin", "typing.get_args", "typing_extensions.get_origin", "typing_extensions.get_args")
@@ -52,4 +54,4 @@ def taken_apart(arguments: Arguments, machine: Machine) -> Value:
     """Of a class there is nothing; of some annotations, it is not known what they were written with."""
     given = arguments.get(0, "tp", NONE)
     found = annotation_parts.taken_apart(given, arguments.function.endswith("origin"))
-    return found or Unknown("what an annotation is made of is not followed", machine.where, inert=True)
+    return found or Unknown("what an annotation is made of is not followed", machine.where)
