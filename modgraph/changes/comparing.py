@@ -27,6 +27,7 @@ from modgraph.changes.model import (
     Subtree,
     Total,
     Undecided,
+    by_side,
     sorted_by_path,
 )
 from modgraph.changes.openness import Openness
@@ -112,7 +113,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
                 *_untold_ways(facts, untold),
             ]
         ),
-        not_compared=not_compared,
+        not_compared=by_side(not_compared),
         graphs=drawn,
         pairs=tuple(matching.to_new.items()),
     )

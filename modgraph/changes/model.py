@@ -204,6 +204,16 @@ class NotCompared:
     """What is said of that side: "was not run"."""
 
 
+def by_side(told: Iterable[NotCompared]) -> tuple[NotCompared, ...]:
+    """In the same order, but of one thing what is said of the old graph comes first."""
+    rows = list(told)
+    first = {one.what: place for place, one in reversed(list(enumerate(rows)))}
+    return tuple(sorted(rows, key=lambda one: (first[one.what], _SIDES.index(one.side))))
+
+
+_SIDES = ("old", "new", "both")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyShapes:
     """A key of both state dicts, with shapes that differ."""
@@ -407,7 +417,7 @@ def _turned(changes: Changes) -> Changes:
         moved=sorted_by_path(_less(back(changes.moved))),
         rewritten=sorted_by_path(back(changes.rewritten)),
         changed=sorted_by_path(changed),
-        not_compared=tuple(replace(one, side=swap[one.side]) for one in changes.not_compared),
+        not_compared=by_side(replace(one, side=swap[one.side]) for one in changes.not_compared),
         dataflow=sorted_by_path(replace(flow, side=swap[flow.side]) for flow in changes.dataflow),
         findings=sorted_by_path(replace(one, side=swap[one.side]) for one in changes.findings),
         undecided=sorted_by_path(
