@@ -340,6 +340,8 @@ def _of_class(machine: Machine, value: Any, name: str) -> Value | None:
         found = metaclasses.attribute(machine, value, name)
         if found is None and not name.startswith("__") and machine.is_bundled(value):
             return machine.unknown(f"{value.name}.{name} is not in the bundled source of torch")
+    if found is None and name == "register" and metaclasses.metaclass_of(machine, value) == metaclasses.ABSTRACT:
+        return BoundMethod(KnownFunction("abc.ABCMeta.register"), value)
     return found
 
 

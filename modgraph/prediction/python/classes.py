@@ -47,7 +47,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
-from modgraph.prediction.python import annotated, annotation_parts, patched_classes, standard_names, stored_attributes
+from modgraph.prediction.python import annotation_parts, patched_classes, virtual_classes
 from modgraph.prediction.python.counted import count
 
 if TYPE_CHECKING:
@@ -385,12 +385,20 @@ def is_instance(machine: Machine, value: Value, of: Value) -> bool | None:
         return special
     if isinstance(of, ClassValue):
         own = _by_metaclass(machine, "__instancecheck__", class_of(machine, value), of, value)
-        structural = own if own is not None else _is_structural(machine, value, of)
-        if structural is not None:
-            return machine.truth(structural) if isinstance(structural, Value) else structural
+        if own is not None:
+            return machine.truth(own)
+        if virtual_classes.is_protocol(machine, of):
+            return _is_structural(machine, value, class_of(machine, value), of)
     if isinstance(value, KnownFunction) and _as_class(of) == KnownClass("builtins.function"):
         return None  # what is modelled may be written in Python
     return is_subclass(machine, class_of(machine, value), of)
+
+
+def _is_structural(machine: Machine, value: Value | None, cls: Value, of: ClassValue) -> bool | None:
+    """Of a class written as a Protocol: whether a value, or a class, is of it, or has all that it asks for."""
+    if isinstance(cls, (ClassValue, KnownClass)) and of in mro(machine, cls):
+        return True
+    return virtual_classes.by_names(machine, of, value, cls)
 
 
 def _by_metaclass(machine: Machine, method: str, cls: Value, of: ClassValue, asked: Value) -> Value | None:
@@ -400,32 +408,9 @@ def _by_metaclass(machine: Machine, method: str, cls: Value, of: ClassValue, ask
     if not isinstance(meta, ClassValue) or cls == of or meta.name.startswith("torch."):
         return None
     found = class_attribute(machine, meta, method)
-    return machine.call(found, (of, asked)) if isinstance(found, FunctionValue) else None
-
-
-def _is_structural(machine: Machine, value: Value, of: ClassValue) -> bool | None:
-    """Of a class written as a Protocol: whether the value has all that it asks for; None for another class."""
-    if not any(isinstance(base, KnownClass) and base.name in _PROTOCOLS for base in _bases_of(machine, of)):
-        return None
-    names: dict[str, None] = {}
-    for base in mro(machine, of):
-        item = machine.state.find(base.address, ClassObject) if isinstance(base, ClassValue) else None
-        if item is not None and item.definition is not None:
-            names.update(dict.fromkeys(item.definition.statements))
-            names.update(dict.fromkeys(annotated.annotated_names(machine, item)))
-    asked = [name for name in names if not name.startswith("__") or name in ("__call__", "__len__", "__iter__")]
-    found = [machine.find_attribute(value, name) for name in asked]
-    if None in found:
-        return False
-    return None if any(isinstance(each, Unknown) for each in found) else True
-
-
-_PROTOCOLS = ("typing.Protocol", "typing_extensions.Protocol")
-
-
-def _bases_of(machine: Machine, cls: ClassValue) -> tuple[Value, ...]:
-    item = machine.state.find(cls.address, ClassObject)
-    return item.bases if item is not None else ()
+    if isinstance(found, FunctionValue):
+        return machine.call(found, (of, asked))
+    return found if isinstance(found, Unknown) else None
 
 
 _BY_CALL = {
@@ -466,20 +451,27 @@ def is_subclass(machine: Machine, cls: Value, of: Value) -> bool | None:
     if not isinstance(of, (ClassValue, KnownClass)) or not isinstance(cls, (ClassValue, KnownClass)):
         return None
     own = _by_metaclass(machine, "__subclasscheck__", OBJECT, of, cls) if isinstance(of, ClassValue) else None
+    if own is None and isinstance(of, ClassValue) and virtual_classes.is_protocol(machine, of):
+        return _is_structural(machine, None, cls, of)
     return is_derived(machine, cls, of) if own is None else machine.truth(own)
 
 
 def is_derived(machine: Machine, cls: ClassValue | KnownClass, of: ClassValue | KnownClass) -> bool | None:
     """The same by Python's own rule, whatever the metaclass says."""
     order = mro(machine, cls)
+    if isinstance(of, ClassValue) and cls != of:
+        said = virtual_classes.by_hook(machine, cls, of)
+        if said is not None:
+            return machine.truth(said)
     if of in order or (isinstance(of, ClassValue) and _same_class(order, of)):
         return True
     torchs = of.name.startswith("torch.")
     if any(isinstance(base, Unknown) and not (torchs and registry.is_of_python(base)) for base in order):
         return None
-    if machine.state.globals and stored_attributes.may_be_registered(machine, of):
-        return None
-    return _abstract_subclass(machine, order, of)
+    registered = virtual_classes.registered(machine, order, of)
+    if registered is not False or isinstance(of, ClassValue):
+        return registered
+    return virtual_classes.of_python(machine, order, of)
 
 
 def _same_class(order: tuple[Value, ...], of: ClassValue) -> bool:
@@ -491,76 +483,11 @@ def _same_class(order: tuple[Value, ...], of: ClassValue) -> bool:
     return False
 
 
-_ABSTRACT: dict[str, frozenset[str]] = {
-    "Sequence": frozenset({"collections.deque", "list", "tuple", "str", "range", "bytes"}),
-    "MutableSequence": frozenset({"collections.deque", "list"}),
-    "Mapping": frozenset({"dict"}),
-    "MutableMapping": frozenset({"dict"}),
-    "Set": frozenset({"set", "frozenset"}),
-    "Iterable": frozenset(
-        {"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "generator", "bytes"}
-    ),
-    "Collection": frozenset(
-        {"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}
-    ),
-    "Container": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
-    "Sized": frozenset({"collections.deque", "list", "tuple", "str", "range", "dict", "set", "frozenset", "bytes"}),
-    "Iterator": frozenset({"generator"}),
-    "Generator": frozenset({"generator"}),
-    "Hashable": frozenset({"str", "int", "float", "tuple", "bool", "NoneType", "bytes"}),
-    "Number": frozenset({"int", "float", "bool", "complex"}),
-    "Real": frozenset({"int", "float", "bool"}),
-    "Integral": frozenset({"int", "bool"}),
-    "List": frozenset({"list"}),
-    "Dict": frozenset({"dict"}),
-    "Tuple": frozenset({"tuple"}),
-}
-"""Abstract classes of collections.abc, numbers and typing, with the builtin types registered for them."""
-
-_ABSTRACT_MODULES = frozenset({"collections.abc", "numbers", "typing", "_collections_abc"})
-
-
-_RECOGNISED: dict[str, tuple[str, ...]] = {
-    "Sized": ("__len__",),
-    "Iterable": ("__iter__",),
-    "Iterator": ("__iter__", "__next__"),
-    "Container": ("__contains__",),
-    "Collection": ("__len__", "__iter__", "__contains__"),
-}
-"""Abstract classes that any class with these methods is a subclass of; of the others, only those that say so."""
-
-
-def _abstract_subclass(machine: Machine, order: tuple[Value, ...], of: Value) -> bool | None:
-    if not isinstance(of, KnownClass):
-        return False
-    module, _, name = of.name.rpartition(".")
-    if module not in _ABSTRACT_MODULES:
-        return False
-    builtin = _ABSTRACT.get(name)
-    if builtin is None:
-        return None
-    names = {base.name.removeprefix("builtins.") for base in order if isinstance(base, KnownClass)}
-    if names & builtin:
-        return True
-    if not isinstance(order[0], ClassValue):
-        return False
-    of_python = [standard_names.standard_object(base.name) for base in order if isinstance(base, KnownClass)]
-    if name in _RECOGNISED and any(
-        each is not None and all(each.holds(method) for method in _RECOGNISED[name]) for each in of_python
-    ):
-        return None  # a method of its own may take it away
-    if name in _RECOGNISED:
-        found = [class_attribute(machine, order[0], method) for method in _RECOGNISED[name]]
-        return None if any(isinstance(method, Unknown) for method in found) else None not in found
-    return None if name in ("Hashable", "Generator") else False
-
-
 def _abstract(machine: Machine, value: Value, of: Value) -> bool | None:
     """Classes that are recognised by what a value can do."""
     if not isinstance(of, KnownClass):
         return None
-    module, _, name = of.name.rpartition(".")
-    if module in _ABSTRACT_MODULES and name == "Callable":
+    if of.name == "collections.abc.Callable":
         return is_callable(machine, value)
     if of.name == "builtins.type":
         return isinstance(value, (ClassValue, KnownClass))

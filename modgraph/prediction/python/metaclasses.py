@@ -27,6 +27,9 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.python import classes, naming_hooks, standard_names
 
 
+ABSTRACT = KnownClass("abc.ABCMeta")
+
+
 def metaclass_of(machine: Machine, cls: Value) -> ClassValue | KnownClass | None:
     """The metaclass of a class: its own, or the first that one of its bases has; None for `type`."""
     if isinstance(cls, KnownClass):
@@ -41,7 +44,7 @@ def _of_python(name: str) -> KnownClass | None:
         return KnownClass("typing._ProtocolMeta")
     if real is None or not real.is_class:
         return None
-    return KnownClass("enum.EnumMeta") if real.is_enum else KnownClass("abc.ABCMeta") if real.is_abstract else None
+    return KnownClass("enum.EnumMeta") if real.is_enum else ABSTRACT if real.is_abstract else None
 
 
 def inherited(machine: Machine, bases: tuple[Value, ...]) -> ClassValue | KnownClass | None:

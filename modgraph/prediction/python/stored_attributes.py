@@ -7,20 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, DictObject, HeapObject
-from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     NONE,
     OPEN,
-    TRUE,
     Address,
     ClassValue,
     Constant,
     EnumMember,
     FunctionValue,
-    KnownClass,
     PartialValue,
     Unknown,
     Value,
@@ -28,7 +24,6 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.paths import partial_texts
 
 _MAKING = ("__code__", "__defaults__", "__kwdefaults__", "__closure__")
-_REGISTERED = ("<abstract classes>", "register")
 _KEYWORDS = "<keywords>"
 _REBUILT = "<rebuilt>"
 _DEFAULTS = "<kept defaults>"
@@ -153,21 +148,6 @@ def kept(machine: Machine, cls: ClassValue, name: str, make: Callable[[], HeapOb
     if found is None:
         found = machine.state.globals[key] = machine.allocate(make())
     return found
-
-
-@models("abc.ABCMeta.register")
-def register(arguments: Arguments, machine: Machine) -> Value:
-    """Any class may be one of an abstract class from then on; of which, is not followed."""
-    machine.state.globals[_REGISTERED] = TRUE
-    return arguments.positional[-1] if arguments.positional else NONE
-
-
-def may_be_registered(machine: Machine, of: Value) -> bool:
-    """Any class may have been registered with that one."""
-    if _REGISTERED not in machine.state.globals or not isinstance(of, ClassValue):
-        return False
-    order = machine.mro(of)
-    return KnownClass("abc.ABC") in order or machine.metaclass_of(of) == KnownClass("abc.ABCMeta")
 
 
 def keywords_of(machine: Machine, value: PartialValue) -> Address | Unknown:
