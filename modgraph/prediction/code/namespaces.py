@@ -225,7 +225,10 @@ def class_dict(machine: Machine, cls: Value) -> Value:
 
 
 class _ClassNamespace(Mapping[str, Value]):
-    """What a class's own namespace holds: a method is parsed when it is asked for."""
+    """What a class's own namespace holds: a method is parsed when it is asked for. What Python puts there itself is
+    found by its name, and not listed: how many names there are is not known."""
+
+    leaves_out = True
 
     def __init__(self, machine: Machine, cls: ClassValue) -> None:
         self.machine = machine
@@ -235,19 +238,29 @@ class _ClassNamespace(Mapping[str, Value]):
         statements = item.definition.statements if item.definition is not None else {}
         slotted = slots.named(machine, cls)
         self.slots = [each for each in slotted if each is not None] if isinstance(slotted, list) else []
-        self.names = dict.fromkeys([*statements, *item.namespace, *self.slots])
+        kept = (name for name in item.namespace if not name.startswith("<"))  # those of the prediction's own
+        self.names = dict.fromkeys([*statements, *kept, *self.slots])
         if _ANNOTATIONS not in self.names and class_annotations.annotations_of(machine, cls).shown:
             self.names[_ANNOTATIONS] = None
 
     def get(self, name: str, default: Any = None) -> Any:
         if name not in self.names:
-            return default
+            return self._hidden(name) or default
         found = classes.own_attribute(self.machine, self.cls, name)
         if found is None and name == _ANNOTATIONS:
             found = self.machine.allocate(class_annotations.annotations_of(self.machine, self.cls))
         if found is None and name in self.slots:
             found = self.machine.unknown(f"the descriptor of the slot {name} is not modelled")
         return default if found is None else found
+
+    def _hidden(self, name: str) -> Value | None:
+        """What Python has put there itself, or may have."""
+        if name == "__module__":
+            return self.machine.get_attribute(self.cls, name)
+        if name not in _BY_PYTHON:
+            return None
+        why = f"{name} of a class is not modelled"
+        return Unknown(why, self.machine.where, inert=True, optional=name != "__doc__")
 
     def __getitem__(self, name: str) -> Value:
         found: Value | None = self.get(name)
@@ -263,6 +276,22 @@ class _ClassNamespace(Mapping[str, Value]):
 
 
 _ANNOTATIONS = "__annotations__"
+_BY_PYTHON = frozenset(
+    (
+        *(
+            "__doc__",
+            "__dict__",
+            "__weakref__",
+            "__hash__",
+            "__firstlineno__",
+            "__static_attributes__",
+            "__orig_bases__",
+        ),
+        *("__abstractmethods__", "_abc_impl", "__parameters__", "__match_args__", "__type_params__", "_is_protocol"),
+        *("__orig_bases__", "__protocol_attrs__", "__dataclass_fields__", "__dataclass_params__", "__annotate_func__"),
+    )
+)
+"""What Python may put into the namespace of a class whose body does not set it."""
 
 
 def _submodule(machine: Machine, module: str, name: str) -> Value | None:

@@ -109,6 +109,11 @@ class ViewObject(DictObject):
         self.owner = None
 
     @property
+    def leaves_out(self) -> bool:
+        """There are names that are found, and not listed."""
+        return getattr(self.shown, "leaves_out", False)
+
+    @property
     def entries(self) -> dict[Value, Value]:
         if self._entries is None:
             self._entries = {Constant(name): value for name, value in self.shown.items()}
@@ -120,7 +125,7 @@ class ViewObject(DictObject):
 
     def peek(self, key: Value) -> Value | None:
         """The entry of a key."""
-        if self._entries is not None:
+        if self._entries is not None and (key in self._entries or not self.leaves_out):
             return self._entries.get(key)
         return self.shown.get(key.value) if type(key) is Constant and type(key.value) is str else None
 

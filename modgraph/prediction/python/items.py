@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -447,11 +448,12 @@ def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]
 def view(machine: Machine, owner: Address, store: str = "attributes") -> Address:
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
     item = machine.state.read(owner)
-    shown: dict[str, Value] = getattr(item, store)
+    shown: Mapping[str, Value] = getattr(item, store)
     if store == "attributes":
-        shown = slots.in_dict(machine, item, shown)
+        shown = inner_stores.whole(machine, owner, slots.in_dict(machine, item, getattr(item, store)))
     shuffled: Unknown | None = getattr(item, "shuffled", None) if store == "attributes" else None
     open_ = getattr(item, "open", None) or shuffled if store == "attributes" else None
+    open_ = open_ or inner_stores.why_more(machine, item) if store == "attributes" else open_
     open_ = partial_texts.plainly(open_) if open_ is not None else None
     made = ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)})
     if shuffled is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_CONSTANT, MAX_LOOP_ITERATIONS
-from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject
+from modgraph.prediction.domain.objects import DictObject, IteratorObject, ListObject, SetObject, ViewObject
 from modgraph.prediction.domain.sizes import counted
 from modgraph.prediction.domain.values import (
     Address,
@@ -217,6 +217,8 @@ def length(machine: Machine, value: Value) -> int | Unknown:
         unsure = item.unsure if isinstance(item, DictObject) else item.open
         if unsure is not None:
             return unsure
+        if isinstance(item, ViewObject) and item.leaves_out:
+            return machine.unknown("how many names a class holds is not modelled")
         return len(item.entries) if isinstance(item, DictObject) else len(item.items)
     if method is not None and not isinstance(method, Unknown):
         result = machine.call(method, (value,))

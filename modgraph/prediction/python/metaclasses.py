@@ -26,7 +26,6 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.python import classes, naming_hooks, standard_names
 
-
 ABSTRACT = KnownClass("abc.ABCMeta")
 
 

@@ -17,11 +17,12 @@ from modgraph.prediction.domain.values import (
     Constant,
     FunctionValue,
     KnownClass,
+    KnownFunction,
     Unknown,
     Value,
     is_optional,
 )
-from modgraph.prediction.python import classes, exceptions, identity
+from modgraph.prediction.python import classes, exceptions, identity, standard_names
 from modgraph.prediction.python.plain import number_unknown
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
         return None
     names = METHODS[symbol], MIRRORED[symbol]
     sides = [(left, right, _method(machine, left, names[0])), (right, left, _method(machine, right, names[1]))]
-    if not any(isinstance(method, (FunctionValue, Choice)) or _is_optional(method) for _, _, method in sides):
+    if not any(isinstance(method, _ASKED) or _is_optional(method) for _, _, method in sides):
         unsure = next((method for _, _, method in sides if isinstance(method, Unknown)), None)
         if unsure is not None:
             perhaps_asked(machine, [left, right], unsure, *METHODS.values())
@@ -63,6 +64,9 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
     names = _type_name(machine, left), _type_name(machine, right)
     message = f"'{symbol}' not supported between instances of '{names[0]}' and '{names[1]}'"
     raise exceptions.exactly(machine, "TypeError", message)
+
+
+_ASKED = (FunctionValue, KnownFunction, Choice)
 
 
 def perhaps_asked(machine: Machine, values: Iterable[Value], why: Unknown, *names: str) -> None:
@@ -88,7 +92,11 @@ def _asked(machine: Machine, symbol: str, receiver: Value, other: Value, method:
         found = machine.unknown(f"whether {symbol} is answered is not known", found)
     if isinstance(found, Unknown):
         return number_unknown(machine, f"{symbol} cannot be decided", receiver, other)
-    own = isinstance(method, FunctionValue) and method.definition.name == "__eq__"
+    own = (
+        method.name.endswith(".__eq__")
+        if isinstance(method, KnownFunction)
+        else isinstance(method, FunctionValue) and method.definition.name == "__eq__"
+    )
     if symbol == "!=" and own and found != NOT_IMPLEMENTED:
         truth = machine.truth(found)
         return number_unknown(machine, "!= cannot be decided", found) if truth is None else Constant(not truth)
@@ -106,8 +114,23 @@ def _method(machine: Machine, value: Value, name: str) -> Value | None:
         found = machine.class_attribute(cls, "__eq__")
     if isinstance(found, (FunctionValue, Unknown)):
         return None if isinstance(cls, ClassValue) and _is_made(machine, cls, name) else found
-    if isinstance(cls, KnownClass) and cls.name.partition(".")[0] != "builtins":
+    if isinstance(cls, ClassValue):
+        return _of_abstract(machine, cls, name, found)
+    if cls.name.partition(".")[0] != "builtins":
         return machine.unknown(f"how {cls.name} compares is not modelled") if found is not None else None
+    return None
+
+
+def _of_abstract(machine: Machine, cls: ClassValue, name: str, found: Value | None) -> Value | None:
+    """The method that a class has from one of Python's that is written in Python, as a mapping has its `__eq__`."""
+    if isinstance(found, KnownFunction) and found.name.startswith("collections.abc."):
+        return found
+    for base in machine.mro(cls) if found is None else ():
+        if not isinstance(base, KnownClass) or base.name.startswith(("builtins.", "torch.")):
+            continue
+        real = standard_names.standard_object(base.name)
+        if real is not None and (name in real.own or (name == "__ne__" and "__eq__" in real.own)):
+            return machine.unknown(f"how {base.name} compares is not modelled")
     return None
 
 

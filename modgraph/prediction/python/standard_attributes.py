@@ -35,7 +35,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.python import class_annotations, classes, slots, standard_names, stored_attributes
+from modgraph.prediction.python import class_annotations, classes, slots, standard_names, stored_attributes, torch_names
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -119,7 +119,7 @@ def _is_given(machine: Machine, value: Value, name: str) -> bool | None:
         has = [has[0] or any(each.has(name) or (each.is_enum and hasattr(_Kind, name)) for each in bases)]
         if not has[0] and (name in _ADDED or _may_be_compiled(machine, value, name) or _is_field(machine, value, name)):
             return False
-        if name == "__abstractmethods__":
+        if name == "__abstractmethods__" or (not has[0] and torch_names.has(machine, value, name)):
             return False
         if name in ("name", "value") and any(each.is_enum for each in bases):
             return None  # of members alone
@@ -154,6 +154,8 @@ def _of_instance(machine: Machine, value: Value, name: str) -> bool | None:
     if isinstance(cls, KnownClass) and _keeps_attributes(cls.name):
         return False
     own = any(isinstance(base, ClassValue) for base in lineage)
+    if torch_names.may_have(machine, cls, name):
+        return False
     return False if _may_be_compiled(machine, cls, name) or (own and name in _ADDED) else None
 
 

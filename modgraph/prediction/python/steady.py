@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.python import slots
+from modgraph.prediction.python import inner_stores, slots
 from modgraph.prediction.python.may_items import Perhaps
 
 
@@ -75,12 +75,12 @@ def _is_as_before(machine: Machine, watched: Value | None, before: list[Value] |
     )
 
 
-def _key(held: dict[Any, Any], key: Value) -> Any:
+def _key(held: Mapping[Any, Any], key: Value) -> Any:
     """As the entries of a dict have it, or those of what shows names."""
     return key.value if isinstance(key, Constant) and key not in held else key
 
 
-def _entries(machine: Machine, watched: Value | None) -> dict[Any, Any] | None:
+def _entries(machine: Machine, watched: Value | None) -> Mapping[Any, Any] | None:
     """What is walked, as it is now; None where that may have other keys."""
     if isinstance(watched, TupleValue):
         owner, store = watched.items
@@ -96,14 +96,16 @@ def _entries(machine: Machine, watched: Value | None) -> dict[Any, Any] | None:
     return None
 
 
-def _shown(machine: Machine, view: ViewObject) -> dict[str, Value] | None:
+def _shown(machine: Machine, view: ViewObject) -> Mapping[str, Value] | None:
     """What the `__dict__` of an object shows now; None of one that is not known by address."""
     owner, store = view.attributes.get(VIEW_OF), view.attributes.get(VIEW_STORE)
     if not isinstance(owner, Address) or not isinstance(store, Constant):
         return None
     item = machine.state.read(owner)
     held = cast("dict[str, Value]", getattr(item, store.value))
-    return slots.in_dict(machine, item, held) if store.value == "attributes" else held
+    if store.value != "attributes":
+        return held
+    return inner_stores.whole(machine, owner, slots.in_dict(machine, item, held))
 
 
 def _seen(machine: Machine, watched: Value | None, key: Value, view: Value) -> Value:

@@ -218,6 +218,13 @@ _PLAIN = frozenset(
 """Classes that make nothing of what is derived from them."""
 
 
+_STORE = KnownClass("torch.nn.modules.module._Store")
+
+
+class _Nothing:
+    pass
+
+
 @cache
 def _real(name: str) -> type | None:
     found = _REAL.get(name)
@@ -232,6 +239,8 @@ def _real_class(cls: Value) -> type | None:
 
 def of_python(machine: Machine, order: tuple[Value, ...], of: KnownClass) -> bool | None:
     """A class that does not derive from one of Python's own is one of that all the same."""
+    if order[0] == _STORE:  # a dict of torch's, of which class depends on its version
+        return None if of.name == "collections.OrderedDict" else issubclass(dict, _real(of.name) or _Nothing)
     if of.name.rpartition(".")[0] not in ("collections.abc", "numbers"):
         found = standard_names.standard_object(of.name)
         return None if found is not None and found.is_abstract and of.name not in _PLAIN else False

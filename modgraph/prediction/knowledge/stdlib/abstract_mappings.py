@@ -11,7 +11,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, KnownClass, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, KnownClass, TupleValue, Unknown, Value
 
 MAPPING = "collections.abc.Mapping"
 
@@ -51,3 +51,24 @@ def get(arguments: Arguments, machine: Machine) -> Value:
     if machine.doubts > doubts:
         return machine.choice((TRUE if asks else found, default), "it is not known whether the key is there")
     return TRUE if asks else found
+
+
+@models(f"{MAPPING}.__eq__")
+def equals(arguments: Arguments, machine: Machine) -> Value:
+    """Two mappings with equal items are equal, of whichever class they are."""
+    receiver, other = arguments.positional[:2]
+    is_mapping = machine.is_instance(other, KnownClass(MAPPING))
+    if is_mapping is False:
+        return Constant(NotImplemented)
+    pairs = [machine.call(KnownClass("builtins.dict"), (each,)) for each in (receiver, other)] if is_mapping else []
+    verdict = machine.equal(*pairs) if pairs else None
+    return machine.unknown("whether mappings are equal is not known", other) if verdict is None else Constant(verdict)
+
+
+_OF_SETS = ("__eq__", "__le__", "__lt__", "__ge__", "__gt__", "__and__", "__or__", "__sub__", "__xor__", "isdisjoint")
+
+
+@models(*(f"collections.abc.Set.{name}" for name in _OF_SETS))
+def compared(arguments: Arguments, machine: Machine) -> Value:
+    """Of a set that says how it is walked through: what is made of two is not followed."""
+    return machine.unknown(f"{last_name(arguments.function)} of a set written in Python is not followed")

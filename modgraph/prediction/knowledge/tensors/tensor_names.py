@@ -21,8 +21,8 @@ FUNCTIONS = """
     lu_solve margin_ranking_loss max_pool1d max_pool2d max_pool3d miopen_convolution
     mkldnn_convolution mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
     nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pixel_shuffle
-    pixel_unshuffle poisson poisson_nll_loss polygamma prelu promote_types quantile quantize_per_channel
-    quantize_per_tensor result_type rms_norm rnn_relu_cell rnn_tanh_cell
+    pixel_unshuffle poisson poisson_nll_loss polygamma prelu quantile quantize_per_channel
+    quantize_per_tensor rms_norm rnn_relu_cell rnn_tanh_cell
     row_indices_copy row_stack rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
     sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor
     sparse_csr_tensor squeeze_copy sspaddmm t_copy take_along_dim threshold trace transpose_copy trapezoid trapz

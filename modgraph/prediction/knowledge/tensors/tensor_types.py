@@ -9,6 +9,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, Dtype, KnownClass, Value
+from modgraph.prediction.knowledge.tensors.elements import promoted
 from modgraph.prediction.knowledge.tensors.tensor_shapes import converted, source_of
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import number_unknown
@@ -46,3 +47,12 @@ def type_of(arguments: Arguments, machine: Machine) -> Value:
         return converted(arguments, machine, _DTYPES[text], "cpu")
     where = "cuda" if isinstance(text, str) and text.startswith("torch.cuda.") else source.device
     return converted(arguments, machine, None, where)
+
+
+@models("torch.promote_types", "torch.result_type")
+def common_type(arguments: Arguments, machine: Machine) -> Value:
+    """The dtype that is wide enough for two others; of tensors and numbers, that is not known."""
+    given = [arguments.get(at, name, NONE) for at, name in enumerate(("type1", "type2"))]
+    left, right = (each.name if isinstance(each, Dtype) else None for each in given)
+    found = promoted(left, right)
+    return Dtype(found) if found is not None else number_unknown(machine, "which dtype two others give is not known")

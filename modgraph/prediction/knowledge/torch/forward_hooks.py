@@ -85,7 +85,20 @@ def _assigned(machine: Machine) -> set[int]:
 
 @models(*(f"{MODULE}.@{name}" for name in STORES))
 def hooks(arguments: Arguments, machine: Machine) -> Value:
-    return _store(machine, module_of(machine, arguments)[0], arguments.function.rpartition("@")[2])
+    address, module = module_of(machine, arguments)
+    name = arguments.function.rpartition("@")[2]
+    if name == "_forward_pre_hooks" and _is_computed_anew(module):
+        why = Unknown("the hook that computes a weight anew is not modelled", machine.where, inert=True)
+        return machine.allocate(DictObject({}, why, _ORDERED))
+    return _store(machine, address, name)
+
+
+def _is_computed_anew(module: ModuleObject) -> bool:
+    """`weight_norm`, `spectral_norm` or pruning may have set a hook that makes a weight of its parts."""
+    return any(
+        name.endswith("_orig") or (name.endswith("_g") and f"{name[:-1]}v" in module.parameters)
+        for name in module.parameters
+    )
 
 
 @models(*(f"{MODULE}.@{name}=" for name in STORES))

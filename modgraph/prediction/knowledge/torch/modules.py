@@ -44,7 +44,8 @@ from modgraph.prediction.knowledge.torch.walks import (
     tensors,
     tensors_that_may_be,
 )
-from modgraph.prediction.python import persistence
+from modgraph.prediction.python import persistence, torch_names
+from modgraph.prediction.python.inner_stores import IS_FULL
 from modgraph.prediction.python.registration import class_name, kind_of
 
 known_class(MODULE)
@@ -185,6 +186,8 @@ def get_name(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{MODULE}.extra_repr")
 def extra_repr(arguments: Arguments, machine: Machine) -> Value:
+    if torch_names.overrides(machine, module_of(machine, arguments)[1].cls, "extra_repr"):
+        return Unknown("how a layer of torch shows itself is not modelled", machine.where, inert=True)
     return Constant("")
 
 
@@ -333,19 +336,21 @@ def zero_grad(arguments: Arguments, machine: Machine) -> Value:
 @models(
     f"{MODULE}.compile",
     f"{MODULE}.set_extra_state",
-    *(
-        f"{MODULE}.{name}"
-        for name in (
-            "register_full_backward_pre_hook",
-            "register_backward_hook",
-            "register_full_backward_hook",
-        )
-    ),
+    f"{MODULE}.register_full_backward_pre_hook",
 )
 def no_effect(arguments: Arguments, machine: Machine) -> Value:
     """A hook runs with backward, never in the constructor; its handle is inert."""
     name = last_name(arguments.function)
     return Unknown("the handle of a hook", machine.where, inert=True) if "hook" in name else NONE
+
+
+@models(f"{MODULE}.register_backward_hook", f"{MODULE}.register_full_backward_hook")
+def backward_hook(arguments: Arguments, machine: Machine) -> Value:
+    """It runs with backward, too; the module notes of which kind its hooks are."""
+    address, _ = module_of(machine, arguments)
+    kind = TRUE if "full" in last_name(arguments.function) else FALSE
+    machine.state.change(address, ModuleObject).attributes[IS_FULL] = kind
+    return no_effect(arguments, machine)
 
 
 REGISTRATION_HOOKS = tuple(f"register_module_{kind}_registration_hook" for kind in ("module", "parameter", "buffer"))
@@ -387,7 +392,7 @@ def set_non_persistent_names(arguments: Arguments, machine: Machine) -> Value:
 
 
 _HOOKS = (
-    *("_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook"),
+    *("_backward_pre_hooks", "_backward_hooks", IS_FULL),
     *("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
 )
 

@@ -60,7 +60,9 @@ def state_dict(arguments: Arguments, machine: Machine) -> Value:
             if not is_before:
                 machine.call(hook, (module, found, why, why))
         return found
-    return machine.allocate(DictObject(entries, None, KnownClass("collections.OrderedDict")))
+    saved = DictObject(entries, None, KnownClass("collections.OrderedDict"))
+    saved.attributes["_metadata"] = Unknown("the versions in a state dict are not modelled", machine.where, inert=True)
+    return machine.allocate(saved)
 
 
 def _run_own(machine: Machine, root: Address, why: Unknown) -> None:
