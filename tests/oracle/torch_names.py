@@ -31,24 +31,31 @@ STUBS = TABLE.parent / "torch_stubs"
 _WAYS: tuple[tuple[Any, ...], ...] = ((), (4,), (2, 2), (4, 4), (4, 4, 1), (4, 4, 4), (4, 8, [2, 4]))
 _MORE: tuple[tuple[Any, ...], ...] = (("LSTM", 4, 4), (4, 4, True, 4), (1, (2, 2)))
 
+_WITH_DEVICES = {nn.DataParallel: {"dim", "device_ids", "output_device", "src_device_obj"}}
+"""Names that an instance has on a machine with devices."""
+
 Names = dict[str, tuple[set[str], set[str]]]
 
 
-def layers() -> Iterator[type[nn.Module]]:
+def layers() -> Iterator[type]:
     """The classes of torch.nn that are modules, and those that they are derived from."""
-    found: dict[type[nn.Module], None] = {}
+    found: dict[type, None] = {}
     for each in (getattr(nn, name) for name in sorted(dir(nn))):
         if isinstance(each, type) and issubclass(each, nn.Module):
-            found.update(dict.fromkeys(base for base in reversed(each.__mro__) if issubclass(base, nn.Module)))
+            found.update(dict.fromkeys(base for base in reversed(each.__mro__) if _is_of_torch(base)))
     yield from found
 
 
-def made(cls: type[nn.Module]) -> nn.Module | None:
+def _is_of_torch(cls: type) -> bool:
+    return cls.__module__.startswith("torch.")
+
+
+def made(cls: type) -> nn.Module | None:
     """An instance; None where none of the usual arguments fit, as of an abstract class."""
     if cls is nn.TransformerEncoder or cls is nn.TransformerDecoder:
         layer = nn.TransformerEncoderLayer if cls is nn.TransformerEncoder else nn.TransformerDecoderLayer
         return cls(layer(4, 2, batch_first=True), 1)
-    for way in (*_WAYS, *_MORE):
+    for way in (*_WAYS, *_MORE) if issubclass(cls, nn.Module) else ():
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return cls(*way)
@@ -60,13 +67,15 @@ def asked() -> Names:
     found: Names = {}
     for cls in layers():
         module = made(cls)
-        above = [base for base in cls.__mro__[1:] if issubclass(base, nn.Module)]
-        held = set(vars(module)) if module is not None else set()
+        above = [base for base in cls.__mro__[1:] if _is_of_torch(base)]
+        held = set(vars(module)) if module is not None else set[str]()
         text = "".join(map(_stub, (cls, *above)))
-        held = {name for name in held if not re.search(rf"\b{name}\b", text)}
+        held = {
+            name for name in held | _WITH_DEVICES.get(cls, set()) if not re.search(rf'self\.{name}\b|"{name}"', text)
+        }
         for base in above:
             held -= found[_name(base)][1]
-        own = {name for name in vars(cls) if name not in ("__module__", "__doc__", "__dict__", "__weakref__")}
+        own = set(vars(cls)).union(*(vars(base) for base in cls.__bases__ if not _is_of_torch(base)))
         found[_name(cls)] = (own, held)
     return found
 

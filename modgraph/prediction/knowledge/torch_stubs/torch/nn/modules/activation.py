@@ -237,8 +237,8 @@ class MultiheadAttention(Module):
 
 class PReLU(Module):
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
-        super().__init__()
         self.num_parameters = num_parameters
+        super().__init__()
         self.init = init
         self.weight = Parameter(torch.empty(num_parameters, device=device, dtype=dtype))
 
