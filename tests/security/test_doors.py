@@ -148,6 +148,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "prediction/paths/joining_fields.py": (".open", "no files: methods of its own classes"),
     "prediction/python/standard_attributes.py": ("importlib", LIBRARY),
     "prediction/python/standard_names.py": (".read_text", OWN + ": the table of names"),
+    "prediction/python/torch_names.py": (".read_text", OWN + ": the table of names"),
     "rules/pool.py": (
         "concurrent.futures.ProcessPoolExecutor multiprocessing.get_context",
         "processes that run our own check",

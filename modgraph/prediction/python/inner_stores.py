@@ -70,12 +70,12 @@ class _Whole(Mapping[str, Value]):
             return self.attributes[name]
         if name == IS_FULL:
             return NONE
-        if name in _STORES:
-            kept = _kept(self.machine, self.owner, name)
-            if kept is not None:
-                return kept
+        kept = _kept(self.machine, self.owner, name)
+        if kept is not None and not isinstance(kept, Unknown):
+            return kept
         why = Unknown(f"{name} of a module is not followed", self.machine.where, inert=True)
-        return self.machine.allocate(DictObject({}, why, KnownClass("collections.OrderedDict")))
+        shown = DictObject({}, why, KnownClass("collections.OrderedDict"), {_HOOKS_OF: self.owner})
+        return self.machine.allocate(shown)
 
     def __contains__(self, name: object) -> bool:
         return name in _NAMES or name in self.attributes
@@ -90,6 +90,21 @@ class _Whole(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(_NAMES.union(self.attributes))
+
+
+def is_there(machine: Machine, owner: Address, key: Constant, new: Value) -> bool:
+    """What is put under a name of torch's is what the module has there, as where its own `__dict__` is put into it."""
+    module = machine.state.find(owner, ModuleObject)
+    if key.value not in _NAMES or module is None or key.value in module.attributes:
+        return False
+    shown = getattr(machine.state.read(new), "attributes", {}) if isinstance(new, Address) else {}
+    return (key.value == IS_FULL and new == NONE) or owner in (
+        shown.get(each) for each in ("module", VIEW_OF, _HOOKS_OF)
+    )
+
+
+_HOOKS_OF = "<hooks of>"
+"""Attribute of a dict that stands for hooks which are not followed: the module."""
 
 
 def _kept(machine: Machine, owner: Address, name: str) -> Value | None:

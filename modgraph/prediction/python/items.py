@@ -413,6 +413,8 @@ def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value
     if isinstance(owner, Address) and isinstance(key, Constant):
         store = mapping.attributes.get(VIEW_STORE)
         name = store.value if isinstance(store, Constant) else "attributes"
+        if name == "attributes" and inner_stores.is_there(machine, owner, key, new):
+            return
         if name == "attributes" and inner_stores.is_one(machine, owner, key):
             machine.expose([owner, new], machine.unknown(f"`{key.value}` of a module is replaced", new))
         else:

@@ -22,7 +22,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.python import classes, exceptions, identity, standard_names
+from modgraph.prediction.python import classes, exceptions, identity, virtual_classes
 from modgraph.prediction.python.plain import number_unknown
 
 if TYPE_CHECKING:
@@ -126,11 +126,11 @@ def _of_abstract(machine: Machine, cls: ClassValue, name: str, found: Value | No
     if isinstance(found, KnownFunction) and found.name.startswith("collections.abc."):
         return found
     for base in machine.mro(cls) if found is None else ():
-        if not isinstance(base, KnownClass) or base.name.startswith(("builtins.", "torch.")):
-            continue
-        real = standard_names.standard_object(base.name)
-        if real is not None and (name in real.own or (name == "__ne__" and "__eq__" in real.own)):
-            return machine.unknown(f"how {base.name} compares is not modelled")
+        if isinstance(base, KnownClass) and not base.name.startswith(("builtins.", "torch.")):
+            real = virtual_classes.real_class(base)
+            asked = "__eq__" if name == "__ne__" else name
+            if real is not None and getattr(real, asked, None) is not getattr(object, asked):
+                return machine.unknown(f"how {base.name} compares is not modelled")
     return None
 
 

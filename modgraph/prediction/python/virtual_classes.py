@@ -122,7 +122,7 @@ def by_names(machine: Machine, of: ClassValue, value: Value | None, cls: Value) 
     for name in asked:
         found = machine.class_attribute(cls, name) if value is None else machine.find_attribute(value, name)
         if found is None:
-            real = _real_class(cls)
+            real = real_class(cls)
             if real is None or not hasattr(real, name):
                 return None if isinstance(cls, KnownClass) and real is None else False
         elif found == NONE or isinstance(found, Unknown):
@@ -194,7 +194,7 @@ _KINDS: tuple[type, ...] = (
     *(type({}.keys()), type({}.values()), type({}.items()), type(iter(())), type(iter([])), type(iter({}))),
     *(collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter, collections.ChainMap),
     *(collections.UserDict, collections.UserList, collections.UserString, functools.partial, argparse.Namespace),
-    *(pathlib.PurePath, pathlib.Path, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.WindowsPath),
+    *(pathlib.PurePath, pathlib.Path),
     *(enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag, enum.EnumMeta),
 )
 _REAL = {f"{kind.__module__}.{kind.__name__}": kind for kind in _KINDS} | {
@@ -233,7 +233,8 @@ def _real(name: str) -> type | None:
     return found if isinstance(found, type) else None
 
 
-def _real_class(cls: Value) -> type | None:
+def real_class(cls: Value) -> type | None:
+    """A class of Python's own that can be asked itself."""
     return _real(cls.name) if isinstance(cls, KnownClass) else None
 
 
@@ -247,7 +248,7 @@ def of_python(machine: Machine, order: tuple[Value, ...], of: KnownClass) -> boo
     abstract = _real(of.name)
     if abstract is None:
         return None
-    asked = _real_class(order[0])
+    asked = real_class(order[0])
     if asked is not None and of.name != "collections.abc.Generator":  # every iterator passes for a generator here
         return issubclass(asked, abstract)
     known = [base.name for base in order if isinstance(base, KnownClass)]
