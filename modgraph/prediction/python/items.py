@@ -49,6 +49,7 @@ from modgraph.prediction.python import (
     hashing,
     inner_stores,
     keys,
+    orders,
     slots,
     unordered,
     weak_updates,
@@ -415,7 +416,7 @@ def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value
         if name == "attributes" and inner_stores.is_one(machine, owner, key):
             machine.expose([owner, new], machine.unknown(f"`{key.value}` of a module is replaced", new))
         else:
-            getattr(machine.state.write(owner), name)[key.value] = new
+            orders.put(machine, machine.state.write(owner), name, key.value, new)
 
 
 def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
@@ -450,8 +451,8 @@ def view(machine: Machine, owner: Address, store: str = "attributes") -> Address
     shown: dict[str, Value] = getattr(item, store)
     if store == "attributes":
         shown = slots.in_dict(machine, item, shown)
-    shuffled: Unknown | None = getattr(item, "shuffled", None) if store == "attributes" else None
-    open_ = getattr(item, "open", None) or shuffled if store == "attributes" else None
+    shuffled = orders.of(item, store)
+    open_ = (getattr(item, "open", None) if store == "attributes" else None) or shuffled
     open_ = partial_texts.plainly(open_) if open_ is not None else None
     made = ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)})
     if shuffled is not None:
