@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modgraph.changes.trees import Tree
-from modgraph.graph.model import MAY_HIDE, BufferInfo, ParameterInfo, Shape
+from modgraph.graph.model import IN_ANY_ORDER, MAY_HIDE, BufferInfo, ParameterInfo, Shape
 from modgraph.graph.paths import is_open_place
 
 MAY_HAVE = "may have a child"
@@ -21,7 +21,7 @@ class Openness:
         self.whole = ""
         self._hiding: dict[str, str] = {}
         for problem in tree.graph.open_places:
-            if problem.stage != "predict" or tree.graph.traced:
+            if problem.stage != "predict" or tree.graph.traced or IN_ANY_ORDER in problem.message:
                 continue
             if problem.file is not None:
                 place = f"{problem.file}:{problem.line}" if problem.line else problem.file

@@ -316,6 +316,8 @@ INFERRED_IN_VAIN = "inputs were inferred, and"
 """How the message of a problem begins of a forward that ran with none of them."""
 MAY_HIDE = "may hold further modules in"
 """In the message of a problem: it may be of modules that are not registered, and nothing else of its module is open."""
+IN_ANY_ORDER = "may hold what it registers in another order"
+"""In the message of a problem: all of that is shown, and nothing else of its module is open."""
 
 
 _FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import MAY_HIDE, BufferInfo, Graph, ModuleNode, ParameterInfo, Shape
+from modgraph.graph.model import IN_ANY_ORDER, MAY_HIDE, BufferInfo, Graph, ModuleNode, ParameterInfo, Shape
 from modgraph.graph.paths import is_open_place, parameter_path
 from modgraph.names import last_name
 
@@ -73,7 +73,11 @@ def state_dict_of(graph: Graph) -> StateDict:
     hidden: set[str] = set()
     own: set[str] = set()
     own_prefixes: list[str] = []
-    expected = [each.module for each in graph.open_places if each.stage == "predict" and MAY_HIDE not in each.message]
+    expected = [
+        each.module
+        for each in graph.open_places
+        if each.stage == "predict" and MAY_HIDE not in each.message and IN_ANY_ORDER not in each.message
+    ]
     for node in graph.modules:
         parent = index.parents[node.path]
         if not node.registered or parent in hidden or node.observed is False:

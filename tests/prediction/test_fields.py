@@ -48,6 +48,7 @@ DIFFERENT: dict[Role, list[tuple[Any, Any]]] = {
     **{role: [NAMED, ({}, {"n": ONE}), ({"n": ONE}, {})] for role in fields.BY_NAME},
     Role.REST: [(None, WHY), (WHY, None)],
     Role.REASON: [(None, WHY), (WHY, None)],
+    Role.ORDER: [(None, WHY), (WHY, None)],
     Role.VALUE: [(KnownClass("a"), KnownClass("b"))],
     Role.FINAL: [(True, False), (False, True)],
     Role.FLAGS: [({"n": True}, {}), ({}, {"n": True}), ({"n": None}, {})],
@@ -230,6 +231,7 @@ FULL: dict[Role, Callable[[Address], Any]] = {
     **{role: lambda at: {"n": at} for role in fields.BY_NAME},
     Role.REST: lambda at: Unknown("why", may_be=frozenset({at.index})),
     Role.REASON: lambda at: Unknown("why", may_be=frozenset({at.index})),
+    Role.ORDER: lambda at: Unknown("why", may_be=frozenset({at.index})),
     Role.LINK: lambda at: at,
     Role.MEMORY: lambda at: (at,),
     Role.VALUE: lambda at: at,
@@ -262,7 +264,8 @@ def test_what_a_field_holds_has_a_counterpart_in_a_copy(kind: type[HeapObject], 
 
 
 @of_all(
-    NEVER_CHANGED | SHOWN | {Role.COUPLED, Role.FINAL, Role.MEMORY, Role.NOTED_VALUES, Role.VALUE}, among=FORGETTING
+    NEVER_CHANGED | SHOWN | {Role.COUPLED, Role.FINAL, Role.MEMORY, Role.NOTED_VALUES, Role.ORDER, Role.VALUE},
+    among=FORGETTING,
 )
 def test_what_an_unknown_call_may_have_changed_is_not_known(
     kind: type[HeapObject], name: str, role: Role, mine: Any, other: Any

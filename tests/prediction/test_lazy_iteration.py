@@ -196,7 +196,10 @@ NOT_KNOWN = {
         '[self.add_module(k, nn.ReLU()) for k in "ab" if UNKNOWN]',
         {"a", "b"},
     ),
-    "the order of a set": ('for k in {"a", "b", "c"}: self.add_module(k, nn.ReLU())', {"a", "b", "c"}),
+    "the order of a set": (
+        'for i, k in enumerate({"a", "b", "c"}): self.add_module(f"{k}{i}", nn.ReLU())',
+        {"a0", "b0", "c0"},
+    ),
     "an undecided yield": (
         """
         def make():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
+from modgraph.graph.model import IN_ANY_ORDER, Graph
+from modgraph.graph.state_dict import state_dict_of
 
 pytestmark = pytest.mark.needs_torch
 
@@ -2444,6 +2448,151 @@ CASES: dict[str, str] = {
         """,
 }
 
+MIXED = {
+    "a key of a ModuleDict": """
+        m = nn.ModuleDict()
+        if flag:
+            m["b"] = nn.ReLU()
+        m["a"] = nn.Linear(1, 2)
+        m["b"] = nn.Linear(2, 3)
+        """,
+    "a key of a ModuleDict, by update": """
+        m = nn.ModuleDict()
+        if flag:
+            m.update({"b": nn.ReLU()})
+        m.update({"a": nn.Linear(1, 2), "b": nn.Linear(2, 3)})
+        """,
+    "a layer of a Sequential": """
+        m = nn.Sequential()
+        if flag:
+            m.add_module("b", nn.ReLU())
+        m.add_module("a", nn.Linear(1, 2))
+        m.add_module("b", nn.Linear(2, 3))
+        """,
+    "a child of a Module": """
+        m = nn.Module()
+        if flag:
+            m.b = nn.ReLU()
+        m.a = nn.Linear(1, 2)
+        m.b = nn.Linear(2, 3)
+        """,
+    "a child of a class of the project": """
+        m = Scale()
+        if flag:
+            m.b = nn.ReLU()
+        m.a = nn.Linear(1, 2)
+        m.b = nn.Linear(2, 3)
+        """,
+    "an entry of `_modules`": """
+        m = Scale()
+        if flag:
+            m._modules["b"] = nn.ReLU()
+        m._modules["a"] = nn.Linear(1, 2)
+        m._modules["b"] = nn.Linear(2, 3)
+        """,
+    "children in two orders": """
+        m = Scale()
+        for name in ("a", "b") if flag else ("b", "a"):
+            setattr(m, name, nn.Linear(1, 2) if name == "a" else nn.Linear(2, 3))
+        """,
+}
+"""Of two children, `b` is put before `a` or behind it."""
+
+READ = (
+    "list(m.children())[0].in_features",
+    "[name for name, _ in m.named_children()].index('b')",
+    "list(m.modules())[1].in_features",
+    "[name for name, _ in m.named_modules()].index('b')",
+    "next(m.parameters()).shape[0]",
+    "[name for name, _ in m.named_parameters()].index('b.weight')",
+    "list(m.state_dict()).index('b.weight')",
+    "list(m._modules).index('b')",
+    "next(iter(m._modules.values())).in_features",
+    "('b', 'a').index(m._modules.popitem()[0])",
+    "len(m._modules) + m.a.in_features + m.b.in_features",
+)
+
+CASES |= {
+    f"{what}, {place}": f"{textwrap.dedent(body)}self.c = nn.Linear({read} + 1, 1)\n"
+    for what, body in MIXED.items()
+    for place, read in enumerate(READ)
+}
+
+KEPT = {
+    "the parameters of a Module": """
+        m = nn.Module()
+        if flag:
+            m.b = nn.Parameter(torch.zeros(1))
+        m.a = nn.Parameter(torch.zeros(2))
+        m.b = nn.Parameter(torch.zeros(3))
+        found = m.parameters
+        """,
+    "the buffers of a Module": """
+        m = nn.Module()
+        if flag:
+            m.register_buffer("b", torch.zeros(1))
+        m.register_buffer("a", torch.zeros(2))
+        m.register_buffer("b", torch.zeros(3)) if not flag else setattr(m, "b", torch.zeros(3))
+        found = m.buffers
+        """,
+    "a ParameterDict": """
+        m = nn.ParameterDict()
+        if flag:
+            m["b"] = torch.zeros(1)
+        m["a"] = torch.zeros(2)
+        m["b"] = torch.zeros(3)
+        found = m.values
+        """,
+}
+
+CASES |= {
+    f"{what} in an order that is not known, {place}": f"{textwrap.dedent(body)}self.c = nn.Linear({read} + 1, 1)\n"
+    for what, body in KEPT.items()
+    for place, read in enumerate(
+        (
+            "next(iter(found())).shape[0]",
+            "list(found())[-1].numel()",
+            "list(m.state_dict()).index('b')",
+            "list(m.state_dict().values())[1].shape[0]",
+            "(m.popitem()[1] if hasattr(m, 'popitem') else m.b).shape[0]",
+        )
+    )
+}
+
+SAVED = {
+    "a bias that is taken away": "m = nn.Linear(3, 2)\nif flag:\n    m.bias = None\n",
+    "a bias by an argument": "m = nn.Linear(3, 2, bias=bool(flag))\n",
+    "affine by an argument": "m = nn.BatchNorm1d(2, affine=bool(flag))\n",
+    "statistics that are taken away": "m = nn.BatchNorm1d(2)\nif flag:\n    m.running_mean = None\n",
+    "a parameter or None": """m = nn.Linear(3, 2, bias=False)
+m.register_parameter("bias", nn.Parameter(torch.zeros(2)) if flag else None)
+""",
+    "a buffer or None": """m = nn.Linear(3, 2, bias=False)
+m.register_buffer("running_mean", None if flag else torch.zeros(2))
+""",
+    "a parameter of another shape": "m = nn.Linear(3, 2)\nif flag:\n    m.weight = nn.Parameter(torch.zeros(2, 4))\n",
+    "tied weights": """m = nn.Module()
+m.a, m.b = nn.Linear(2, 2), nn.Linear(2, 2)
+if flag:
+    m.b.weight = m.a.weight
+""",
+}
+"""What is saved in a state dict, or is not."""
+
+CASES |= {
+    f"a state dict: {what}, {place}": f"{textwrap.dedent(body)}self.c = nn.Linear({read} + 1, 1)\n"
+    for what, body in SAVED.items()
+    for place, read in enumerate(
+        (
+            "len(m.state_dict())",
+            "int('bias' in m.state_dict())",
+            "int(any(key == 'running_mean' for key in m.state_dict()))",
+            "sum(each.numel() for each in m.state_dict(keep_vars=True).values())",
+            "m.state_dict().get('weight', torch.zeros(2, 5)).shape[-1]",
+        )
+    )
+}
+
 FALSE: dict[str, tuple[str, ...]] = {}
 """Cases that are answered falsely, by what is at fault."""
 
@@ -2459,3 +2608,37 @@ def _cases() -> Iterator[Any]:
 @pytest.mark.parametrize("body", list(_cases()))
 def test_what_is_claimed_holds_on_both_paths(body: str, claims_that_fail: Callable[..., list[Any]]) -> None:
     assert claims_that_fail(body, HEADER) == []
+
+
+_NET = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, flag):
+        super().__init__()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "m = nn.ModuleDict({'a': nn.Linear(1, 2)})\nif flag:\n    m['b'] = nn.ReLU()\nm['b'] = nn.Linear(2, 3)\n",
+        "m = nn.ModuleDict({'b': nn.ReLU(), 'a': nn.Linear(1, 2)})\nm['b'] = nn.Linear(2, 3)\n",
+        "m = nn.Module()\nm.a = nn.Linear(1, 2)\nif flag:\n    m.a = nn.Linear(1, 2)\nm.b = nn.Linear(2, 3)\n",
+    ],
+)
+def test_an_order_that_is_the_same_on_both_paths_is_known(body: str, predict_source: Callable[..., Graph]) -> None:
+    read = "self.c = nn.Linear(list(m.children())[0].in_features, 1)\n"
+    graph = predict_source(_NET + textwrap.indent(body + read, " " * 8))
+    assert graph.complete, [each.message for each in graph.problems]
+
+
+def test_children_whose_order_is_not_known_are_all_told(predict_source: Callable[..., Graph]) -> None:
+    body = "if flag:\n    self.b = nn.ReLU()\nself.a = nn.Linear(1, 2)\nself.b = nn.Linear(2, 3)\n"
+    graph = predict_source(_NET + textwrap.indent(body, " " * 8))
+    assert {each.path: each.class_name for each in graph.modules if each.path in ("a", "b")} == dict.fromkeys(
+        ("a", "b"), "torch.nn.modules.linear.Linear"
+    )
+    assert [IN_ANY_ORDER in each.message for each in graph.problems] == [True]
+    assert not state_dict_of(graph).open_at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -3933,6 +3934,90 @@ CASES: dict[str, str] = {
             case {"dims": [a, *rest]} if len(rest) == 1: self.c = nn.Linear(a, rest[0])
             case {"dims": [a, *rest]}: self.d = nn.Linear(a, rest[1])
         """,
+}
+
+NAMED = {
+    "attributes of an instance": """
+        o = Plain()
+        if flag:
+            o.b = 1
+        o.a = 2
+        o.b = 3
+        """,
+    "attributes of a namespace": """
+        o = types.SimpleNamespace()
+        if flag:
+            o.b = 1
+        o.a = 2
+        o.b = 3
+        """,
+    "entries of a `__dict__`": """
+        o = Plain()
+        if flag:
+            o.__dict__["b"] = 1
+        vars(o).update(a=2)
+        vars(o)["b"] = 3
+        """,
+    "names that are set in a class": """
+        class O:
+            pass
+        o = O
+        if flag:
+            o.b = 1
+        o.a = 2
+        o.b = 3
+        """,
+    "names of a class body": """
+        class O:
+            if flag:
+                b = 1
+            a = 2
+            b = 3
+        o = O
+        """,
+    "names of a class body in two orders": """
+        class O:
+            if flag:
+                b, a = 3, 2
+            else:
+                a = 2
+                b = 3
+        o = O
+        """,
+}
+"""Of two names, `b` is put before `a` or behind it."""
+
+CASES |= {
+    f"the order of {what}, {place}": f"{textwrap.dedent(body)}self.c = nn.Linear({read} + 1, 1)\n"
+    for what, body in NAMED.items()
+    for place, read in enumerate(
+        (
+            "[name for name in vars(o) if len(name) == 1].index('b')",
+            "[value for value in o.__dict__.values() if type(value) is int][0]",
+            "list(dict(o.__dict__).items())[-1][0] == 'a' or 2",
+            "[name for name in reversed(list(vars(o).keys())) if len(name) == 1].index('a')",
+            "o.a + o.b + ('a' in vars(o))",
+        )
+    )
+}
+
+CASES |= {
+    f"a function or None, {place}": f"key = (lambda each: 0) if flag else None\n{body}self.c = nn.Linear(n, 1)\n"
+    for place, body in enumerate(
+        (
+            "x = [2, 1]\nx.sort(key=key)\nn = x[0]\n",
+            "n = sorted([2, 1], key=key)[0]\n",
+            "n = sorted([2, 1], **({'key': key} if flag else {}))[0]\n",
+            "n = sorted([2, 1], reverse=bool(flag))[0]\n",
+            "n = sorted({2: 3, 1: 4}, key=key, reverse=not flag)[0]\n",
+            "n = min([2, 1], key=key)\n",
+            "n = max(1, 2, key=key)\n",
+            "n = 1 + len(list(filter(key, [2, 1])))\n",
+            "n = len(list(itertools.groupby([2, 1], key)))\n",
+            "n = 1 + list(itertools.accumulate([2, 1], (lambda a, b: b) if flag else None))[1]\n",
+            "n = len(list(itertools.accumulate([2, 1], initial=0 if flag else None)))\n",
+        )
+    )
 }
 
 FALSE: dict[str, tuple[str, ...]] = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
-from modgraph.graph.model import Graph, ModuleNode, Problem
+from modgraph.graph.model import IN_ANY_ORDER, Graph, ModuleNode, Problem
 
 HEADER = """\
 import collections
@@ -134,8 +134,10 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
         if path not in nodes and not path.startswith(tuple(above)) and None not in told
     )
     both = [path for path in claimed if path in real and not _may_be_absent(path, graph)]
-    if both != [path for path in real if path in both]:
-        yield ("order", both)
+    in_any_order = {each.module for each in graph.open_places if IN_ANY_ORDER in each.message}
+    for above, children in _by_parent(path for path in real if path in both).items():
+        if above not in in_any_order and children != _by_parent(both)[above]:
+            yield ("order", above, children)
     first: dict[int, str] = {}
     for path, module in real.items():
         before = first.setdefault(id(module), path) if module is not None else path
@@ -163,6 +165,13 @@ def contradictions(graph: Graph, model: Any) -> Iterator[tuple[Any, ...]]:
     ):
         if ours is not None and theirs is not None and ours != theirs:
             yield ("total", name, ours, theirs)
+
+
+def _by_parent(paths: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition(".")[0], []).append(path)
+    return found
 
 
 def _is_refuted(problem: Problem, real: dict[str, Any]) -> bool:

@@ -284,7 +284,7 @@ def _are_named_alike(old: HeapObject, new: HeapObject) -> bool:
         and all(getattr(old, name) == getattr(new, name) for role in _PLAIN for name in names_of(old, role))
         and all(
             (getattr(old, name) is None) == (getattr(new, name) is None)
-            for role in (Role.REST, Role.REASON)
+            for role in (Role.REST, Role.REASON, Role.ORDER)
             for name in names_of(old, role)
         )
     )

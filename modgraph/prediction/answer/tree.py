@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from modgraph.errors import TargetError
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
+    IN_ANY_ORDER,
     MAY_HIDE,
     NOT_BUILT,
     BufferInfo,
@@ -43,6 +44,7 @@ from modgraph.prediction.domain.points_to import objects_of
 from modgraph.prediction.domain.values import NONE, OPEN, Address, Choice, ClassValue, KnownClass, Unknown, Value
 from modgraph.prediction.knowledge.torch.state_dicts import extra_state_of, saves_its_own
 from modgraph.prediction.paths.joining import description
+from modgraph.prediction.python.orders import STORES
 from modgraph.source.reached import root_of, telling
 
 if TYPE_CHECKING:
@@ -343,6 +345,8 @@ class _Tree:
             self._problem(
                 f"the class of {_shown(entry.path)} is not known: {module.cls.reason}", entry.path, module.cls
             )
+        if module.mixed is not None and any(len(getattr(module, store)) > 1 for store in STORES):
+            self._problem(f"{_shown(entry.path)} {IN_ANY_ORDER}: {module.mixed.reason}", entry.path, module.mixed)
         self._add_tensor_problems(node, module)
 
     def _add_either(self, entry: _Entry, module: ModuleObject) -> None:

@@ -408,6 +408,9 @@ def _give_names(machine: Machine, cls: ClassValue, environment: Address) -> None
         member = enumerations.as_member(machine, cls, name, value)
         machine.state.change(cls.address, ClassObject).namespace[name] = member
         several.note(machine, cls, name, member)
+    if found.is_shuffled:
+        why = machine.unknown(f"the order of the names of {classes.short_name(cls)} depends on which path is taken")
+        machine.state.change(cls.address, ClassObject).shuffled = why
     for name, value in found.names.items():
         naming_hooks.tell_name(machine, cls, name, value)
 

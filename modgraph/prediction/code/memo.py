@@ -179,7 +179,8 @@ def _walk(machine: Machine, roots: tuple[int, ...]) -> _Contents | None:
 _TOKENS: dict[Role, Callable[[Any], object]] = {
     **dict.fromkeys((Role.CELLS, Role.ENTRIES, Role.MEMBERS), len),
     **dict.fromkeys(BY_NAME, tuple),
-    **dict.fromkeys((Role.REST, Role.REASON, Role.VALUE, Role.FLAT, Role.FINAL, Role.SHAPE), lambda held: held),
+    **dict.fromkeys((Role.REST, Role.REASON, Role.ORDER), lambda held: held),
+    **dict.fromkeys((Role.VALUE, Role.FLAT, Role.FINAL, Role.SHAPE), lambda held: held),
     **dict.fromkeys((Role.FIXED, Role.LINK, Role.MEMORY, Role.COUPLED), lambda held: held),
     Role.FLAGS: lambda held: tuple(held.items()),
 }

@@ -15,9 +15,10 @@ from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_CONSTANT, MAX_NAMESPACE
 from modgraph.prediction.domain.loaded import Whole
 from modgraph.prediction.domain.mapping_views import PROXY
-from modgraph.prediction.domain.objects import VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
+from modgraph.prediction.domain.objects import MIXED, VIEW_OF, ClassObject, DictObject, ListObject, ViewObject
 from modgraph.prediction.domain.values import (
     OPEN,
+    TRUE,
     ClassValue,
     Constant,
     ModuleReference,
@@ -219,9 +220,26 @@ def class_dict(machine: Machine, cls: Value) -> Value:
         name = classes.short_name(cls)
         why = None if cls == classes.OBJECT else machine.unknown(f"the namespace of {name} is not known")
         return machine.allocate(DictObject({}, why, PROXY))
-    shown = ViewObject(_ClassNamespace(machine, cls), None, {})
+    why = _why_in_any_order(machine, cls)
+    shown = ViewObject(_ClassNamespace(machine, cls), why, {} if why is None else {MIXED: TRUE})
     shown.cls = PROXY
     return machine.allocate(shown)
+
+
+def _why_in_any_order(machine: Machine, cls: ClassValue) -> Unknown | None:
+    """Why the order of what the namespace of a class holds is not known: two statements of its body bind a name, or
+    one binds several, and not on all paths."""
+    item = machine.state.find(cls.address, ClassObject)
+    if item is None or item.shuffled is not None or item.definition is None:
+        return item.shuffled if item is not None else None
+    statements = item.definition.statements
+    for held in statements.values():
+        unsure = [each for each in held if each.kind == "compound"]
+        if unsure and (len(held) > 1 or any(len(each.names) > 1 for each in unsure)):
+            return machine.unknown(
+                f"the order of the names of {classes.short_name(cls)} depends on which path is taken"
+            )
+    return None
 
 
 class _ClassNamespace(Mapping[str, Value]):

@@ -27,6 +27,7 @@ class Role(Enum):
     NAMESPACE = "values by name; one that is missing is that of a base"
     LOCALS = "values by name; one that is missing is not bound"
     REASON = "why ATTRIBUTES may hold more, or in another order; None where they do not"
+    ORDER = "why STORE may be in another order; None where it is not, and where what stands there may not be there"
     VALUE = "one value, or None"
     FLAT = "what is plain and can change; None where it is not known"
     FINAL = "what changes once and for good; None where it is not known whether it has"
@@ -50,7 +51,7 @@ HOLDING = frozenset({Role.CELLS, Role.ENTRIES, Role.MEMBERS, *BY_NAME})
 MUTABLE = HOLDING | {Role.FLAGS, Role.COUNTS}
 """Lists and dicts, of which a copy has its own."""
 
-REASONS = frozenset({Role.REST, Role.REASON})
+REASONS = frozenset({Role.REST, Role.REASON, Role.ORDER})
 """They may name objects that stand where what they speak of does."""
 
 

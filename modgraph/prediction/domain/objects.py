@@ -243,6 +243,8 @@ class ModuleObject(HeapObject):
     """The call that made it."""
     shuffled: Unknown | None = field(default=None, metadata=role(Role.REASON))
     """Why the order of its plain attributes is not known."""
+    mixed: Unknown | None = field(default=None, metadata=role(Role.ORDER))
+    """Why the order of what it registers is not known."""
 
 
 class Sizes(tuple[int | None, ...]):
@@ -326,6 +328,8 @@ class ClassObject(HeapObject):
     """Of a namedtuple class: names with defaults, None without one."""
     metaclass: ClassValue | KnownClass | None = field(default=None, metadata=role(Role.FIXED))
     """Other than `type`."""
+    shuffled: Unknown | None = field(default=None, metadata=role(Role.REASON))
+    """Why the order of its names is not known."""
 
 
 @with_roles
@@ -341,8 +345,11 @@ class EnvironmentObject(HeapObject):
     """Names that are bound on some paths only."""
     made: dict[int, int] = field(default_factory=dict, metadata=role(Role.COUNTS))
     """How many functions each `def` or lambda in a loop has made."""
+    is_shuffled: bool = field(default=False, metadata=role(Role.COUPLED))
+    """In which order the names were bound first is not known; that of a class body tells."""
 
     def bind(self, name: str, value: Value) -> None:
-        self.names[name] = value
         if self.unsure:
+            self.is_shuffled |= name in self.unsure and name != next(reversed(self.names), name)
             self.unsure -= {name}
+        self.names[name] = value

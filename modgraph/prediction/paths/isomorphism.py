@@ -110,6 +110,7 @@ _SAME: dict[Role, Callable[[Any, Any], bool]] = {
     Role.REST: _is_nothing_more,
     **dict.fromkeys(BY_NAME, lambda x, y: list(x) == list(y)),
     Role.REASON: operator.eq,
+    Role.ORDER: operator.eq,
     Role.VALUE: operator.eq,
     Role.FLAT: operator.eq,
     Role.FINAL: operator.eq,

@@ -318,13 +318,8 @@ class Joiner:
         return merged
 
     def store(self, mine: dict[str, Value], other: dict[str, Value]) -> dict[str, Value]:
-        """What a module registers: where the paths contradict each other in the order of some names, these are
-        optional, which leaves their places open."""
-        merged = self.mapping(mine, other)
-        for key in contradicting(list(mine), list(other)):
-            self.changed = True
-            merged[key] = self.unknown(optional=True, of=(merged[key],))
-        return merged
+        """What a module registers."""
+        return self.mapping(mine, other)
 
     def single(self, value: Value) -> Value:
         """An entry that only one path has."""
@@ -356,6 +351,9 @@ class Joiner:
     def merge(self, mine: HeapObject, other: HeapObject, index: int) -> None:
         """Changes `mine`, a copy, into what either is."""
         if isinstance(mine, ClassObject) and isinstance(other, ClassObject):
+            if mine.shuffled is None and contradicting(list(mine.namespace), list(other.namespace)):
+                mine.shuffled = self.open(None, self.unknown())
+            mine.shuffled = self.open(mine.shuffled, other.shuffled)
             mine.namespace = self.namespace(mine.namespace, other.namespace, index)
             if mine.mro != other.mro:  # its bases were replaced
                 self.changed = self.changed or not isinstance(mine.mro[-1], Unknown)

@@ -64,7 +64,10 @@ def _join_attributes(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
 
 
 def _join_store(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
-    setattr(mine, name, joiner.store(getattr(mine, name), getattr(other, name)))
+    held, further = getattr(mine, name), getattr(other, name)
+    setattr(mine, name, joiner.store(held, further))
+    if mine.mixed is None and contradicting(list(held), list(further)):
+        mine.mixed = joiner.open(None, joiner.unknown())
 
 
 def _join_reason(joiner: Joiner, mine: Any, other: Any, name: str) -> None:
@@ -138,6 +141,7 @@ _RULES: dict[Role, Callable[[Joiner, Any, Any, str], None]] = {
     Role.NAMESPACE: _keep,
     Role.LOCALS: _keep,
     Role.REASON: _join_reason,
+    Role.ORDER: _join_reason,
     Role.VALUE: _join_value,
     Role.FLAT: _join_flat,
     Role.FINAL: _join_flat,
@@ -187,6 +191,8 @@ def _join_iterator(joiner: Joiner, mine: IteratorObject, other: IteratorObject) 
 def _join_environment(joiner: Joiner, mine: EnvironmentObject, other: EnvironmentObject) -> None:
     # A name that only one path bound: on the other its use would raise, so wherever it is used it has that value.
     some = frozenset(mine.names.keys() ^ other.names.keys())
+    if not mine.is_shuffled and (other.is_shuffled or contradicting(list(mine.names), list(other.names))):
+        mine.is_shuffled = joiner.changed = True
     mine.names = joiner.mapping(mine.names, other.names, optional=False)
     mine.unsure |= other.unsure | some
     _join_counts(joiner, mine, other, "made")

@@ -16,7 +16,7 @@ from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import OPEN, Address, Choice, Unknown, Value
 from modgraph.prediction.paths import joining_events
 from modgraph.prediction.paths.joining import Joiner
-from modgraph.prediction.paths.orders import contradicting, merged_order
+from modgraph.prediction.paths.orders import merged_order
 
 MAX_TENSORS = 4
 """Tensors that one name may stand for in a loop."""
@@ -121,8 +121,6 @@ class _Widener(Joiner):
             unsure = {each for each in merged.values() if isinstance(each, Unknown) and _barely(each) == kept}
             merged = {OPEN if value in unsure else key: value for key, value in merged.items()}
             merged[OPEN] = self.unknown(of=[*unsure, *(each for key, each in other.items() if key not in mine)])
-        for key in contradicting(list(mine), list(other)):
-            merged[key] = self.gone(merged[key])
         return merged
 
 

@@ -46,6 +46,7 @@ from modgraph.prediction.python import (
     library_stores,
     named_tuples,
     optional_names,
+    orders,
     patched_classes,
     registration,
     slots,
@@ -152,7 +153,7 @@ def assign_in_class(machine: Machine, cls: ClassValue, name: str, new: Value) ->
         _tell_patched(machine, cls, name)
     if name == "__bases__":
         stored_attributes.replace_bases(machine, cls, new)
-    machine.state.change(cls.address, ClassObject).namespace[name] = new
+    orders.put(machine, machine.state.change(cls.address, ClassObject), "namespace", name, new)
     several.note(machine, cls, name, new)
 
 
@@ -274,7 +275,7 @@ def own_assign(machine: Machine, value: Address, name: str, new: Value) -> None:
             raise machine.raises("AttributeError", f"'{classes.short_name(cls)}' object has no attribute '{name}'")
         changed = machine.state.write(value)
         assert isinstance(changed, attributes.WITH_ATTRIBUTES)
-        changed.attributes[name] = new
+        orders.put(machine, changed, "attributes", name, new)
 
 
 def _has_place(machine: Machine, cls: Value, name: str) -> bool:

@@ -50,6 +50,7 @@ from modgraph.prediction.python import (
     hashing,
     inner_stores,
     keys,
+    orders,
     slots,
     unordered,
     weak_updates,
@@ -418,7 +419,7 @@ def _write_through(machine: Machine, mapping: DictObject, key: Value, new: Value
         if name == "attributes" and inner_stores.is_one(machine, owner, key):
             machine.expose([owner, new], machine.unknown(f"`{key.value}` of a module is replaced", new))
         else:
-            getattr(machine.state.write(owner), name)[key.value] = new
+            orders.put(machine, machine.state.write(owner), name, key.value, new)
 
 
 def _delete_through(machine: Machine, mapping: DictObject, key: Value) -> None:
@@ -450,12 +451,14 @@ def write_back(machine: Machine, mapping: DictObject, before: dict[Value, Value]
 def view(machine: Machine, owner: Address, store: str = "attributes") -> Address:
     """A dict that shows a store of an instance; what is assigned to its items goes to the instance."""
     item = machine.state.read(owner)
-    shown: Mapping[str, Value] = getattr(item, store)
+    held: dict[str, Value] = getattr(item, store)
+    shown: Mapping[str, Value] = held
     if store == "attributes":
-        shown = inner_stores.whole(machine, owner, slots.in_dict(machine, item, getattr(item, store)))
-    shuffled: Unknown | None = getattr(item, "shuffled", None) if store == "attributes" else None
-    open_ = getattr(item, "open", None) or shuffled if store == "attributes" else None
-    open_ = open_ or inner_stores.why_more(machine, item) if store == "attributes" else open_
+        shown = inner_stores.whole(machine, owner, slots.in_dict(machine, item, held))
+    shuffled = orders.of(item, store)
+    open_ = (getattr(item, "open", None) if store == "attributes" else None) or shuffled
+    if store == "attributes":
+        open_ = open_ or inner_stores.why_more(machine, item)
     open_ = partial_texts.plainly(open_) if open_ is not None else None
     made = ViewObject(shown, open_, {VIEW_OF: owner, VIEW_STORE: Constant(store)})
     if shuffled is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.objects import MIXED, DictObject, ViewObject
-from modgraph.prediction.domain.values import TRUE, Choice, Constant, EnumMember, Unknown, Value, is_optional
-from modgraph.prediction.python import hashing, inner_stores
+from modgraph.prediction.domain.values import TRUE, Choice, Constant, EnumMember, Unknown, Value
+from modgraph.prediction.python import hashing, inner_stores, orders
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
@@ -43,15 +43,8 @@ def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | Non
 
 def put(machine: Machine, mapping: DictObject, key: Value, value: Value) -> None:
     """mapping[key] = value: a key that only some paths have put there stands where it is, or behind all others."""
-    held = mapping.entries.get(key)
-    if (
-        held is not None
-        and is_optional(held)
-        and type(mapping) is DictObject
-        and key != next(reversed(mapping.entries))
-    ):
-        why = machine.unknown("the order of the entries depends on which path is taken", held)
-        mapping.open = mapping.open or replace(why, optional=False)
+    if type(mapping) is DictObject and (why := orders.loses(machine, mapping.entries, key)) is not None:
+        mapping.open = mapping.open or why
         mapping.attributes[MIXED] = TRUE
     mapping.entries[key] = value
 

@@ -17,7 +17,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import DictObject, InstanceObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import MIXED, DictObject, InstanceObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import model
 from modgraph.prediction.domain.values import (
     MODULE,
@@ -34,7 +34,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import persistence, plain_attributes
+from modgraph.prediction.python import orders, persistence, plain_attributes
 from modgraph.source.plain_uses import Known
 from modgraph.source.reached import telling
 
@@ -98,7 +98,7 @@ def assign(machine: Machine, address: Address, name: str, value: Value) -> None:
             _remove(module, name, keep="modules")
         if kind == "unknown":  # a parameter would take the name away from the modules
             value = replace(machine.unknown("it may be a module", value), optional=True)
-        module.modules[name] = value
+        orders.put(machine, module, "modules", name, value)
     elif name in module.modules:
         raise misfit(machine, value, f"child module '{name}' (torch.nn.Module or None expected)")
     elif kind == "buffer" or name in module.buffers:
@@ -146,13 +146,13 @@ def _assign_plain(machine: Machine, address: Address, name: str, value: Value, k
         if by_uses == "number" and isinstance(value, Unknown):
             value = points_to.plain(value)
     if by_uses in ("number", "object"):
-        module.attributes[name] = value
+        orders.put(machine, module, "attributes", name, value)
         return
     module.attributes.pop(name, None)
-    store, what = (module.modules, "module") if by_uses == "unknown" else (module.parameters, "parameter")
+    store, what = ("modules", "module") if by_uses == "unknown" else ("parameters", "parameter")
     why = machine.unknown(f"it may be a {what}", value)
     reason = telling(why.reason, why.reason, where=why.where)
-    store[name] = replace(why, reason=reason, optional=True, where=machine.where)
+    orders.put(machine, module, store, name, replace(why, reason=reason, optional=True, where=machine.where))
 
 
 def _is_size_of_a_layer(machine: Machine, name: str) -> bool:
@@ -179,6 +179,8 @@ def _replace_store(machine: Machine, address: Address, name: str, value: Value) 
             new[str(key.value) if isinstance(key, Constant) else OPEN] = item
         if entries.open is not None:
             new[OPEN] = partial_texts.plainly(entries.open)
+            if MIXED in entries.attributes:
+                module.mixed = module.mixed or partial_texts.plainly(entries.open)
     if name == "_modules":
         module.modules = new
     elif name == "_parameters":

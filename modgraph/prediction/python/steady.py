@@ -18,7 +18,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.python import inner_stores, slots
+from modgraph.prediction.python import inner_stores, orders, slots
 from modgraph.prediction.python.may_items import Perhaps
 
 
@@ -85,11 +85,13 @@ def _entries(machine: Machine, watched: Value | None) -> Mapping[Any, Any] | Non
     if isinstance(watched, TupleValue):
         owner, store = watched.items
         module = machine.state.find(owner, ModuleObject)
-        found = getattr(module, store.value) if module is not None and isinstance(store, Constant) else None
-        return None if found is None or OPEN in found else found
+        if module is None or not isinstance(store, Constant) or orders.of(module, store.value) is not None:
+            return None
+        found: dict[str, Value] = getattr(module, store.value)
+        return None if OPEN in found else found
     item = machine.state.read(watched) if isinstance(watched, Address) else None
     if isinstance(item, ViewObject) and (shown := _shown(machine, item)) is not None:
-        return shown if item.open is None else None
+        return shown if item.open is None and _shuffled(machine, item) is None else None
     if isinstance(item, (DictObject, SetObject)):
         held = item.entries if isinstance(item, DictObject) else item.items
         return held if item.open is None else None
@@ -106,6 +108,14 @@ def _shown(machine: Machine, view: ViewObject) -> Mapping[str, Value] | None:
     if store.value != "attributes":
         return held
     return inner_stores.whole(machine, owner, slots.in_dict(machine, item, held))
+
+
+def _shuffled(machine: Machine, view: ViewObject) -> Unknown | None:
+    """Why the order is not known, by now, of what it shows."""
+    owner, store = view.attributes.get(VIEW_OF), view.attributes.get(VIEW_STORE)
+    if not isinstance(owner, Address) or not isinstance(store, Constant):
+        return None
+    return orders.of(machine.state.read(owner), str(store.value))
 
 
 def _seen(machine: Machine, watched: Value | None, key: Value, view: Value) -> Value:
@@ -128,10 +138,12 @@ def keys_of(machine: Machine, watched: Value | None) -> list[Value] | Unknown:
         module = machine.state.find(owner, ModuleObject)
         entries: dict[str, Value] = getattr(module, store.value) if isinstance(store, Constant) else {}
         unsure = next((each for name, each in entries.items() if name == OPEN or is_optional(each)), None)
+        if unsure is None and isinstance(store, Constant):
+            unsure = orders.of(module, str(store.value))
         return replace(unsure, optional=False) if isinstance(unsure, Unknown) else list(map(Constant, entries))
     item = machine.state.read(watched) if isinstance(watched, Address) else None
     if isinstance(item, ViewObject) and (shown := _shown(machine, item)) is not None:
-        return item.unsure or list(map(Constant, shown))
+        return item.unsure or _shuffled(machine, item) or list(map(Constant, shown))
     if isinstance(item, DictObject):
         return item.unsure or list(item.entries)
     if isinstance(item, SetObject):

@@ -381,7 +381,7 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
             raise machine.raises("ValueError", f"{name}() iterable argument is empty")
         return default
     key = arguments.keywords.get("key", NONE)
-    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
+    keys = [sorting.made_by(machine, key, item) for item in items]
     looking = Looking()
     known = [plain(machine, each, looking) for each in keys]
     if looking.is_over:

@@ -10,6 +10,7 @@ from modgraph.prediction.domain.objects import ListObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.knowledge.stdlib import sorting
 from modgraph.prediction.python import producing
 
 
@@ -42,7 +43,7 @@ class _Groups:
         item = producing.take(self.machine, self.source)
         if item is None:
             return None
-        found = item if self.key == NONE else self.machine.call(self.key, (item,))
+        found = sorting.made_by(self.machine, self.key, item)
         self.write(number, TRUE, item, found)
         return found
 

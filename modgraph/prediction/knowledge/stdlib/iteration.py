@@ -24,7 +24,13 @@ from modgraph.prediction.python.producing import drain
 
 
 def openness(module: ModuleObject) -> Unknown | None:
-    """Why further children may stand in it, or some of them may not; None where all are known."""
+    """Why other children may stand in it, or in another order; None where all are known."""
+    why = missing(module)
+    return points_to.either_of(module.mixed, module.modules.values()) if why is None and module.mixed else why
+
+
+def missing(module: ModuleObject) -> Unknown | None:
+    """Why further children may stand in it, or some of them may not."""
     why = module.modules.get(OPEN)
     if not isinstance(why, Unknown):
         why = next((each for each in module.modules.values() if isinstance(each, Unknown) and each.optional), None)
@@ -53,6 +59,8 @@ def slice_of(value: SliceValue) -> slice | None:
 
 def certain_children(module: ModuleObject) -> list[Value]:
     """Those that certainly stand first, up to where it is open or one is there on some paths only."""
+    if module.mixed is not None:
+        return []
     found = itertools.takewhile(lambda entry: entry[0] != OPEN and not is_optional(entry[1]), module.modules.items())
     return [child for _, child in found]
 

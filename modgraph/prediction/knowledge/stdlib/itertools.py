@@ -13,7 +13,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import IteratorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.suspended import Lost, Steps
-from modgraph.prediction.domain.values import NONE, Address, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.python import producing
 from modgraph.source.reached import Reached
 
@@ -174,13 +174,25 @@ def pairwise(arguments: Arguments, machine: Machine) -> Value:
     return producing.made_by(machine, steps, arguments.positional[:1])
 
 
+def _is_no_none(value: Value) -> bool:
+    return isinstance(value, Choice) and NONE not in value.alternatives
+
+
+def _accumulated(machine: Machine, function: Value, total: Value, item: Value) -> Value:
+    if isinstance(function, Choice):
+        return machine.distribute(function, lambda each: _accumulated(machine, each, total, item))
+    return machine.binary("+", total, item) if function == NONE else machine.call(function, (total, item))
+
+
 @models("itertools.accumulate")
 def accumulate(arguments: Arguments, machine: Machine) -> Value:
     function, initial = arguments.get(1, "func", NONE), arguments.keywords.get("initial", NONE)
 
     def steps(columns: list[Address]) -> Steps:
         total: Value | None = None
-        if initial != NONE:
+        if isinstance(initial, (Unknown, Choice)) and not _is_no_none(initial):
+            yield Lost(machine.unknown("whether there is an initial value is not known", initial))
+        elif initial != NONE:
             total = initial
             yield total
         for item in producing.walked(machine, columns[0]):
@@ -191,8 +203,7 @@ def accumulate(arguments: Arguments, machine: Machine) -> Value:
                 total = item
                 yield total
             else:
-                plus = function == NONE
-                total = machine.binary("+", total, item) if plus else machine.call(function, (total, item))
+                total = _accumulated(machine, function, total, item)
                 yield total
         return None
 

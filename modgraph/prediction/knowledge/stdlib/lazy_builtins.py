@@ -12,6 +12,7 @@ from modgraph.prediction.domain.objects import IteratorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.knowledge.stdlib import sorting
 from modgraph.prediction.python import unordered
 from modgraph.prediction.python.comparison import in_turn
 from modgraph.prediction.python.plain import number_unknown
@@ -121,7 +122,7 @@ def filtered(arguments: Arguments, machine: Machine) -> Value:
             if isinstance(item, Lost):
                 yield item
                 continue
-            verdict = item if function == NONE else machine.call(function, (item,))
+            verdict = sorting.made_by(machine, function, item)
             keeps = machine.truth(verdict)
             if keeps is None:
                 yield Lost(machine.unknown("what a filter keeps is not known", verdict))

@@ -10,7 +10,9 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.values import (
+    FALSE,
     NONE,
+    Choice,
     Unknown,
     Value,
 )
@@ -23,11 +25,11 @@ def sort(
 ) -> list[Value] | Unknown:
     """The items in order of `key`; Unknown where they cannot be compared, or two that are given `in_any_order` have the
     same place."""
-    key = arguments.keywords.get("key", NONE)
-    backwards = machine.truth(given := arguments.keywords.get("reverse", NONE))
+    key = arguments.named("key", NONE)
+    backwards = machine.truth(given := arguments.named("reverse", FALSE))
     if backwards is None:
         return points_to.read(machine, machine.unknown("whether the order is reversed is not known", given), items)
-    keys = [item if key == NONE else machine.call(key, (item,)) for item in items]
+    keys = [made_by(machine, key, item) for item in items]
     looking = Looking()
     known = [plain(machine, each, looking) for each in keys]
     if looking.is_over:
@@ -46,6 +48,13 @@ def sort(
     if in_any_order and any(are_tied(machine, items, keys, i, j) for i, j in itertools.pairwise(order)):
         return points_to.read(machine, machine.unknown(unordered.WHY), items)
     return [items[i] for i in order]
+
+
+def made_by(machine: Machine, function: Value, item: Value) -> Value:
+    """What the function makes of an item, which is the item itself where it is None; it may be one of some."""
+    if isinstance(function, Choice):
+        return machine.distribute(function, lambda each: made_by(machine, each, item))
+    return item if function == NONE else machine.call(function, (item,))
 
 
 def go_on(machine: Machine, keys: list[Value]) -> None:

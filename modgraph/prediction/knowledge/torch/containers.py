@@ -31,6 +31,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib.iteration import (
     certain_children,
     index_of,
+    missing,
     openness,
     own,
     pairs_of,
@@ -102,7 +103,7 @@ def filled(
 @models(f"{SEQUENTIAL}.__len__", f"{LIST}.__len__", f"{DICT}.__len__")
 def length(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
-    why = openness(module)
+    why = missing(module)
     return Constant(len(module.modules)) if why is None else Unknown(why.reason, why.where, inert=True)
 
 
@@ -115,7 +116,7 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
 def append(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
     machine.spend(len(module.modules) // _CHILDREN_OF_A_UNIT)
-    if (why := openness(module)) is None:
+    if (why := missing(module)) is None:
         own(machine, address, "add_module", Constant(str(len(module.modules))), arguments.get(1, "module", NONE))
     else:
         open_from_here(machine, address, points_to.either_of(why, arguments.positional[1:]))
@@ -129,7 +130,7 @@ def extend(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(given, Constant) and not isinstance(given.value, (str, range)):
         raise machine.raises("TypeError", f"extend should be called with an iterable, but got {given.value!r}")
     first, why = prefix_of(machine, given)
-    if (unsure := openness(module)) is not None:
+    if (unsure := missing(module)) is not None:
         open_from_here(machine, address, points_to.either_of(unsure, first if why is None else [*first, why]))
         return address
     is_sequential, size = _is_sequential(machine, address), len(module.modules)
@@ -183,10 +184,11 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
     key, value = arguments.get(1, "idx", NONE), arguments.get(2, "module", NONE)
     names, why = list(module.modules), openness(module)
     position = index_of(key) if why is not None else _position(machine, key, len(names))
-    if position is not None and 0 <= position < len(names) and names[position] != OPEN:
+    if position is not None and 0 <= position < len(certain_children(module)):
         assign(machine, address, names[position], value)
-    elif why is None:
-        _forget(machine, address, machine.unknown("which child is replaced is not known", key))
+    else:
+        why = why or machine.unknown("which child is replaced is not known", key)
+        _forget(machine, address, points_to.either_of(why, (value,)))
     return NONE
 
 
@@ -321,7 +323,7 @@ def _copy_into(machine: Machine, target: Address, *sources: Value) -> None:
         first, why = prefix_of(machine, source)
         for child in first:
             module = machine.state.find(target, ModuleObject)
-            if module is not None and openness(module) is None:
+            if module is not None and missing(module) is None:
                 register_module(machine, target, Constant(str(len(module.modules))), child)
         if why is not None:
             open_from_here(machine, target, why)
@@ -434,7 +436,7 @@ def _entry(arguments: Arguments, machine: Machine) -> tuple[Address, str | None,
         values = [value for name, value in module.modules.items() if name != OPEN and _may_be(key, name)]
         machine.may_refuse("KeyError")
         chosen = machine.choice(values, "which child is taken is not known") if values else None
-        return address, None, openness(module) or chosen or machine.unknown("a key is not known", key)
+        return address, None, missing(module) or chosen or machine.unknown("a key is not known", key)
     if key.value in module.modules and key.value != OPEN:
         found = module.modules[key.value]
         if isinstance(found, Unknown) and found.optional:
@@ -451,7 +453,7 @@ def _may_be(key: Value, name: str) -> bool:
 
 def _why_missing(module: ModuleObject, key: Constant) -> Unknown | None:
     """Why there may be a child of that name, which is not among those known."""
-    return partial_texts.further(module.modules, str(key.value)) if OPEN in module.modules else openness(module)
+    return partial_texts.further(module.modules, str(key.value)) if OPEN in module.modules else missing(module)
 
 
 @models(f"{DICT}.__getitem__")
@@ -479,7 +481,7 @@ def remove_entry(arguments: Arguments, machine: Machine) -> Value:
 def contains(arguments: Arguments, machine: Machine) -> Value:
     _, module = module_of(machine, arguments)
     key = text_given(arguments, machine, "key")
-    why = _why_missing(module, key) if isinstance(key, Constant) else openness(module)
+    why = _why_missing(module, key) if isinstance(key, Constant) else missing(module)
     held = module.modules.get(key.value) if isinstance(key, Constant) else None
     if isinstance(held, Unknown) and held.optional:
         return held

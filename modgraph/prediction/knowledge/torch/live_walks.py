@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.suspended import Lost
 from modgraph.prediction.domain.values import NONE, OPEN, Address, Unknown, Value, is_optional
+from modgraph.prediction.python import orders
 
 Entries: TypeAlias = "Iterator[tuple[str, Value] | Lost]"
 
@@ -28,6 +30,9 @@ def entries(machine: Machine, owner: Value, store: str, begun: list[str] | None 
     while True:
         module = machine.state.find(owner, ModuleObject)
         if module is None:
+            return
+        if (mixed := orders.of(module, store)) is not None:
+            yield Lost(points_to.either_of(mixed, getattr(module, store).values()))
             return
         now: dict[str, Value] = getattr(module, store)
         names = list(now) if names is None else names

@@ -35,6 +35,7 @@ from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.paths import partial_texts
 from modgraph.prediction.python import may_items
 from modgraph.prediction.python.enum_texts import text_given
+from modgraph.prediction.python.keys import put
 from modgraph.prediction.python.registration import assign_unknown_name, kind_of
 
 _FILE = "torch.nn.modules.container"
@@ -224,7 +225,7 @@ def set_entry(arguments: Arguments, machine: Machine) -> Value:
     if not isinstance(key.value, str):
         raise machine.raises("TypeError", "a key of a ParameterDict must be a string")
     keys, _ = _keys(machine, module)
-    machine.state.change(keys, DictObject).entries[key] = NONE
+    put(machine, machine.state.change(keys, DictObject), key, NONE)
     machine.set_attribute(address, key.value, value)
     return NONE
 
@@ -279,6 +280,10 @@ def _remove(machine: Machine, address: Address, key: Constant) -> None:
 def pop_item(arguments: Arguments, machine: Machine) -> Value:
     address, module = module_of(machine, arguments)
     _, keys = _keys(machine, module)
+    if (why := _unsure_last(machine, module)) is not None:
+        machine.may_refuse("KeyError")
+        _may_be_removed(machine, address, why)
+        return why
     if not keys:
         raise machine.raises("KeyError", "dictionary is empty")
     key = keys[-1]
@@ -286,6 +291,28 @@ def pop_item(arguments: Arguments, machine: Machine) -> Value:
     value = machine.get_attribute(address, key.value)
     _remove(machine, address, key)
     return TupleValue((key, value))
+
+
+def _unsure_last(machine: Machine, module: ModuleObject) -> Unknown | None:
+    """Why it is not known which key is the last."""
+    held = machine.state.find(module.attributes["_keys"], DictObject)
+    assert held is not None
+    why = _openness(module) or held.open
+    last = held.entries[next(reversed(held.entries))] if held.entries else NONE
+    if why is None and isinstance(last, Unknown) and last.optional:
+        why = replace(last, optional=False)
+    return why and points_to.either_of(why, module.parameters.values())
+
+
+def _may_be_removed(machine: Machine, address: Address, why: Unknown) -> None:
+    """Any of the entries may not be there any more."""
+    module, absent = machine.state.change(address, ModuleObject), replace(why, optional=True, text=None)
+    keys = machine.state.change(_keys(machine, module)[0], DictObject)
+    for key, held in keys.entries.items():
+        keys.entries[key] = points_to.either_of(absent, (held,))
+        for store in (module.parameters, module.attributes):
+            if isinstance(key, Constant) and key.value in store:
+                store[key.value] = points_to.either_of(absent, (store[key.value],))
 
 
 @models(f"{DICT}.clear")
@@ -327,7 +354,9 @@ def contents(arguments: Arguments, machine: Machine) -> Value:
     assert held is not None
     items = [_shown(machine, arguments.positional[0], key, there, method) for key, there in held.entries.items()]
     why = _openness(module) or held.open
-    items += [] if why is None else [may_items.Several(why)]
+    if held.open is not None:
+        items = []
+    items += [] if why is None else [may_items.Several(points_to.either_of(why, module.parameters.values()))]
     return may_items.iterator(machine, reversed(items) if method == "__reversed__" else items)
 
 

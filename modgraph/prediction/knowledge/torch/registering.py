@@ -27,7 +27,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import attribute_changes, registration, weak_updates
+from modgraph.prediction.python import attribute_changes, orders, registration, weak_updates
 from modgraph.prediction.python.enum_texts import text_given
 
 HOOKED = "a hook on all registrations may have replaced what is registered"
@@ -105,9 +105,8 @@ def past_the_module(arguments: Arguments, machine: Machine) -> Value:
             machine.call(setter, (address, new))
             return NONE
     item = machine.state.write(address) if isinstance(address, Address) else None
-    attributes: dict[str, Value] | None = getattr(item, "attributes", None)
-    if attributes is not None:
-        attributes[name.value] = new
+    if item is not None and getattr(item, "attributes", None) is not None:
+        orders.put(machine, item, "attributes", name.value, new)
     return NONE
 
 
@@ -176,7 +175,7 @@ def register_module(machine: Machine, address: Address, name: Value, value: Valu
     if text is None:
         _register_unnamed(machine, module.modules, "child", name, value)
     else:
-        module.modules[text] = value
+        orders.put(machine, module, "modules", text, value)
 
 
 @models(f"{MODULE}.register_parameter")
@@ -192,7 +191,7 @@ def register_parameter(arguments: Arguments, machine: Machine) -> Value:
     if text is None:
         _register_unnamed(machine, module.parameters, "parameter", name, value)
     else:
-        module.parameters[text] = value
+        orders.put(machine, module, "parameters", text, value)
         _note_place(machine, value)
     return NONE
 
@@ -211,7 +210,7 @@ def register_buffer(arguments: Arguments, machine: Machine) -> Value:
     if text is None:
         _register_unnamed(machine, module.buffers, "buffer", name, value)
         return NONE
-    module.buffers[text] = value
+    orders.put(machine, module, "buffers", text, value)
     _note_place(machine, value)
     module.non_persistent.pop(text, None)
     if persistent is not True:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import DictObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import MIXED, DictObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     FALSE,
@@ -15,6 +18,7 @@ from modgraph.prediction.domain.values import (
     TRUE,
     Address,
     BoundMethod,
+    Choice,
     ClassValue,
     Constant,
     FunctionValue,
@@ -24,7 +28,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.torch.walks import module_of, walk
+from modgraph.prediction.knowledge.torch.walks import disorder, module_of, walk
 
 _OWN = ("state_dict", "_save_to_state_dict")
 """Methods by which a class says for itself what is saved."""
@@ -60,9 +64,13 @@ def state_dict(arguments: Arguments, machine: Machine) -> Value:
             if not is_before:
                 machine.call(hook, (module, found, why, why))
         return found
-    saved = DictObject(entries, None, KnownClass("collections.OrderedDict"))
-    saved.attributes["_metadata"] = Unknown("the versions in a state dict are not modelled", machine.where, inert=True)
-    return machine.allocate(saved)
+    mixed = disorder(machine, address)
+    marks: dict[str, Value] = {
+        "_metadata": Unknown("the versions in a state dict are not modelled", machine.where, inert=True)
+    }
+    if mixed is not None:
+        marks[MIXED] = TRUE
+    return machine.allocate(DictObject(entries, mixed, KnownClass("collections.OrderedDict"), marks))
 
 
 def _run_own(machine: Machine, root: Address, why: Unknown) -> None:
@@ -105,18 +113,32 @@ def _collect(
             hidden = store is module.buffers and module.non_persistent.get(name, False)
             if hidden is None:
                 return False
-            if hidden:
+            if hidden or tensor == NONE:
                 continue
-            if machine.state.find(tensor, TensorObject) is not None:
-                machine.spend(_UNITS_OF_A_TENSOR)
-                saved = tensor if keeps else machine.call(machine.get_attribute(tensor, "detach"))
-                entries[Constant(prefix + name)] = saved
+            if (saved := _saved(machine, tensor, keeps)) is None:
+                return False
+            entries[Constant(prefix + name)] = saved
     for name, child in module.modules.items():
         if name == OPEN or (
             child != NONE and not _collect(machine, child, f"{prefix}{name}.", keeps, entries, above | {value})
         ):
             return False
     return True
+
+
+def _saved(machine: Machine, tensor: Value, keeps: bool) -> Value | None:
+    """What is saved of a tensor, or of one of some: it is there on some paths only, where it may be None. None for what
+    may be anything."""
+    found = tensor.alternatives if isinstance(tensor, Choice) else (tensor,)
+    there = [each for each in found if each != NONE]
+    if not all(machine.state.find(each, TensorObject) is not None for each in there):
+        return None
+    machine.spend(_UNITS_OF_A_TENSOR * len(there))
+    saved = [each if keeps else machine.call(machine.get_attribute(each, "detach")) for each in there]
+    why = machine.unknown("which tensor is registered is not known", tensor)
+    if len(there) < len(found):
+        return points_to.either_of(replace(why, optional=True), saved)
+    return saved[0] if len(saved) == 1 else machine.choice(saved, why.reason)
 
 
 def saves_its_own(machine: Machine, module: ModuleObject) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import InstanceObject, ModuleObject
@@ -26,6 +27,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.torch.walks import contents, module_of
 from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.python import orders
 from modgraph.prediction.python.enum_texts import text_given
 from modgraph.prediction.python.registration import STORES, class_name
 
@@ -68,9 +70,8 @@ def _set(machine: Machine, address: Address, store: str, key: Value, value: Valu
 
         machine.distribute(key, on_path)
         return
-    entries = getattr(machine.state.change(address, ModuleObject), store)
     if isinstance(key, Constant):
-        entries[str(key.value)] = value
+        orders.put(machine, machine.state.change(address, ModuleObject), store, str(key.value), value)
     else:
         _opened(machine, address, store, key)
 
@@ -240,8 +241,10 @@ def store_clear(arguments: Arguments, machine: Machine) -> Value:
 @_store_method("popitem")
 def store_pop_item(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
-    if OPEN in entries or (entries and is_optional(list(entries.values())[-1])):
-        return _opened(machine, address, store, machine.unknown("which entry is the last is not known"))
+    mixed = orders.of(machine.state.read(address), store)
+    if mixed is not None or OPEN in entries or (entries and is_optional(list(entries.values())[-1])):
+        why = machine.unknown("which entry is the last is not known", mixed or NONE)
+        return _opened(machine, address, store, points_to.either_of(why, entries.values()))
     if not entries:
         raise machine.raises("KeyError", "popitem(): dictionary is empty")
     name, value = getattr(machine.state.change(address, ModuleObject), store).popitem()

@@ -16,7 +16,7 @@ from modgraph.prediction.domain import dict_views, points_to
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.limits import ITEMS_OF_A_FURTHER_PATH, ITEMS_OF_A_PATH
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import MIXED, DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import (
@@ -40,7 +40,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.torch import live_walks, own_walks
 from modgraph.prediction.paths import havoc
 from modgraph.prediction.paths.partial_texts import held_in
-from modgraph.prediction.python import may_items, producing
+from modgraph.prediction.python import may_items, orders, producing
 
 for _view_class in ("keys", "values", "items"):
     known_class(f"builtins.dict_{_view_class}")
@@ -153,10 +153,27 @@ def tensors(
             yield f"{path}.{name}" if path else name, tensor
 
 
-def _iterator(machine: Machine, found: Iterable[tuple[str, Value]], pairs: bool, live: live_walks.Entries) -> Address:
+def disorder(machine: Machine, root: Address, recurse: bool = True) -> Unknown | None:
+    """Why the order of what a module registers, or one below it, is not known."""
+    for _, value in walk(machine, root) if recurse else [("", root)]:
+        module = machine.state.find(value, ModuleObject)
+        if module is not None and module.mixed is not None:
+            return module.mixed
+    return None
+
+
+def _iterator(
+    machine: Machine,
+    found: Iterable[tuple[str, Value]],
+    pairs: bool,
+    live: live_walks.Entries,
+    mixed: Unknown | None = None,
+) -> Address:
     """Over what was found, by their paths or without: where one is not known, so is all that is below it. What is known
-    is walked `live`, when it is asked for."""
+    is walked `live`, when it is asked for. Of what is `mixed`, any may stand at any place."""
     held = list(found)
+    if mixed is not None:
+        return _in_any_order(machine, [value for _, value in held], pairs, mixed)
     items: list[Value] = []
     for path, value in held:
         item = TupleValue((_name(path, value), value)) if pairs else value
@@ -164,6 +181,11 @@ def _iterator(machine: Machine, found: Iterable[tuple[str, Value]], pairs: bool,
     if any(isinstance(each, may_items.Several) for each in items):
         return may_items.iterator(machine, items)
     return _walked(machine, live, pairs, [value for _, value in held])
+
+
+def _in_any_order(machine: Machine, held: Iterable[Value], pairs: bool, why: Unknown) -> Address:
+    one = points_to.either_of(why, held)
+    return may_items.iterator(machine, [may_items.Several(TupleValue((why, one)) if pairs else one)])
 
 
 def _walked(machine: Machine, live: live_walks.Entries, pairs: bool, held: list[Value]) -> Address:
@@ -180,6 +202,8 @@ def _walked(machine: Machine, live: live_walks.Entries, pairs: bool, held: list[
 
 def _children_of(machine: Machine, arguments: Arguments, pairs: bool) -> Address:
     address, module = module_of(machine, arguments)
+    if module.mixed is not None:
+        return _in_any_order(machine, [child for _, child in children_in(module)], pairs, module.mixed)
     if not any(name == OPEN or isinstance(child, (Unknown, Choice)) for name, child in module.modules.items()):
         return _walked(machine, live_walks.children(machine, address), pairs, list(module.modules.values()))
     found: list[Value] = []
@@ -215,7 +239,7 @@ def named_modules(arguments: Arguments, machine: Machine) -> Value:
     if memo != NONE or overriding(machine, address, (_MODULES,)):
         return own_walks.modules(machine, address, memo, prefix, Constant(unique))
     live = live_walks.modules(machine, address, prefix, unique)
-    return _iterator(machine, walk(machine, address, prefix, unique), True, live)
+    return _iterator(machine, walk(machine, address, prefix, unique), True, live, disorder(machine, address))
 
 
 @models(f"{MODULE}.modules")
@@ -223,7 +247,8 @@ def modules(arguments: Arguments, machine: Machine) -> Value:
     address, _ = module_of(machine, arguments)
     if overriding(machine, address, (_MODULES,)):
         return own_walks.seconds(machine, address, _MODULES, {})
-    return _iterator(machine, walk(machine, address), False, live_walks.modules(machine, address, "", True))
+    live = live_walks.modules(machine, address, "", True)
+    return _iterator(machine, walk(machine, address), False, live, disorder(machine, address))
 
 
 @models(f"{MODULE}.named_children")
@@ -352,7 +377,8 @@ def named_tensors(arguments: Arguments, machine: Machine) -> Value:
         of = machine.get_attribute(address, "_named_members")
         return machine.call(of, (held_by,), {key: Constant(value) for key, value in named.items()})
     live = live_walks.tensors(machine, address, store, prefix, recurse, unique)
-    return _iterator(machine, tensors(machine, address, store, prefix, recurse, unique), True, live)
+    found = tensors(machine, address, store, prefix, recurse, unique)
+    return _iterator(machine, found, True, live, disorder(machine, address, recurse))
 
 
 @models(f"{MODULE}.parameters")
@@ -371,13 +397,16 @@ def _tensor_iterator(arguments: Arguments, machine: Machine, store: str) -> Valu
     if asks_its_own_way(machine, address, store):
         return own_walks.seconds(machine, address, f"named_{store}", {"recurse": Constant(recurse)})
     live = live_walks.tensors(machine, address, store, "", recurse, True)
-    return _iterator(machine, tensors(machine, address, store, recurse=recurse), False, live)
+    found = tensors(machine, address, store, recurse=recurse)
+    return _iterator(machine, found, False, live, disorder(machine, address, recurse))
 
 
 def contents(machine: Machine, owner: Address, store: str, method: str, *, of_values: bool = False) -> Value:
     """keys, values, items, a copy, or an iterator over the names of a store, or over its values."""
-    entries: dict[str, Value] = dict(held_in(getattr(machine.state.read(owner), store)))
-    certain = OPEN not in entries and not any(map(is_optional, entries.values()))
+    module = machine.state.read(owner)
+    entries: dict[str, Value] = dict(held_in(getattr(module, store)))
+    mixed = orders.of(module, store)
+    certain = mixed is None and OPEN not in entries and not any(map(is_optional, entries.values()))
     if method == "__iter__" and certain:
         live = live_walks.entries(machine, owner, store, list(entries))
         if of_values:
@@ -386,12 +415,13 @@ def contents(machine: Machine, owner: Address, store: str, method: str, *, of_va
         return _walked(machine, names, False, [])
     if method == "copy":
         held: dict[Value, Value] = {Constant(name): value for name, value in entries.items() if name != OPEN}
-        why = entries.get(OPEN)
+        why = entries.get(OPEN, mixed)
         return machine.allocate(
             DictObject(
                 held,
                 open=why if isinstance(why, Unknown) else None,
                 cls=KnownClass("collections.OrderedDict"),
+                attributes={} if mixed is None else {MIXED: TRUE},
             )
         )
     keys: list[Value] = [value if name == OPEN else Constant(name) for name, value in entries.items()]
@@ -406,6 +436,10 @@ def contents(machine: Machine, owner: Address, store: str, method: str, *, of_va
     if OPEN in entries:
         place = list(entries).index(OPEN)
         found[place] = may_items.Several(found[place])
+    if mixed is not None:
+        of_pairs = method == "items"
+        one = points_to.either_of(mixed, entries.values()) if of_pairs or method == "values" or of_values else mixed
+        found = [may_items.Several(TupleValue((mixed, one)) if of_pairs else one)]
     if method == "__reversed__":
         found.reverse()
     if method in ("__iter__", "__reversed__"):
