@@ -36,7 +36,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import fusing, joining_events, joining_fields, partial_texts, several
 from modgraph.prediction.paths.isomorphism import isomorphic
-from modgraph.prediction.paths.orders import common_start, contradicting, merged_order
+from modgraph.prediction.paths.orders import common_start, merged_order
 
 KeyType = TypeVar("KeyType")
 
@@ -351,9 +351,7 @@ class Joiner:
     def merge(self, mine: HeapObject, other: HeapObject, index: int) -> None:
         """Changes `mine`, a copy, into what either is."""
         if isinstance(mine, ClassObject) and isinstance(other, ClassObject):
-            if mine.shuffled is None and contradicting(list(mine.namespace), list(other.namespace)):
-                mine.shuffled = self.open(None, self.unknown())
-            mine.shuffled = self.open(mine.shuffled, other.shuffled)
+            joining_fields.join_order(self, mine, other)
             mine.namespace = self.namespace(mine.namespace, other.namespace, index)
             if mine.mro != other.mro:  # its bases were replaced
                 self.changed = self.changed or not isinstance(mine.mro[-1], Unknown)

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from modgraph.prediction.domain.fields import Role
-from modgraph.prediction.domain.objects import MIXED, STALE, EnvironmentObject, HeapObject, IteratorObject, Sizes
+from modgraph.prediction.domain.objects import (
+    MIXED,
+    STALE,
+    ClassObject,
+    EnvironmentObject,
+    HeapObject,
+    IteratorObject,
+    Sizes,
+)
 from modgraph.prediction.domain.sizes import same
 from modgraph.prediction.domain.values import TRUE, Address
 from modgraph.prediction.paths.orders import contradicting
@@ -156,6 +164,13 @@ _RULES: dict[Role, Callable[[Joiner, Any, Any, str], None]] = {
     Role.NOTE: _keep,
     Role.NOTED_VALUES: _join_noted,
 }
+
+
+def join_order(joiner: Joiner, mine: ClassObject, other: ClassObject) -> None:
+    """Why the order of the names of a class is not known on either path, or differs between them."""
+    if mine.shuffled is None and contradicting(list(mine.namespace), list(other.namespace)):
+        mine.shuffled = joiner.open(None, joiner.unknown())
+    mine.shuffled = joiner.open(mine.shuffled, other.shuffled)
 
 
 def _in_order(kind: type[HeapObject]) -> list[tuple[str, Callable[[Joiner, Any, Any, str], None]]]:
