@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules.facts import Store, attribute_of
+from modgraph.rules.facts import Method, Store, attribute_of
 from modgraph.rules.reading import local_values
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -73,15 +73,25 @@ def _has_another_name(subject: Subject, store: Store) -> bool:
             if isinstance(node, ast.Name) and node.id not in names and subject.reads.may_hold_module(node, method):
                 names.add(node.id)
                 made_of += local_values(method, node.id)
-    inside = {node for part in made_of for node in ast.walk(part)}
-    return any(
-        isinstance(node, ast.Name)
-        and node.id in names
-        and isinstance(node.ctx, ast.Load)
-        and node not in inside
-        and not _is_changed_there(node, method.parents)
-        for node in ast.walk(method.node)
-    )
+    loaded = _loaded(subject, method)
+    inside = {node for part in made_of for node in ast.walk(part)} if names & loaded.keys() else set()
+    return any(node not in inside for name in names for node in loaded.get(name, ()))
+
+
+def _loaded(subject: Subject, method: Method) -> dict[str, list[ast.Name]]:
+    """By local name, where a method reads it otherwise than to fill what it holds."""
+    notes = subject.file.notes
+    key = f"loaded {id(method.node)}"
+    if key not in notes:
+        found: dict[str, list[ast.Name]] = {}
+        for node in ast.walk(method.node):
+            if not isinstance(node, ast.Name) or _is_changed_there(node, method.parents):
+                continue
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        notes[key] = found
+    loaded: dict[str, list[ast.Name]] = notes[key]
+    return loaded
 
 
 def _may_hold(subject: Subject, name: str) -> bool:

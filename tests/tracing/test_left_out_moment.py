@@ -305,12 +305,12 @@ LEFT_BEHIND = {
         CONFIG = {"hidden": 12 if hasattr(xml, "dom") else 8}
         """,
     "a part of a package": """
-        import xml
+        import wsgiref
         def f():
             words = open("words.txt").read()
-            from xml import sax
+            from wsgiref import validate
         f()
-        CONFIG = {"hidden": 12 if hasattr(xml, "sax") else 8}
+        CONFIG = {"hidden": 12 if hasattr(wsgiref, "validate") else 8}
         """,
     "names of another module": """
         from noisy import load

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
+from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
@@ -290,7 +291,7 @@ class _Reader:
             return
         where = event.where
         self.open_shapes = OpenPlace(
-            message=event.unknown or f"what {last_name(event.name)} gives here has no known shape",
+            message=event.unknown or f"what {operation_word(event.name)} gives here has no known shape",
             module=self.builder.calls[self.open[-1].index].module or None if self.open else None,
             file=None if where is None else where.file,
             line=None if where is None else where.line,
