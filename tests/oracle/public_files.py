@@ -244,8 +244,8 @@ def page(rows: list[dict[str, Any]], first: list[dict[str, Any]]) -> str:
         " the class that its authors mean, and was fixed before the first run; none was exchanged. The code is run"
         " where it lies in its repository, with torch, torchvision, timm, transformers, einops and other common packages"
         " installed, without a GPU or a network. In the first run some of the packages that the repositories name were not"
-        " there yet (munch, lmdb, librosa, psutil, seaborn, tiktoken and a few more). A row of the present figures is of the last commit with which it"
-        " was run: what was complete, or complete but for assumed arguments, was not run again after each later change.",
+        " there yet (munch, lmdb, librosa, psutil, seaborn, tiktoken and a few more). All rows"
+        " of the present figures are of one commit, of November 2026.",
         "",
         "```",
         "python tests/oracle/public_files.py --mirrors FOLDER --json rows.jsonl -o docs/coverage.md",
