@@ -11,14 +11,13 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from torch import nn
 
+from modgraph.inputs.forward_source import forward_of, forward_source, forward_tree
 from modgraph.inputs.guesses import STEPS, Guesser
 from modgraph.inputs.specs import Candidate, Place, Spec, TensorSpec
 from modgraph.names import last_name
-from modgraph.source.quiet import tree_of_lines
 
 _DIM = r"[\w.' /*+-]+?"
 _SHAPE = rf"[\[(]\s*({_DIM}(?:\s*(?:,|×|\bx\b)\s*{_DIM})+)\s*,?\s*[\])]"
@@ -46,25 +45,13 @@ def documented(candidate: Candidate, guesser: Guesser) -> Iterator[Candidate]:
 
 def _text(model: nn.Module) -> str:
     """What is written in and above `forward`, and of the class."""
-    parts = [inspect.getdoc(_forward(model)) or "", *re.findall(r"#(.*)", _source(model))]
+    parts = [inspect.getdoc(forward_of(model)) or "", *re.findall(r"#(.*)", forward_source(model))]
     return "\n".join([*parts, vars(type(model)).get("__doc__") or ""])
 
 
 def has_loop(model: nn.Module) -> bool:
     """There is one written in `forward`."""
-    lines = _source(model).splitlines()
-    return any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree_of_lines(lines, 1, len(lines))))
-
-
-def _forward(model: nn.Module) -> Any:
-    return inspect.getattr_static(type(model), "forward", None)  # a descriptor may raise where it is asked for
-
-
-def _source(model: nn.Module) -> str:
-    try:
-        return inspect.getsource(_forward(model))
-    except (OSError, TypeError, SyntaxError):
-        return ""
+    return any(isinstance(node, ast.For | ast.While) for node in ast.walk(forward_tree(model)))
 
 
 def _dims_of(name: str, text: str, guesser: Guesser) -> list[str] | None:

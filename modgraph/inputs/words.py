@@ -7,15 +7,14 @@ meant; an empty text is refused by nearly all of them.
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from torch import nn
 
+from modgraph.inputs.forward_source import forward_tree
 from modgraph.inputs.specs import Candidate, LiteralSpec
-from modgraph.source.quiet import tree_of_lines
 
 MAX_WORDS = 8
 """Words of one argument that are tried."""
@@ -26,12 +25,7 @@ _KEYED = (Mapping, nn.ModuleDict, nn.ParameterDict)
 
 def words_asked(model: nn.Module, name: str) -> tuple[str, ...]:
     """In the order of the source, each once; a text that `forward` adds to the argument is taken away."""
-    forward = inspect.getattr_static(type(model), "forward", None)
-    try:
-        lines, _ = inspect.getsourcelines(forward)
-    except (OSError, TypeError, SyntaxError):
-        return ()
-    found = (word for node in ast.walk(tree_of_lines(lines, 1, len(lines))) for word in _words_at(node, name, model))
+    found = (word for node in ast.walk(forward_tree(model)) for word in _words_at(node, name, model))
     return tuple(islice(dict.fromkeys(found), MAX_WORDS))
 
 
