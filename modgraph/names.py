@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def last_name(name: str) -> str:
@@ -25,3 +25,9 @@ def is_in_parentheses(text: str) -> bool:
         if depth == 0:
             return letter == ")" and place == len(text) - 1
     return False
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -51,12 +51,8 @@ class Leeway:
     def is_open(self, condition: Condition | None) -> bool:
         """Whether it may be that the condition always holds, or never does: whatever is not known to be asked of the
         inputs."""
-        text = "" if condition is None else condition.text
-        try:
-            test = python_tree(text, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return True
-        return not self._is_of_inputs(test)
+        test = None if condition is None else _expression(condition.text)
+        return test is None or not self._is_of_inputs(test)
 
     def _is_of_inputs(self, test: ast.expr) -> bool:
         if isinstance(test, ast.BoolOp):
@@ -115,11 +111,17 @@ def leeway_of(graph: Graph) -> Leeway:
 
 
 def _names(text: str) -> Iterator[str]:
+    tree = _expression(text)
+    if tree is not None:
+        yield from (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def _expression(text: str) -> ast.expr | None:
+    """Its tree; None of a text that is none, as of a condition in words."""
     try:
-        tree = python_tree(text, mode="eval")
+        return python_tree(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        return None
 
 
 def _further(graph: Graph, leeway: Leeway) -> tuple[dict[str, float], dict[At, Counter[str]]]:

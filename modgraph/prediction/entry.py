@@ -10,7 +10,7 @@ from typing import Any
 
 from modgraph.errors import MissingFileError, TargetError, UnknownNameError
 from modgraph.graph.model import SourceLocation
-from modgraph.names import last_name, nearest
+from modgraph.names import last_name, listed, nearest
 from modgraph.prediction.code import calls, namespaces, unfinished, whole_modules
 from modgraph.prediction.deep_stack import with_deep_stack
 from modgraph.prediction.domain import endings
@@ -272,8 +272,7 @@ def _no_such_name(source: SourceModule, name: str) -> UnknownNameError:
     elif near:
         message += f" Did you mean {near[0]!r}?"
     elif definitions:
-        more = f" and {len(definitions) - _MAX_NAMED} more" if len(definitions) > _MAX_NAMED else ""
-        message += f" It has {', '.join(definitions[:_MAX_NAMED])}{more}."
+        message += f" It has {listed(definitions, _MAX_NAMED)}."
     return UnknownNameError(message, file=source.file)
 
 

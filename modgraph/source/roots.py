@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from modgraph.errors import TargetError
+from modgraph.names import listed
 from modgraph.source.bases import BaseResolver, LostBase
 from modgraph.source.integers import parse
 from modgraph.source.main_models import set_aside
@@ -193,7 +194,7 @@ def as_file_builds(target: Target, name: str, file: ModelFile) -> Target:
     """A class that needs arguments, the way in which its file builds it; as it is where the file does not."""
     factories = file.factories_of(name)
     if factories:
-        others = f"; others: {_listed(factories[1:])}" if factories[1:] else ""
+        others = f"; others: {listed(factories[1:], _MAX_NAMED)}" if factories[1:] else ""
         return replace(target.named(factories[0]), note=f"{name} needs arguments: taking {factories[0]}(){others}")
     known = next(file.known_calls(name), None)
     if known is not None:
@@ -201,12 +202,6 @@ def as_file_builds(target: Target, name: str, file: ModelFile) -> Target:
         found = replace(target.named(name, positional, keywords, called=True), line=line)
         return replace(found, note=f"{name} needs arguments: taking those of a call in the file, {found.text}")
     return replace(target.named(name), caller=file.caller_of(name))
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + more
 
 
 def _what_is_there(file: ModelFile, finder: ModuleFinder, target: Target) -> str:
@@ -230,17 +225,18 @@ def _what_is_there(file: ModelFile, finder: ModuleFinder, target: Target) -> str
         )
     handed_on = file.handed_on()
     if handed_on:
-        shown = _listed(handed_on)
+        shown = listed(handed_on, _MAX_NAMED)
         return f"it hands on {shown} from another file: name one of them, as in {target.typed(handed_on[0])}"
     beside = file.files_beside(finder)
     if beside and not file.classes:
-        return f"it imports files that have some: {_listed([shlex.quote(os.path.relpath(each)) for each in beside])}"
+        paths = [shlex.quote(os.path.relpath(each)) for each in beside]
+        return f"it imports files that have some: {listed(paths, _MAX_NAMED)}"
     classes = [f"class {name}" for name in file.classes]
     functions = [f"function {name}" for name in file.functions]
     things = classes + functions
     if not things:
         return "it defines no class and no function"
     return (
-        f"it has {_listed(things)}; a model is a class derived from torch.nn.Module, or an instance of one; of a whole"
-        " folder, --all FOLDER finds them"
+        f"it has {listed(things, _MAX_NAMED)}; a model is a class derived from torch.nn.Module, or an instance of one;"
+        " of a whole folder, --all FOLDER finds them"
     )
