@@ -145,7 +145,19 @@ def _by_method(machine: Machine, value: Value) -> list[Value] | Unknown:
     if method is not None:
         given = machine.call(method, (value,))
         return iterate(machine, producing.iterator_by_next(machine, value) if given == value else given)
-    getter = machine.class_attribute(cls, "__getitem__")
+    return by_place(machine, value)
+
+
+def by_place(machine: Machine, value: Value) -> list[Value] | Unknown:
+    """What stands at 0, 1, 2, ... of what has no `__iter__`.
+
+    Raises:
+        Raised: TypeError, where it has no `__getitem__` either.
+    """
+    cls = machine.class_of(value)
+    getter = cls if isinstance(cls, Unknown) else machine.class_attribute(cls, "__getitem__")
+    if isinstance(getter, Unknown):
+        return getter
     if isinstance(getter, FunctionValue):
         return _by_place(machine, value, getter)
     if getter is not None:
