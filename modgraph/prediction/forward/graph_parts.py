@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
@@ -521,11 +522,28 @@ class _Reader:
                 continue
             edge = replace(edge, consumer=f"call:{home}")
             owner = self.builder.calls[home].module
-            if edge.producer.startswith("param:") and edge.producer[6:].startswith(f"{owner}." if owner else ""):
+            if edge.producer.startswith("param:") and self._is_held_below(edge.producer[6:], owner):
                 continue
             if edge.producer != edge.consumer and _way(edge) not in arrived:
                 arrived.add(_way(edge))
                 yield edge
+
+    def _is_held_below(self, path: str, owner: str) -> bool:
+        """The module holds the tensor, by that path or by another: tied weights have several."""
+        start = f"{owner}." if owner else ""
+        return any(each.startswith(start) for each in (path, *self._further_paths.get(path, ())))
+
+    @cached_property
+    def _further_paths(self) -> dict[str, list[str]]:
+        """By the first path of a tensor that several modules hold: the others."""
+        found: dict[str, list[str]] = {}
+        for module in self.builder.modules:
+            aliases = [(each.alias_of, each.name) for each in module.parameters]
+            aliases += [(each.alias_of, each.name) for each in module.buffers]
+            for first, name in aliases:
+                if first is not None:
+                    found.setdefault(first, []).append(f"{module.path}.{name}")
+        return found
 
 
 def _way(edge: Edge) -> tuple[object, ...]:
