@@ -51,7 +51,7 @@ def calls_in_file(constructor: Constructor, lines: CommandLines, *, beside: bool
     looked = followed(
         target, sites, constructor, name_of, lines, ways=ways, most=MAX_CALLS, most_work=work, most_once=once
     )
-    yield from looked.found or looked.partly[: not beside]
+    yield from looked.found or looked.partly[:1]
 
 
 def _read(tree: ast.Module, name: str, beside: bool, packaged: bool) -> tuple[CallSites | None, list[Way]]:

@@ -186,7 +186,7 @@ class _Search:
         )
         self._work += looked.work
         self._n_found += len(looked.found)
-        for call in looked.found or looked.partly[: not self._beside]:
+        for call in looked.found or looked.partly[:1]:
             shown = _shown(path, call.file, script, self._target)
             here = relative(str(path), self._target)
             says = (*([] if bare or shown == here else [here]), *call.with_files)

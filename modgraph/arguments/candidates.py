@@ -57,7 +57,7 @@ class Candidates(tuple[Candidate, ...]):
     is_cut = False
     """The search took too long, and was given up: there may be more."""
     is_brief = False
-    """There may be more ways that count where none of these builds it."""
+    """There may be more ways, which count where none of these builds it."""
 
 
 def candidates(target: Target, *, assume: bool = True, needed: bool = True, brief: bool = False) -> Candidates:
@@ -86,7 +86,8 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True, brie
     except SearchOverError:
         is_cut = True
     made = Candidates(found)
-    made.is_cut, made.is_brief = is_cut, brief and bool(found)
+    made.is_cut = is_cut
+    made.is_brief = brief and any(each.origin.kind != "assumed" for each in found)
     return made
 
 

@@ -52,8 +52,6 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
         found = candidates(target, assume=False, needed=False)
     n_built, tried = 0, set[str]()
     for all_found in _one_after_the_other(target, seek, found):
-        if n_built:
-            break
         for candidate in [each for each in all_found if _key(each) not in tried][: MAX_PREDICTED - len(tried)]:
             if candidate.origin.kind == "assumed" and n_built:
                 break
@@ -67,7 +65,7 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
 
 
 def _one_after_the_other(target: Target, seek: Seek, found: Candidates) -> Iterator[Candidates]:
-    """What was found, and then what there is besides, which is looked for where nothing of that is built."""
+    """What was found, and then what there is besides, which is looked for where nothing of that was built, or ran."""
     yield found
     if found.is_brief:
         yield sought(target, seek)
