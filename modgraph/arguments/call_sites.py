@@ -25,6 +25,10 @@ class CallSites:
     """The file has a part for the script."""
     names: tuple[str, ...] = ()
     """Names of the module whose assignment has a call, outside of functions."""
+    called: frozenset[str] = frozenset()
+    """The names under which the file has what is called."""
+    plain: frozenset[str] = frozenset()
+    """Those of them that say no more to a caller than where they are followed by themselves."""
 
 
 def call_sites(tree: ast.Module, name: str) -> CallSites | None:
@@ -46,7 +50,8 @@ def call_sites(tree: ast.Module, name: str) -> CallSites | None:
     in_script = any(main_test(statement) for statement in tree.body)
     ordered = [*callers, *sorted(scopes, key=lambda scope: not callable_bare(bodies[scope], bound="." in scope))]
     bound = dict.fromkeys(name for name, called in _bound_outside(tree) if last_name(called) in names)
-    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(bound)[:MAX_SCOPES])
+    called = frozenset(names)
+    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, tuple(bound)[:MAX_SCOPES], called, called)
 
 
 def names_of(tree: ast.Module, name: str) -> set[str]:

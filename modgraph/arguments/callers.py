@@ -25,6 +25,8 @@ class Provider:
 
     path: Path
     names: frozenset[str]
+    is_plain: bool = True
+    """They say no more to a caller than where they are followed by themselves."""
 
     @property
     def module(self) -> str:
@@ -32,12 +34,13 @@ class Provider:
         return self.path.parent.name if self.path.stem == "__init__" else self.path.stem
 
 
-def providers_of(path: Path, tree: ast.Module, scopes: Iterable[str]) -> Provider | None:
+def providers_of(path: Path, tree: ast.Module, scopes: Iterable[str], *, is_plain: bool) -> Provider | None:
     """The functions of a file in which calls stand, where others have to say what these are given; of a method its
     class. None where there are none.
 
     Args:
         scopes: qualified names of outermost functions and methods.
+        is_plain: see `Provider`.
     """
     bodies = dict(outermost_functions(tree.body))
     names = [
@@ -45,15 +48,19 @@ def providers_of(path: Path, tree: ast.Module, scopes: Iterable[str]) -> Provide
         for scope in scopes
         if scope in bodies and ("." in scope or not callable_bare(bodies[scope]))
     ]
-    return Provider(path, frozenset(list(dict.fromkeys(names))[:MAX_NAMES])) if names else None
+    return Provider(path, frozenset(list(dict.fromkeys(names))[:MAX_NAMES]), is_plain) if names else None
 
 
 def use_sites(path: Path, tree: ast.Module, providers: Iterable[Provider]) -> CallSites | None:
     """Where a file names what others provide; None where it does not."""
-    names = {name for each in providers for name in _names_for(path, tree, each)}
+    plain, others = set[str](), set[str]()
+    for each in providers:
+        (plain if each.is_plain else others).update(_names_for(path, tree, each))
+    names = plain | others
     if not names:
         return None
-    names |= _tables_of(tree, names)
+    tables = _tables_of(tree, names)
+    names |= tables
     scopes: dict[str, bool] = {}
     for scope, node in outermost_functions(tree.body):
         if _uses(node, names - {scope}):
@@ -62,7 +69,8 @@ def use_sites(path: Path, tree: ast.Module, providers: Iterable[Provider]) -> Ca
         return None
     in_script = any(main_test(statement) for statement in tree.body)
     ordered = sorted(scopes, key=lambda scope: not scopes[scope])
-    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script)
+    called = frozenset(names)
+    return CallSites(tuple(ordered[:MAX_SCOPES]), in_script, (), called, called & plain - others - tables)
 
 
 def _tables_of(tree: ast.Module, names: set[str]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -56,21 +56,24 @@ class Candidates(tuple[Candidate, ...]):
 
     is_cut = False
     """The search took too long, and was given up: there may be more."""
+    is_brief = False
+    """There may be more ways, which count where none of these builds it."""
 
 
-def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> Candidates:
+def candidates(target: Target, *, assume: bool = True, needed: bool = True, brief: bool = False) -> Candidates:
     """The ways to build the class of a target that needs arguments and gives none; () of any other target.
 
     Args:
         assume: values that the names of parameters suggest count too, as the last.
         needed: a class that needs none is any other; else it is the only one, and what counts is what gives it some.
+        brief: where a way is found, only others that say all are looked for, with little work.
     """
     if target.called and target.line is None:  # the user says them
         return Candidates()
     if (located := _located(target)) is not None:
-        of_file = candidates(located, assume=assume, needed=needed)
+        of_file = candidates(located, assume=assume, needed=needed, brief=brief)
         named = Candidates(replace(each, target=_as_named(each.target, target)) for each in of_file)
-        named.is_cut = of_file.is_cut
+        named.is_cut, named.is_brief = of_file.is_cut, of_file.is_brief
         return named
     constructor = constructor_of(target)
     if constructor is None or not constructor.parameters or needed != bool(constructor.required):
@@ -78,19 +81,23 @@ def candidates(target: Target, *, assume: bool = True, needed: bool = True) -> C
     found, is_cut = list[Candidate](), False
     try:
         with limited():
-            for candidate in _all(constructor, assume=assume):
+            for candidate in _all(constructor, assume=assume, brief=brief):
                 found.append(candidate)
     except SearchOverError:
         is_cut = True
     made = Candidates(found)
     made.is_cut = is_cut
+    made.is_brief = brief and any(each.origin.kind != "assumed" for each in found)
     return made
 
 
-def _all(constructor: Constructor, *, assume: bool) -> Iterator[Candidate]:
+def _all(constructor: Constructor, *, assume: bool, brief: bool) -> Iterator[Candidate]:
     partly: list[tuple[ReachedCall, tuple[str, ...]]] = []
-    yield from _without_the_same(_found(constructor, partly, assume=assume))
-    if assume:
+    n_found = 0
+    for each in _without_the_same(_found(constructor, partly, assume=assume, brief=brief)):
+        n_found += 1
+        yield each
+    if assume and not (brief and n_found):
         partly.sort(key=lambda each: _n_unsaid(*each))
         last = (_of_partly(constructor, call, names) for call, names in partly)
         yield from _without_the_same(each for each in (*last, _assumed(constructor)) if each is not None)
@@ -127,7 +134,7 @@ def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def _found(
-    constructor: Constructor, partly: list[tuple[ReachedCall, tuple[str, ...]]], *, assume: bool
+    constructor: Constructor, partly: list[tuple[ReachedCall, tuple[str, ...]]], *, assume: bool, brief: bool
 ) -> Iterator[Candidate]:
     """Those whose arguments are known; calls of which some are not go to `partly`, with what is assumed in them. A call
     that gives None for all that is needed says the least, and is the last."""
@@ -136,7 +143,7 @@ def _found(
         yield config
     said, lacking = list[Candidate](), list[Candidate]()
     files = None if constructor.target.file is None else ProjectFiles(constructor.target.file)
-    for call in _calls(constructor, files, said):
+    for call in _calls(constructor, files, said, beside=lambda: brief and bool(config or said)):
         filled = _with_fields(constructor, call) if assume else None
         if filled is not None or any(isinstance(value, Unsaid) for value in call.values):
             partly.append(filled or (call, ()))
@@ -164,12 +171,14 @@ def _is_empty(constructor: Constructor, candidate: Candidate) -> bool:
     return all(candidate.arguments[each.arg] is None for each in constructor.required)
 
 
-def _calls(constructor: Constructor, files: ProjectFiles | None, known: Sequence[Candidate]) -> Iterator[ReachedCall]:
+def _calls(
+    constructor: Constructor, files: ProjectFiles | None, known: Sequence[Candidate], beside: Callable[[], bool]
+) -> Iterator[ReachedCall]:
     """Of its file and its project; of those that call the callers only where nothing is known before."""
     lines = CommandLines()
-    yield from calls_in_file(constructor, lines)
+    yield from calls_in_file(constructor, lines, beside=beside())
     if files is not None:
-        yield from calls_in_project(constructor, files, lines, callers=not known)
+        yield from calls_in_project(constructor, files, lines, callers=not known, beside=beside())
 
 
 def _of_config(constructor: Constructor) -> Candidate | None:

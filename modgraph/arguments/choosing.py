@@ -43,23 +43,36 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
     Raises:
         TargetError: as the prediction.
     """
-    found = sought(target, seek)
+    found = sought(target, seek, brief=True)
     bare: Graph | None = None
     if not found and seek != "none":
         bare = _with_cut(predict(target)) if found.is_cut else predict(target)
         if not _is_not_built(bare):
             yield Way(target, bare)
         found = candidates(target, assume=False, needed=False)
-    n_built = 0
-    for candidate in found[:MAX_PREDICTED]:
-        if candidate.origin.kind == "assumed" and n_built:
-            break
-        graph = predict(candidate.target)
-        if not _is_not_built(graph):
-            n_built += 1
-            yield _way(candidate, found, graph)
+    n_built, tried = 0, set[str]()
+    for all_found in _one_after_the_other(target, seek, found):
+        for candidate in [each for each in all_found if _key(each) not in tried][: MAX_PREDICTED - len(tried)]:
+            if candidate.origin.kind == "assumed" and n_built:
+                break
+            tried.add(_key(candidate))
+            graph = predict(candidate.target)
+            if not _is_not_built(graph):
+                n_built += 1
+                yield _way(candidate, all_found, graph)
     if not n_built and (bare is None or _is_not_built(bare)):
         yield Way(target, bare or predict(target))
+
+
+def _one_after_the_other(target: Target, seek: Seek, found: Candidates) -> Iterator[Candidates]:
+    """What was found, and then what there is besides, which is looked for where nothing of that was built, or ran."""
+    yield found
+    if found.is_brief:
+        yield sought(target, seek)
+
+
+def _key(candidate: Candidate) -> str:
+    return repr(sorted(candidate.arguments.items()))
 
 
 def _with_cut(graph: Graph) -> Graph:
@@ -69,15 +82,19 @@ def _with_cut(graph: Graph) -> Graph:
     return builder.build()
 
 
-def sought(target: Target, seek: Seek) -> Candidates:
-    """What there is for a target that needs arguments and gives none, of what counts; see `ways_to_build`."""
+def sought(target: Target, seek: Seek, *, brief: bool = False) -> Candidates:
+    """What there is for a target that needs arguments and gives none, of what counts; see `ways_to_build`.
+
+    Args:
+        brief: see `candidates`.
+    """
     if seek == "none":
         return Candidates()
-    found = candidates(target, assume=seek in ("called", "assumed"))
+    found = candidates(target, assume=seek in ("called", "assumed"), brief=brief)
     if seek != "called":
         return found
     called = Candidates(each for each in found if each.origin.kind != "assumed" or each.origin.file is not None)
-    called.is_cut = found.is_cut
+    called.is_cut, called.is_brief = found.is_cut, found.is_brief
     return called
 
 

@@ -21,6 +21,7 @@ from modgraph.arguments.search_time import require_time, until
 from modgraph.prediction.answer.found_arguments import NameOf
 from modgraph.prediction.calls_elsewhere import CallsElsewhere, Data, ReachedCall
 from modgraph.prediction.domain.asked_options import AskedOption
+from modgraph.prediction.domain.limits import MAX_ELSEWHERE_WORK
 from modgraph.source.files import text_of
 from modgraph.source.targets import Built, Target, Unsaid
 
@@ -57,6 +58,7 @@ def followed(
     ways: Sequence[Way] = (),
     most: int,
     most_work: int,
+    most_once: int = MAX_ELSEWHERE_WORK,
 ) -> Followed:
     """The calls of a class that a file comes to.
 
@@ -66,6 +68,7 @@ def followed(
         ways: what leads to the calls that stand under a condition.
         most: calls that are wanted.
         most_work: where it took as much, no further command line is tried.
+        most_once: what it may take with one.
     """
     target, path = constructor.target, script.file
     assert target.file is not None
@@ -77,7 +80,7 @@ def followed(
         data = Data(data_beside(str(path), opened), links_beside(str(path)))
         compose = Composing(str(path), opened)
         says_all = partial(_says_all, constructor)
-        looked = CallsElsewhere(script, wanted, name_of, most, data, words, says_all, compose, until())
+        looked = CallsElsewhere(script, wanted, name_of, most, data, words, says_all, compose, until(), most_once)
         looked.look(sites.scopes, sites.names, in_script=sites.in_script)
         return Followed(looked.found, looked.partly, looked.work, looked.options)
 

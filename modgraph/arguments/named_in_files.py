@@ -20,7 +20,7 @@ from typing import Any
 from modgraph.arguments.composed import wholes_around
 from modgraph.arguments.config_files import DATA_READERS, ENDINGS, MAX_FILE, MAX_FOUND, read_as
 from modgraph.arguments.constructor import Constructor
-from modgraph.arguments.files_around import files_around
+from modgraph.arguments.files_around import Steps, files_around
 from modgraph.arguments.interpolations import References
 from modgraph.arguments.named_mappings import NamedMapping, named_mappings
 from modgraph.arguments.named_objects import Values
@@ -127,8 +127,8 @@ def _keywords(
 def _written_down_first(model: Path, naming: Naming, files: ProjectFiles) -> Iterator[tuple[str, str]]:
     """Of files in folders equally near, those first whose name stands in a string of a script, as that of a default
     does."""
-    home = str(model.parent)
-    for _, alike in groupby(_files_with_name(model, naming), lambda found: _distance(found[0], home)[0]):
+    steps = Steps(str(model.parent))
+    for _, alike in groupby(_files_with_name(model, naming, steps), lambda found: steps.to(os.path.dirname(found[0]))):
         near = list(islice(alike, MAX_READ))
         names = {os.path.basename(path) for path, _ in near} if len(near) > 1 else set()
         written = set(_in_strings(names, files)) if names else set()
@@ -136,16 +136,16 @@ def _written_down_first(model: Path, naming: Naming, files: ProjectFiles) -> Ite
 
 
 def _in_strings(names: set[str], files: ProjectFiles) -> Iterator[str]:
-    for _, tree in files.naming(names, own=True):
-        for node in ast.walk(tree):
+    for file in files.naming(names, own=True):
+        for node in () if (tree := file.tree) is None else ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name = re.split(r"[/\\]", node.value)[-1]
                 if name in names:
                     yield name
 
 
-def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
-    for path in islice(_files_around(model), MAX_FILES):
+def _files_with_name(model: Path, naming: Naming, steps: Steps) -> Iterator[tuple[str, str]]:
+    for path in islice(_files_around(model, steps), MAX_FILES):
         require_time()
         text = text_of(path, MAX_FILE)
         if text is None:
@@ -154,18 +154,17 @@ def _files_with_name(model: Path, naming: Naming) -> Iterator[tuple[str, str]]:
             yield path, text
 
 
-def _files_around(model: Path) -> Iterator[str]:
+def _files_around(model: Path, steps: Steps) -> Iterator[str]:
     """Files of these kinds but the model's, those first that take the fewest steps from folder to folder."""
-    home = str(model.parent)
-    found = files_around(home, ENDINGS, most=MAX_WALKED, order=lambda path, _: _distance(path, home))
+    found = files_around(str(model.parent), ENDINGS, most=MAX_WALKED, order=lambda path, _: _distance(path, steps))
     return (path for path in found if path != str(model))
 
 
-def _distance(path: str, folder: str) -> tuple[int, bool, bool, str]:
+def _distance(path: str, steps: Steps) -> tuple[int, bool, bool, str]:
     """Steps between the folders; then what is called as configurations are, then data before scripts, then by name."""
-    way = os.path.relpath(path, folder)
-    steps = len(Path(os.path.dirname(way)).parts)
-    return steps, _CONFIGURATION.search(way) is None, path.endswith(".py"), path
+    folder, name = os.path.split(path)
+    way = os.path.join(steps.way(folder), name)
+    return steps.to(folder), _CONFIGURATION.search(way) is None, path.endswith(".py"), path
 
 
 class _Held:

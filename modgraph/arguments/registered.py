@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from modgraph.arguments.constructor import Constructor
+from modgraph.arguments.kept_answers import kept
 from modgraph.arguments.project_files import ProjectFiles, script_of
 from modgraph.names import last_name
 from modgraph.prediction.registered_names import registered_names
@@ -52,11 +53,12 @@ def registered(constructor: Constructor, files: ProjectFiles) -> Registered:
 def _registering(constructor: Constructor, files: ProjectFiles, name: str) -> Iterator[Path]:
     file = constructor.target.file
     assert file is not None
-    if puts_into_table(constructor.file.tree, name):
+    text = constructor.file.module.text
+    if kept(text, ("puts_into_table", name), lambda: puts_into_table(constructor.file.tree, name)):
         yield file
-    for path, tree in files.naming([name], own=False):
-        if puts_into_table(tree, name):
-            yield path
+    for each in files.naming([name], own=False, in_strings=False):
+        if each.asked(("puts_into_table", name), lambda tree: puts_into_table(tree, name)):
+            yield each.path
 
 
 def puts_into_table(tree: ast.Module, name: str) -> bool:

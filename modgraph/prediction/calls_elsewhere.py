@@ -86,6 +86,7 @@ class CallsElsewhere:
         says_all: whether a call says all that the class reads from what it is given; None where nobody asks.
         compose: gives the configurations of its project.
         until: when it is over, by the clock of `time.monotonic`.
+        most_work: units that it may take.
     """
 
     def __init__(
@@ -99,7 +100,9 @@ class CallsElsewhere:
         says_all: Callable[[ReachedCall], bool] | None = None,
         compose: Compose | None = None,
         until: float = math.inf,
+        most_work: int = MAX_ELSEWHERE_WORK,
     ) -> None:
+        self._most_work = most_work
         self._until = until
         self._compose = compose
         self._says_all = says_all
@@ -142,7 +145,7 @@ class CallsElsewhere:
 
     def _look(self, machine: Interpreter, scopes: Sequence[str], names: Sequence[str], in_script: bool) -> None:
         sources: list[SourceModule] = []
-        with machine.at_most(MAX_ELSEWHERE_WORK):
+        with machine.at_most(self._most_work):
             self._tried(machine, lambda: sources.append(load_target(machine, self._script)))
             if not sources or machine.modules.raises:  # what stands behind that is not come to, nor imported by others
                 return

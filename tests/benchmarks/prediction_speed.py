@@ -1,8 +1,11 @@
-"""How fast the prediction is: `python tests/benchmarks/prediction_speed.py [PACKAGE ...] [--classes N] [--cases FILE ...]`.
+"""How fast the prediction is: `python tests/benchmarks/prediction_speed.py [PACKAGE ...] [--classes N] [--cases FILE ...]
+[--named FOLDER]`.
 
 Predicts the constructors of a fixed sample of module classes of installed packages (by default torch.nn's own), with
 unknown arguments where they have none by default; with `--cases`, the recorded calls of such files (those that
-`tests/oracle/record_cases.py` makes) instead. Each set runs in one fresh process, on one core. Prints the time of all
+`tests/oracle/record_cases.py` makes) instead. With `--named`, ten classes that need arguments are named by the files of
+a package, and predicted twice in one process, their arguments found in the package: what the search takes is told
+beside. Each set runs in one fresh process, on one core. Prints the time of all
 and of each, and how many are predicted per second; the time as a multiple of `ast.parse` of the files reached; peak
 memory; and for one small file the time from the start of the interpreter to the graph, with and without the cache of
 indexes on disk. Times are of CPU, so that other work on the machine counts little. Imports no package that it
@@ -106,6 +109,61 @@ def reached(machine: Interpreter) -> list[SourceModule]:
     return [each for each in found if isinstance(each, SourceModule) and "index" in vars(each)]
 
 
+def named_classes(folder: Path, most: int) -> list[str]:
+    """Targets of classes of a package, each of another file, whose `__init__` needs arguments and that are called as a
+    model is."""
+    found: list[str] = []
+    files = sorted(folder.rglob("*.py"))
+    for file in random.Random(0).sample(files, len(files)):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name.endswith(("Model", "Net", "Transformer")) and needs(node):
+                found.append(f"{file}:{node.name}")
+                break
+        if len(found) == most:
+            break
+    return found
+
+
+def needs(node: ast.ClassDef) -> bool:
+    """Its own `__init__` has a parameter without a default."""
+    own = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+    return any(len(each.args.args) - len(each.args.defaults) > 1 for each in own)
+
+
+def measure_named(file: Path) -> None:
+    """Predicts the targets in the lines of a file, without `forward`, twice, and prints what each takes."""
+    import modgraph
+    from modgraph.arguments import choosing
+
+    searched = 0.0
+    search = choosing.candidates
+
+    def timed(*given: Any, **named: Any) -> Any:
+        nonlocal searched
+        before = time.process_time()
+        try:
+            return search(*given, **named)
+        finally:
+            searched += time.process_time() - before
+
+    choosing.candidates = timed  # type: ignore[assignment]
+    targets = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for which in ("first", "second"):
+        searched, before = 0.0, time.process_time()
+        most = 0.0
+        for target in targets:
+            done = searched
+            modgraph.predict(target, forward=False)
+            most = max(most, searched - done)
+        each = 1000 * (time.process_time() - before) / len(targets)
+        search_each = 1000 * searched / len(targets)
+        print(
+            f"  {which} time: {each:.0f} ms of CPU for each of {len(targets)} classes; of these the search for arguments "
+            f"{search_each:.0f}, at most {1000 * most:.0f}"
+        )
+    print(f"  peak memory {peak_memory():.0f} MB", flush=True)
+
+
 def peak_memory() -> float:
     """MB that this process held at most; `ru_maxrss` would begin with what its parent held."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -178,18 +236,24 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", help="default: torch.nn.modules")
     parser.add_argument("--classes", type=int, default=200, help="size of the sample of a package's classes")
     parser.add_argument("--cases", nargs="+", type=Path, default=[], metavar="FILE", help="recorded calls, .jsonl.xz")
+    parser.add_argument("--named", type=Path, metavar="FOLDER", help="of a package, classes of which are named by file")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--kind", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        with_deep_stack(lambda: measure(options.measure, options.kind))
+        if options.kind == "named":
+            measure_named(options.measure)
+        else:
+            with_deep_stack(lambda: measure(options.measure, options.kind))
         return
+    if options.named:
+        measured_apart(str(options.named), list(named_classes(options.named, 10)), "named")
     if options.cases:
         rows = [
             {key: row[key] for key in ASKED if key in row} for file in options.cases for row in score_cases.read(file)
         ]
         measured_apart(", ".join(file.name for file in options.cases), rows, "cases")
-    if options.packages or not options.cases:
+    if options.packages or not (options.cases or options.named):
         packages = options.packages or ["torch.nn.modules"]
         machine = interpreter(sys.path)
         names = sorted({name for package in packages for name in class_names(machine, package)})
