@@ -20,7 +20,7 @@ from modgraph.source.nesting import Readings
 _SHARE = 4
 """An entry is written when a character of new source stands for at most so many kept ones, so that its growth costs
 little."""
-_MOST_REMEMBERED = 1_500_000
+_MOST_REMEMBERED = 6_000_000
 """Characters of source, or of what is kept of it, whose nodes stay in memory: each prediction of a process asks for
 torch's own layers."""
 

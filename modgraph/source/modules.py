@@ -53,10 +53,11 @@ _CALLING_ANNOTATION = re.compile(r"[^=:]*:[^=]*\(")
 _WORD = re.compile(r"[^\W\d]\w*")
 MAX_PARSED_TOKENS = 300_000
 """The same of all statements that are parsed for one prediction; libcst takes up to 3 KB for each, and keeps it."""
-_MAX_KEPT = 64
-_MAX_KEPT_TEXT = 4_000_000
+_MAX_KEPT = 512
+_MAX_KEPT_TEXT = 12_000_000
 """Texts, and characters of them all, whose facts are kept in memory: of a file with many models, each prediction asks
-for the same."""
+for the same, and of a large package a model asks for a hundred files. Fewer than one prediction asks for is none: each
+is gone when the next asks for it."""
 _ASKED_OFTEN = 20
 """Names looked for in a text one by one; for more, its words are collected."""
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t]*global\b((?:[^\n#;\\]|\\\n)*)", re.MULTILINE)
