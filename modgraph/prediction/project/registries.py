@@ -84,8 +84,20 @@ def _is_walked_at_home(machine: Machine, source: SourceModule, name: str, made: 
     item = machine.base.objects.get(made[0])
     if not isinstance(item, DictObject) or item.entries:
         return False
-    walked = re.search(rf"\bin\s+{name}(?:\.(?:items|keys|values)\(\))?\s*(?:[:\])}}]|\n|if\b)", source.text)
-    return walked is not None and re.search(rf"\b{name}\[[^\]\n]+\]\s*=(?!=)", source.text) is not None
+    # What begins with letters is looked for far faster: what stands before it is looked at then.
+    walks = re.finditer(rf"{name}(?:\.(?:items|keys|values)\(\))?\s*(?:[:\])}}]|\n|if\b)", source.text)
+    is_walked = any(_stands_behind_in(source.text, walk.start()) for walk in walks)
+    return is_walked and re.search(rf"\b{name}\[[^\]\n]+\]\s*=(?!=)", source.text) is not None
+
+
+_IN = re.compile(r"\bin\Z")
+
+
+def _stands_behind_in(text: str, place: int) -> bool:
+    end = place
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end < place and _IN.search(text, max(end - 2, 0), end) is not None
 
 
 def _is_large(machine: Machine, package: str) -> bool:
