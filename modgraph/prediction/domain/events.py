@@ -6,9 +6,10 @@ join, what both did since they parted becomes one `Either` (`paths/joining_event
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from modgraph.graph.model import SourceLocation
@@ -187,6 +188,7 @@ class Either:
     second: tuple[Event, ...]
     twins: tuple[tuple[int, int], ...] = ()
     """Tensors of the second path, and those of the first that stand for both from here on."""
+    known: Inside | None = field(default=None, init=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,20 @@ class Repeat:
     reason: str
     where: SourceLocation | None
     events: tuple[Event, ...]
+    known: Inside | None = field(default=None, init=False, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What an `Either` or a `Repeat` holds at any depth. Paths that part again and again hold what came before twice
+    each time: to walk over all of it takes the number of ways through it, and to ask what is known one look."""
+
+    number: int
+    """Of events, each as often as paths lead to it."""
+    opened: int
+    """How many more calls begin than end; a loop opens none."""
+    is_plain: bool
+    """Nothing is called or computed in it: there are tests, and what is lost."""
 
 
 Event: TypeAlias = Enter | Leave | Operate | Alias | Assume | Lost | Either | Repeat
@@ -239,7 +255,8 @@ def in_order(chain: Cell | None) -> Iterator[Event]:
 
 
 def every_event(events: Iterable[Event]) -> Iterator[Event]:
-    """The events, and those on the paths and in the turns that they hold; in no order."""
+    """The events, and those on the paths and in the turns that they hold, as often as paths lead to each; in no
+    order."""
     pending = list(events)
     while pending:
         event = pending.pop()
@@ -248,3 +265,51 @@ def every_event(events: Iterable[Event]) -> Iterator[Event]:
             pending += (*event.first, *event.second)
         elif isinstance(event, Repeat):
             pending += event.events
+
+
+def each_event(events: Iterable[Event]) -> Iterator[Event]:
+    """The same, in order, with what paths share once."""
+    pending = [iter(events)]
+    seen: set[int] = set()
+    while pending:
+        event = next(pending[-1], None)
+        if event is None:
+            pending.pop()
+        elif not isinstance(event, (Either, Repeat)):
+            yield event
+        elif id(event) not in seen:
+            seen.add(id(event))
+            yield event
+            pending.append(iter((*event.first, *event.second) if isinstance(event, Either) else event.events))
+
+
+def number_of(events: Iterable[Event]) -> int:
+    """How many `every_event` gives."""
+    return sum(1 + inside(each).number if isinstance(each, (Either, Repeat)) else 1 for each in events)
+
+
+def opened(events: Iterable[Event]) -> int:
+    """How many more calls begin than end."""
+    depth = 0
+    for event in events:
+        if isinstance(event, Either):
+            depth += inside(event).opened
+        else:
+            depth += 1 if isinstance(event, Enter) else -1 if isinstance(event, Leave) else 0
+    return depth
+
+
+def inside(event: Either | Repeat) -> Inside:
+    """What it holds; found once."""
+    known = event.known
+    if known is None:
+        arms = (event.first, event.second) if isinstance(event, Either) else (event.events,)
+        depth = max(map(opened, arms)) if isinstance(event, Either) else 0
+        known = Inside(sum(map(number_of, arms)), depth, all(map(is_plain, itertools.chain(*arms))))
+        object.__setattr__(event, "known", known)  # what is found of it, and no part of it
+    return known
+
+
+def is_plain(event: Event) -> bool:
+    """Nothing is called or computed in it."""
+    return inside(event).is_plain if isinstance(event, (Either, Repeat)) else isinstance(event, (Assume, Lost))

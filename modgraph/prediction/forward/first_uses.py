@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
+from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen, is_plain
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
 from modgraph.prediction.domain.values import NONE, Address, ClassValue, Constant, KnownClass, TupleValue, Value
 from modgraph.prediction.forward.running import Followed
@@ -92,6 +92,8 @@ class _Reader:
             elif isinstance(event, Operate):
                 self._operate(event)
                 self._made(event.inputs, event.outputs)
+            elif is_plain(event):
+                continue
             elif isinstance(event, Either):
                 running = list(self.open)  # an exception that one path raises may end calls that began before
                 self.read(event.first)

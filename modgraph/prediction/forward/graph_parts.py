@@ -27,7 +27,8 @@ from modgraph.prediction.domain.events import (
     Repeat,
     Seen,
     all_of,
-    every_event,
+    each_event,
+    is_plain,
     negated,
 )
 from modgraph.prediction.domain.limits import ENDLESS, MAX_EDGES, MAX_SHARING
@@ -117,6 +118,8 @@ class _Reader:
                 self._operate(event)
             elif isinstance(event, Alias):
                 self._alias(event.index, event.of, event.tensor)
+            elif isinstance(event, (Either, Repeat)) and self._read_plain(event):
+                continue
             elif isinstance(event, Either):
                 self._either(event)
             elif isinstance(event, Repeat):
@@ -415,6 +418,20 @@ class _Reader:
 
     # ---- branches and loops ------------------------------------------------------------------------------------------
 
+    def _read_plain(self, event: Either | Repeat) -> bool:
+        """Reads paths, or turns, on which nothing is called or computed: on whichever of them something is lost, it is.
+        False where there is more to them."""
+        if not is_plain(event):
+            return False
+        parts = list(each_event((event,)))
+        twins = (theirs for each in parts if isinstance(each, Either) for theirs, _ in each.twins)
+        if any(theirs in self.makers for theirs in twins):
+            return False
+        for each in parts:
+            if isinstance(each, Lost):
+                self._lost(each)
+        return True
+
     def _either(self, event: Either) -> None:
         running = list(self.open)  # of which an exception on one path may end some
         arms = (event.first, event.second)
@@ -553,7 +570,7 @@ def _way(edge: Edge) -> tuple[object, ...]:
 def _made_in(events: Iterable[Event]) -> frozenset[int]:
     """Addresses of the tensors that are made there."""
     found: set[int] = set()
-    for event in every_event(events):
+    for event in each_event(events):
         if isinstance(event, (Leave, Operate)):
             found.update(index for seen in event.outputs for index in seen.indices)
     return frozenset(found)

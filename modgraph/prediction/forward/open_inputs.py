@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES
-from modgraph.prediction.domain.events import Enter, Leave, every_event
+from modgraph.prediction.domain.events import Enter, Leave, each_event, number_of
 from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
 from modgraph.prediction.domain.values import Address
@@ -167,18 +167,18 @@ def _is_as_good(fewer: Followed, found: Followed) -> bool:
 
 
 def _called(found: Followed) -> set[Address]:
-    return {event.module for event in every_event(found.events) if isinstance(event, Enter)}
+    return {event.module for event in each_event(found.events) if isinstance(event, Enter)}
 
 
 def _is_degenerate(found: Followed) -> bool:
     """Something has no elements with the sizes that are reckoned with: a window that is larger than its picture."""
-    shapes = [seen.shape for event in every_event(found.events) if isinstance(event, Leave) for seen in event.outputs]
+    shapes = [seen.shape for event in each_event(found.events) if isinstance(event, Leave) for seen in event.outputs]
     return any(witness_of(size) <= 0 for shape in shapes if shape is not None for size in shape if size is not None)
 
 
 def _reached(found: Followed) -> tuple[int, int]:
     """How far it came before it was refused: what it did, and what it asked of sizes."""
-    return sum(1 for _ in every_event(found.events)), 0 if found.conditions is None else len(found.conditions.decided)
+    return number_of(found.events), 0 if found.conditions is None else len(found.conditions.decided)
 
 
 def _key(witnesses: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

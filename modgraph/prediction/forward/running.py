@@ -12,7 +12,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.constraints import constraints
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
-from modgraph.prediction.domain.events import Event, Lost, Seen, every_event, in_order
+from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
 from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
@@ -86,7 +86,7 @@ class Followed:
     @property
     def is_whole(self) -> bool:
         """It came to its end, and nothing was called of which it is not known what it does."""
-        return self.failure is None and not any(isinstance(each, Lost) for each in every_event(self.events))
+        return self.failure is None and not any(isinstance(each, Lost) for each in each_event(self.events))
 
     @property
     def is_refused(self) -> bool:

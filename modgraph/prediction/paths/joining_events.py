@@ -18,6 +18,7 @@ from modgraph.prediction.domain.events import (
     Repeat,
     Seen,
     common,
+    opened,
     since,
 )
 
@@ -108,11 +109,11 @@ def ended_by(chain: Cell | None, begun: Cell | None, error: str) -> Cell | None:
     """What happened up to an exception, with an end for each call that it left: of those after `begun` none is open."""
     events = since(chain, begun)
     last = events[-1] if events else None
-    if chain is not None and isinstance(last, Either) and _opened(last.first) != _opened(last.second):
-        depth = _opened(events[:-1])
+    if chain is not None and isinstance(last, Either) and opened(last.first) != opened(last.second):
+        depth = opened(events[:-1])
         first, second = (_ended(arm, depth, error) for arm in (last.first, last.second))
         return Cell(chain.before, replace(last, first=first, second=second))
-    for _ in range(_opened(events)):
+    for _ in range(opened(events)):
         chain = Cell(chain, Leave(error=error))
     return chain
 
@@ -120,22 +121,11 @@ def ended_by(chain: Cell | None, begun: Cell | None, error: str) -> Cell | None:
 def _ended(arm: Sequence[Event], depth: int, error: str) -> tuple[Event, ...]:
     """One of two paths that are joined where they have left calls of their own; `depth` of both are open."""
     last = arm[-1] if arm else None
-    if isinstance(last, Either) and _opened(last.first) != _opened(last.second):
-        depth += _opened(arm[:-1])
+    if isinstance(last, Either) and opened(last.first) != opened(last.second):
+        depth += opened(arm[:-1])
         first, second = (_ended(each, depth, error) for each in (last.first, last.second))
         return (*arm[:-1], replace(last, first=first, second=second))
-    return (*arm, *([Leave(error=error)] * (depth + _opened(arm))))
-
-
-def _opened(events: Sequence[Event]) -> int:
-    """How many more calls begin than end."""
-    depth = 0
-    for event in events:
-        if isinstance(event, Either):
-            depth += max(_opened(event.first), _opened(event.second))
-        else:
-            depth += 1 if isinstance(event, Enter) else -1 if isinstance(event, Leave) else 0
-    return depth
+    return (*arm, *([Leave(error=error)] * (depth + opened(arm))))
 
 
 def _balanced(events: Sequence[Event], number: int) -> int:
