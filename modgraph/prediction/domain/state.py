@@ -190,15 +190,19 @@ class State:
         self.below = (layer, *below)
         self.objects = {}
 
-    def parted(self, other: State) -> list[int]:
-        """Objects that either state made or changed since the two parted, oldest first; they count as changed here."""
+    def parted(self, other: State) -> tuple[list[int], list[int]]:
+        """Objects that either state made or changed since the two parted, oldest first; they count as changed here.
+        Then those of them that are not the same object in both."""
         common = _shared(self.below, other.below)
         own = self.below[: len(self.below) - common]
         theirs_alone = other.below[: len(other.below) - common]
         if own:
             self.objects = _flat((self.objects, *own))
             self.below = self.below[len(own) :]
-        return sorted(set(self.objects).union(other.objects, *theirs_alone))
+        mine = self.objects
+        theirs = _flat((other.objects, *theirs_alone)) if theirs_alone else other.objects
+        parted = sorted(mine.keys() | theirs.keys())
+        return parted, [index for index in parted if mine.get(index) is not theirs.get(index)]
 
     def counts_changes_of(self, other: State) -> None:
         """What the other has changed may be changed here."""

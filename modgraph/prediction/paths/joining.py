@@ -137,15 +137,16 @@ class Joiner:
         """
         base = self.first.base.objects
         first, second = self.first, self.second
+        differing = parted
         if parted is None:
-            parted = first.parted(second)
+            parted, differing = first.parted(second)
             first.base.work += len(parted) * _UNITS_OF_AN_OBJECT
             first.base.joined += len(parted)
         if first.base.joined > _OBJECTS_BETWEEN_LOOKS:  # no step comes between the joins of many paths
             first.base.joined = 0
             first.base.require()
         first.counts_changes_of(second)
-        for index in parted:
+        for index in differing or ():
             mine, other = first.get(index), second.get(index)
             if mine is other:
                 continue
