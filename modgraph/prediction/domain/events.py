@@ -208,8 +208,8 @@ class Inside:
 
     number: int
     """Of events, each as often as paths lead to it."""
-    opened: int
-    """How many more calls begin than end; a loop opens none."""
+    depths: tuple[int, ...]
+    """On each path: how many more calls begin than end. In a loop none."""
     is_plain: bool
     """Nothing is called or computed in it: there are tests, and what is lost."""
 
@@ -220,12 +220,14 @@ Event: TypeAlias = Enter | Leave | Operate | Alias | Assume | Lost | Either | Re
 class Cell:
     """An event, and what happened before it."""
 
-    __slots__ = ("before", "event", "number")
+    __slots__ = ("before", "depth", "event", "number")
 
     def __init__(self, before: Cell | None, event: Event) -> None:
         self.before = before
         self.event = event
         self.number: int = 1 if before is None else before.number + 1
+        self.depth: int | None = None
+        """How many calls are open after it; found when it is asked for."""
 
 
 def since(chain: Cell | None, earlier: Cell | None) -> tuple[Event, ...]:
@@ -293,9 +295,29 @@ def opened(events: Iterable[Event]) -> int:
     depth = 0
     for event in events:
         if isinstance(event, Either):
-            depth += inside(event).opened
+            depth += max(inside(event).depths)
         else:
             depth += 1 if isinstance(event, Enter) else -1 if isinstance(event, Leave) else 0
+    return depth
+
+
+def opened_since(chain: Cell | None, earlier: Cell | None) -> int:
+    """`opened` of what `since` gives: what is known of a cell is found once."""
+    cell = chain
+    while cell is not None and earlier is not None and cell.number > earlier.number:
+        cell = cell.before
+    return _depth(chain) - (_depth(earlier) if cell is earlier else 0)
+
+
+def _depth(chain: Cell | None) -> int:
+    pending: list[Cell] = []
+    while chain is not None and chain.depth is None:
+        pending.append(chain)
+        chain = chain.before
+    depth = 0 if chain is None or chain.depth is None else chain.depth
+    for cell in reversed(pending):
+        depth += opened((cell.event,))
+        cell.depth = depth
     return depth
 
 
@@ -304,8 +326,8 @@ def inside(event: Either | Repeat) -> Inside:
     known = event.known
     if known is None:
         arms = (event.first, event.second) if isinstance(event, Either) else (event.events,)
-        depth = max(map(opened, arms)) if isinstance(event, Either) else 0
-        known = Inside(sum(map(number_of, arms)), depth, all(map(is_plain, itertools.chain(*arms))))
+        depths = tuple(map(opened, arms)) if isinstance(event, Either) else ()
+        known = Inside(sum(map(number_of, arms)), depths, all(map(is_plain, itertools.chain(*arms))))
         object.__setattr__(event, "known", known)  # what is found of it, and no part of it
     return known
 

@@ -18,7 +18,9 @@ from modgraph.prediction.domain.events import (
     Repeat,
     Seen,
     common,
+    inside,
     opened,
+    opened_since,
     since,
 )
 
@@ -107,21 +109,26 @@ def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...]) -> tuple
 
 def ended_by(chain: Cell | None, begun: Cell | None, error: str) -> Cell | None:
     """What happened up to an exception, with an end for each call that it left: of those after `begun` none is open."""
-    events = since(chain, begun)
-    last = events[-1] if events else None
-    if chain is not None and isinstance(last, Either) and opened(last.first) != opened(last.second):
-        depth = opened(events[:-1])
+    last = chain.event if chain is not None and chain is not begun else None
+    if chain is not None and isinstance(last, Either) and _ends_apart(last):
+        depth = opened_since(chain.before, begun)
         first, second = (_ended(arm, depth, error) for arm in (last.first, last.second))
         return Cell(chain.before, replace(last, first=first, second=second))
-    for _ in range(opened(events)):
+    for _ in range(opened_since(chain, begun)):
         chain = Cell(chain, Leave(error=error))
     return chain
+
+
+def _ends_apart(either: Either) -> bool:
+    """Its paths have left calls of their own."""
+    first, second = inside(either).depths
+    return first != second
 
 
 def _ended(arm: Sequence[Event], depth: int, error: str) -> tuple[Event, ...]:
     """One of two paths that are joined where they have left calls of their own; `depth` of both are open."""
     last = arm[-1] if arm else None
-    if isinstance(last, Either) and opened(last.first) != opened(last.second):
+    if isinstance(last, Either) and _ends_apart(last):
         depth += opened(arm[:-1])
         first, second = (_ended(each, depth, error) for each in (last.first, last.second))
         return (*arm[:-1], replace(last, first=first, second=second))
