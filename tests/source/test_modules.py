@@ -11,7 +11,14 @@ import pytest
 from modgraph.source import nodes
 from modgraph.source.class_bodies import ClassBodies
 from modgraph.source.code_text import code_text
-from modgraph.source.modules import CompiledModule, ModuleFinder, NamespacePackage, SourceError, SourceModule
+from modgraph.source.modules import (
+    CompiledModule,
+    ModuleFinder,
+    NamespacePackage,
+    SourceError,
+    SourceModule,
+    facts_of,
+)
 
 
 def write(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -223,3 +230,9 @@ def test_the_class_around_lines_is_the_innermost() -> None:
     around = [bodies.around(line, line) for line in range(1, text.count("\n") + 1)]
     assert around == [None, "A", "A", "B", "B", "C", "B", "A", None, None, None, "E", "E", "F", "E"]
     assert (bodies.around(3, 7), bodies.around(2, 9), bodies.around(5, 7)) == ("A", None, "B")
+
+
+def test_facts_of_all_files_that_a_model_of_a_large_package_reads_are_kept_for_the_next():
+    texts = [f"X = {number}\n" + "y = 1\n" * 4_000 for number in range(250)]
+    first = [facts_of(text) for text in texts]
+    assert [facts_of("".join(text)) for text in texts] == first
