@@ -94,8 +94,14 @@ def agrees(
 def claims_that_fail(predict_source: Callable[..., Graph]) -> Callable[..., list[Any]]:
     """claims_that_fail(body, header=""): what is claimed of `Net(flag)` and does not hold for both values of the flag."""
     pytest.importorskip("torch")
-    compare = runpy.run_path(str(Path(__file__).with_name("undecided.py")))["claims_that_fail"]
+    compare = _beside("undecided.py")["claims_that_fail"]
     return functools.partial(compare, predict_source)
+
+
+@functools.cache
+def _beside(name: str) -> dict[str, Any]:
+    """What a file in this folder defines; compiled once, and not for each of a thousand tests."""
+    return runpy.run_path(str(Path(__file__).with_name(name)))
 
 
 class _Nodes:
@@ -139,5 +145,5 @@ def evaluated(tmp_path: Path) -> Callable[[str], Any]:
 def claims_of_project_that_fail(tmp_path: Path) -> Callable[[dict[str, str]], list[Any]]:
     """What is claimed of the `Net` of these files, and does not hold for each of the texts that a file may hold."""
     pytest.importorskip("torch")
-    compare = runpy.run_path(str(Path(__file__).with_name("projects.py")))["claims_that_fail"]
+    compare = _beside("projects.py")["claims_that_fail"]
     return functools.partial(compare, tmp_path)

@@ -75,9 +75,9 @@ def claimed(text: str, folder: Path) -> tuple[dict[str, int | None], list[str]]:
     return widths, [problem.message for problem in graph.problems]
 
 
-def false_claims(text: str, folder: Path) -> list[str]:
-    """What is claimed with certainty and is not so in a run that builds the model."""
-    return judged(outcomes(text), *claimed(text, folder))
+def false_claims(text: str, folder: Path, runs: list[tuple[int, ...]] | None = None) -> list[str]:
+    """What is claimed with certainty and is not so in a run that builds the model; `runs` are its outcomes, if had."""
+    return judged(outcomes(text) if runs is None else runs, *claimed(text, folder))
 
 
 def judged(runs: list[tuple[int, ...]], widths: dict[str, int | None], messages: list[str]) -> list[str]:

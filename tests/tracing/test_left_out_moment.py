@@ -426,6 +426,7 @@ def in_process(folder: Path, do: Callable[[], Any]) -> Any:
     if child == 0:
         try:
             os.close(reading)
+            forget_modules_of_tests()
             os.chdir(folder)
             sys.path.insert(0, str(folder))
             sys.argv = ["x"]
@@ -439,6 +440,15 @@ def in_process(folder: Path, do: Callable[[], Any]) -> Any:
     os.waitpid(child, 0)
     assert said, "it ended"
     return json.loads(said)
+
+
+def forget_modules_of_tests() -> None:
+    """Each that was gathered would be read as one of the project, which may name something of the target: five hundred
+    files, for each module of a project."""
+    here = str(Path(__file__).parents[1]) + os.sep
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(here):
+            del sys.modules[name]
 
 
 def left_out(folder: Path) -> tuple[Any, list[str]]:
