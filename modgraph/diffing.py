@@ -110,6 +110,7 @@ class GraphFinder:
         options: how they run.
         path: where imports are looked up.
         watch: is told of each stage, as in `analyze_target`.
+        forward: what `forward` does is predicted too.
     """
 
     def __init__(
@@ -120,17 +121,24 @@ class GraphFinder:
         options: TraceOptions | None = None,
         path: Sequence[str] | None = None,
         watch: Watch = unwatched,
+        forward: bool = True,
     ) -> None:
         self.run = run
         self.specs = specs
         self.options = options or TraceOptions()
         self.path = path
         self.watch = watch
+        self.forward = forward
         self.n_named = 1
         """Targets that are compared: each brings work of its own."""
         self._together: Together | None = None
         """What the predictions of both sides share; working trees of revisions come and go."""
         self._revisions: dict[str, Revision | None] = {}
+
+    @property
+    def files_read(self) -> frozenset[str]:
+        """Source files that its predictions have read."""
+        return frozenset(() if self._together is None else self._together.files)
 
     def pair(self, old: Graph | str | os.PathLike[str], new: Graph | str | os.PathLike[str]) -> tuple[Found, Found]:
         """Both graphs. Beside a revision, the other one's modules of the repository are read in the repository too.
@@ -257,6 +265,7 @@ class GraphFinder:
             cwd=cwd,
             together=self._together,
             seek="found",  # of each side: another default is a change of the model
+            forward=self.forward,
         )
         return Found(graph, methods_of(target, held_by_class(graph)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -31,3 +32,8 @@ def listed(names: Sequence[str], most: int) -> str:
     """The first of them, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def natural(path: str) -> tuple[tuple[int, str], ...]:
+    """Sorts paths so that "layers.10" follows "layers.9"."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path))

@@ -89,6 +89,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
     effects = _with_effect(changed, ways, _callers(whole, lone_old, lone_new))
     shares = Shares(matching, changed, (*renamed, *moved))
+    state, checkpoint = state_changes(matching)
     return Changes(
         old=_side(old),
         new=_side(new),
@@ -102,7 +103,8 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         dataflow=ways,
         findings=_findings(matching, [*open_old, *open_new]),
         rewritten=() if methods is None or runs.forward == "run" else _rewritten(matching, *methods, told, effects),
-        state=state_changes(matching),
+        state=state,
+        checkpoint=checkpoint,
         undecided=sorted_by_path(
             [
                 *facts.undecided,

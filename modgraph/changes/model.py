@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from modgraph.changes.weights import CheckpointChanges
 from modgraph.doors.printing import json_text
 from modgraph.graph.codec import encode
 from modgraph.graph.model import Graph, Shape
+from modgraph.names import natural
 
 SCHEMA = "modgraph-diff/1"
 
@@ -300,6 +301,7 @@ class Changes:
     rewritten: tuple[Rewritten, ...] = ()
     """No difference: what these methods do is not known of their text."""
     state: StateChanges = field(default_factory=StateChanges)
+    checkpoint: CheckpointChanges = field(default_factory=CheckpointChanges)
     undecided: tuple[Undecided, ...] = ()
     not_compared: tuple[NotCompared, ...] = ()
     graphs: tuple[Graph, Graph] | None = field(default=None, compare=False, repr=False)
@@ -325,6 +327,7 @@ class Changes:
                 mismatched=tuple(replace(one, old=one.new, new=one.old) for one in self.state.mismatched),
                 renamed=sorted_pairs((new, old) for old, new in self.state.renamed),
             ),
+            checkpoint=self.checkpoint.reversed(),
             graphs=None if self.graphs is None else (self.graphs[1], self.graphs[0]),
             pairs=tuple((new, old) for old, new in self.pairs),
         )
@@ -381,11 +384,6 @@ def _order(item: Any) -> tuple[Any, ...]:
 def sorted_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Pairs of keys in the order of the first ones."""
     return tuple(sorted(pairs, key=lambda pair: (natural(pair[0]), natural(pair[1]))))
-
-
-def natural(path: str) -> tuple[tuple[int, str], ...]:
-    """Sorts paths so that "layers.10" follows "layers.9"."""
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path))
 
 
 def _turned(changes: Changes) -> Changes:

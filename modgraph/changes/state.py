@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from modgraph.changes.carrying import checkpoint_changes
+from modgraph.changes.certainty import Certainty
 from modgraph.changes.matching import Matching
-from modgraph.changes.model import KeyShapes, StateChanges, natural, sorted_pairs
+from modgraph.changes.model import KeyShapes, StateChanges, sorted_pairs
 from modgraph.changes.openness import shapes_agree
 from modgraph.changes.trees import held_by
+from modgraph.changes.weights import CheckpointChanges
 from modgraph.graph.paths import parameter_path
 from modgraph.graph.state_dict import EXTRA_STATE, StateDict, StateEntry, state_dict_of
+from modgraph.names import natural
 
 
-def state_changes(matching: Matching) -> StateChanges:
-    """The two state dicts by name, and which keys are the same tensor under another name."""
+def state_changes(matching: Matching) -> tuple[StateChanges, CheckpointChanges]:
+    """The two state dicts by name, which keys are the same tensor under another name, and what explains the others."""
     old_state, new_state = state_dict_of(matching.old.graph), state_dict_of(matching.new.graph)
     olds = {entry.key: entry for entry in old_state.entries if entry.saved}
     news = {entry.key: entry for entry in new_state.entries if entry.expected}
-    names = _new_names(matching)
+    names, certainty = _new_names(matching), Certainty(matching)
     undecided = _undecided(olds, news, old_state, new_state)
     decided_old = [key for key in olds if key not in undecided]
     decided_new = [key for key in news if key not in undecided]
     both = [key for key in decided_old if key in news]
     mismatched = {key for key in both if _agree(olds[key], news[key]) is False}
     fitting = [key for key in both if key not in mismatched]
-    renamed = [(key, names[key]) for key in olds if names.get(key, key) != key and names[key] in news]
-    return StateChanges(
+    sure = {key: name for key, name in names.items() if certainty.is_sure(key.rpartition(".")[0])}
+    renamed = [(key, sure[key]) for key in olds if sure.get(key, key) != key and sure[key] in news]
+    state = StateChanges(
         kept=sum(names.get(key) == key for key in fitting),
         missing=_in_order(key for key in decided_new if key not in olds),
         unexpected=_in_order(key for key in decided_old if key not in news),
@@ -36,6 +41,8 @@ def state_changes(matching: Matching) -> StateChanges:
         ),
         undecided=_in_order(undecided | _open_places((old_state, new_state), undecided)),
     )
+    entries = {key: olds[key] for key in decided_old}, {key: news[key] for key in decided_new}
+    return state, checkpoint_changes(matching, certainty, state, entries, sure)
 
 
 def _in_order(keys: Iterable[str]) -> tuple[str, ...]:

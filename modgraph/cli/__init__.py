@@ -22,6 +22,8 @@ COMMANDS = {
     "analyze": "predict, trace and merge a model, and write its graph",
     "check": "look for mistakes in models, such as layers that nn.Module does not see",
     "diff": "what changed between two models, files or revisions of a git repository",
+    "bisect": "the first commit at which a checkpoint no longer fits a model",
+    "history": "the commits at which the keys of a model's state dict changed",
     "render": "draw a saved graph again, without the model",
 }
 

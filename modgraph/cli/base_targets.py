@@ -12,6 +12,7 @@ from modgraph.cli.configured import MAX_TARGETS, targets_within
 from modgraph.diffing import file_of
 from modgraph.doors.borders import PYTHON_FILES, border_below
 from modgraph.errors import ConfigError, ModgraphError
+from modgraph.source.history import renamed_between
 from modgraph.source.targets import Target
 
 if TYPE_CHECKING:
@@ -85,12 +86,7 @@ def base_targets(files: Checkout, path: Sequence[str] | None) -> list[BaseTarget
 
 def renames(revision: Revision) -> dict[str, str]:
     """Paths of files as they are committed now, and at the revision, where git takes them for the same file."""
-    from modgraph.doors.git import git
-
-    arguments = ["diff-tree", "-r", "-z", "--no-ext-diff", "--no-textconv", "--find-renames", "--diff-filter=R"]
-    arguments += ["--name-status", "--end-of-options", revision.commit, "HEAD"]
-    fields = [os.fsdecode(each) for each in git(arguments, revision.top).stdout.split(b"\0")]
-    return dict(zip(fields[2::3], fields[1::3], strict=False))
+    return renamed_between(revision.top, revision.commit, "HEAD")
 
 
 def _config(files: Checkout) -> Config | None:

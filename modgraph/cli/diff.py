@@ -28,6 +28,7 @@ examples:
   modgraph diff main:model.py:Net model.py:Net --format markdown -o comment.md
   modgraph diff old.json new.json -o changes.svg
   modgraph diff origin/main --format markdown -o changes/
+  modgraph diff main:model.py:Net model.py:Net --fail-on checkpoint --emit-map keys.txt
 
 exit status:
   0 the same, as far as is known   1 different   2 not comparable: one side could not be read or found
@@ -51,6 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument(
         "-o", "--output", metavar="FILE", help="default: standard output; a directory for several targets"
+    )
+    output.add_argument(
+        "--fail-on",
+        choices=("change", "checkpoint"),
+        default="change",
+        metavar="WHAT",
+        help="status 1: change (default), or checkpoint: only where one of OLD does not load into NEW",
+    )
+    output.add_argument(
+        "--emit-map", metavar="FILE", help="write old.key: new.key, by which a checkpoint of OLD is loaded into NEW"
     )
     run_group = parser.add_argument_group("the run")
     run_group.add_argument("--run", action="store_true", help="build and run targets too, compare the runs")
@@ -78,6 +89,10 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         watch=console.stage,
     )
     if arguments.new is None:
+        if arguments.emit_map is not None:
+            raise ConfigError(
+                "--emit-map is of one model", hint="name both: modgraph diff REV:model.py:Net model.py:Net"
+            )
         from modgraph.cli.diff_targets import run as diff_targets
 
         return diff_targets(arguments, finder, console)
@@ -87,13 +102,49 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         changes = compared(*sides)
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
-    write_changes(changes, file, format, console)
+    of_checkpoints = arguments.fail_on == "checkpoint"
+    write_changes(changes, file, format, console, of_checkpoints=of_checkpoints)
+    if arguments.emit_map is not None:
+        _write_map(changes, Path(arguments.emit_map), console)
     if file is not None and not console.quiet:
         from modgraph.export.diff.words import verdict
 
         console.note(verdict(changes))
         console.note(f"wrote {file}")
-    return ExitStatus.PARTIAL if changes else ExitStatus.OK
+    return status_of(changes, arguments.fail_on, console)
+
+
+def status_of(changes: Changes, fail_on: str, console: Console, named: str = "") -> ExitStatus:
+    """Whether what was asked for has come about; what of it is not known is said, and fails nothing.
+
+    Args:
+        named: the model, where there are several.
+    """
+    if fail_on == "change":
+        return ExitStatus.PARTIAL if changes else ExitStatus.OK
+    of = f"{named}: " if named else ""
+    state = changes.state
+    if changes.checkpoint.fits is None:
+        places = f"{len(state.undecided):,} place" + ("s" if len(state.undecided) > 1 else "")
+        console.warning(f"{of}whether a checkpoint of the old model loads is not known: {places} left open")
+    if state.misplaced:
+        count = f"{len(state.misplaced):,} key" + ("s" if len(state.misplaced) > 1 else "")
+        console.warning(f"{of}{count} would load into another layer, the first: {state.misplaced[0]}")
+    return ExitStatus.PARTIAL if changes.checkpoint.fits is False else ExitStatus.OK
+
+
+def _write_map(changes: Changes, file: Path, console: Console) -> None:
+    from modgraph.export import write_file
+    from modgraph.export.diff.key_map import render
+
+    write_file(file, render(changes))
+    found = changes.checkpoint
+    n_others = len(found.carried) - len(found.renames)
+    left = len(found.lost) + len(found.fresh) + len(found.reshaped)
+    said = [f"{len(found.renames):,} renamed"]
+    said += [f"{n_others:,} that need more than a name, in comments"] * bool(n_others)
+    said += [f"{left:,} that nothing explains"] * bool(left)
+    console.note(f"wrote {file}: {', '.join(said)}")
 
 
 def _destination(arguments: argparse.Namespace) -> tuple[Path | None, str]:
@@ -131,12 +182,19 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
 
 
 def write_changes(
-    changes: Changes, file: Path | None, format: str, console: Console, *, below: Path | None = None
+    changes: Changes,
+    file: Path | None,
+    format: str,
+    console: Console,
+    *,
+    below: Path | None = None,
+    of_checkpoints: bool = False,
 ) -> None:
     """Write them into a file, or on standard output.
 
     Args:
         below: the directory that was named, where the file itself was not.
+        of_checkpoints: as text, what becomes of a checkpoint alone.
 
     Raises:
         ExportError: the format cannot be written, or the file.
@@ -148,7 +206,12 @@ def write_changes(
         from modgraph.export.diff.text import render as text
 
         told = text(
-            changes, width=console.width, color=console.color, unicode=console.unicode, encoding=console.encoding
+            changes,
+            width=console.width,
+            color=console.color,
+            unicode=console.unicode,
+            encoding=console.encoding,
+            of_checkpoints=of_checkpoints,
         )
         console.result(told)
         return

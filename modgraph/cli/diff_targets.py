@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from modgraph.cli.base_targets import BaseTarget, Key, base_targets, key_of, renames
 from modgraph.cli.configured import as_many_as_are_taken, configured_targets, targets_within
 from modgraph.cli.console import Console
-from modgraph.cli.diff import write_changes
+from modgraph.cli.diff import status_of, write_changes
 from modgraph.diffing import Found, GraphFinder, compared, named_as, require_own
 from modgraph.doors.borders import border_around
 from modgraph.doors.printing import printable
@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
     finder.n_named = len(texts)
     directory = _directory(arguments.output, format)
     with files_of(revision, everything=finder.run, cwd=folder) as files:
-        comparison = _Comparison(revision, files, folder, finder, _Telling(console, directory, format))
+        comparison = _Comparison(
+            revision, files, folder, finder, _Telling(console, directory, format, arguments.fail_on)
+        )
         return max(too_many, comparison.all(texts))
 
 
@@ -80,11 +82,11 @@ def _directory(output: str | None, format: str) -> Path | None:
 class _Telling:
     """Where what is said of each model goes."""
 
-    def __init__(self, console: Console, directory: Path | None, format: str) -> None:
+    def __init__(self, console: Console, directory: Path | None, format: str, fail_on: str) -> None:
         from modgraph.export.diff.formats import FORMATS
 
         self.console, self.format = console, format
-        self.directory = directory
+        self.directory, self.fail_on = directory, fail_on
         self._suffix = FORMATS[format].extension
         self._n_told = 0
 
@@ -114,7 +116,9 @@ class _Telling:
         elif self.format == "text" and file is None:
             self.console.result(f"{verdict}: {printable(there)}\n\n{printable(why)}\n")
         self.console.note(f"{there}: {verdict}: {why}")
-        return ExitStatus.PARTIAL
+        # Of a model that is new no checkpoint breaks; nor of one that is still there, and is compared no more.
+        breaks = self.fail_on == "change" or verdict == "removed"
+        return ExitStatus.PARTIAL if breaks else ExitStatus.OK
 
     def _write(self, text: str, file: Path | None) -> None:
         from modgraph.export import write_file
@@ -211,13 +215,16 @@ class _Comparison:
                 why = f"not at {self.revision.name}: {error.message}"
                 return self.telling.one_side(there, "a new model", why, file)
             changes = compared(old, named_as(new, there))
-            write_changes(changes, file, self.telling.format, console, below=self.telling.directory)
+            fail_on, below = self.telling.fail_on, self.telling.directory
+            write_changes(
+                changes, file, self.telling.format, console, below=below, of_checkpoints=fail_on == "checkpoint"
+            )
         except ModgraphError as error:
             return self.telling.failed(there, error, file)
         if file is not None:
             console.note(f"{there}: {verdict(changes)}")
             console.note(f"wrote {file}")
-        return ExitStatus.PARTIAL if changes else ExitStatus.OK
+        return status_of(changes, fail_on, console, there)
 
     def _old(self, target: Target, there: str) -> Found:
         """The model at the revision: of that name, else what git or its name says that it was.

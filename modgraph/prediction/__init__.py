@@ -106,6 +106,7 @@ class _Predictions:
             if self._together is not None:
                 n_nodes = self.n_nodes if machine is self._machines[0] else 0
                 self._together.take(machine.work, machine.finder.reading, n_nodes)
+                self._together.files.update(machine.finder.files_read)
             machine.forget()
 
 

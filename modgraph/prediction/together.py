@@ -46,6 +46,8 @@ class Together:
         """By file: why its models cannot be built. It did not come to its end when it was imported."""
         self.needed_alone: dict[Path | None, Mapping[str, Any]] = {}
         """By file, of which a model was traced all the same: where its import did not come to its end."""
+        self.files: set[str] = set()
+        """Source files that its predictions have read."""
         self._known: dict[tuple[str, ...], Shared] = {}
         self._own: dict[tuple[str, str], SourceModule] = {}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from modgraph.changes.model import Changes, Flow, NotCompared, Side, StateChanges, Undecided
+from modgraph.changes.model import Changes, Flow, NotCompared, Side, Undecided
+from modgraph.export.diff.checkpoint import checkpoint_rows, checkpoint_verdict, every_key
 from modgraph.export.diff.facts import name_of
 from modgraph.export.diff.words import (
     SIGNS,
@@ -13,18 +14,15 @@ from modgraph.export.diff.words import (
     delta_text,
     effect_unknown,
     lines,
-    pattern_of,
     places_of,
-    range_of,
     rewritten_rows,
     total_text,
     undecided_places,
     under_text,
     verdict,
 )
-from modgraph.export.look.labels import cut_apart, shape_text
+from modgraph.export.look.labels import cut_apart
 from modgraph.export.text.table import Cell, Column, Pen, shortened, table
-from modgraph.graph.paths import is_open_place
 
 MOST_LINES = 12
 """Of each further section; the JSON has all."""
@@ -38,9 +36,19 @@ _STYLES = {"removed": "red", "added": "green", "renamed": "cyan", "moved": "cyan
 
 
 def render(
-    changes: Changes, *, width: int = 100, color: bool = False, unicode: bool = True, encoding: str = "ascii"
+    changes: Changes,
+    *,
+    width: int = 100,
+    color: bool = False,
+    unicode: bool = True,
+    encoding: str = "ascii",
+    of_checkpoints: bool = False,
 ) -> str:
-    """All that differs, the weightiest first; at the end what cannot be told."""
+    """All that differs, the weightiest first; at the end what cannot be told.
+
+    Args:
+        of_checkpoints: what becomes of a checkpoint, key by key, and nothing else.
+    """
     pen = Pen(color=color, unicode=unicode, encoding=encoding)
     sides = cut_apart(_side(changes.old), _side(changes.new), 2 * (max(width, 40) - len("old  ")))
     written = [
@@ -50,6 +58,9 @@ def render(
         *textwrap.wrap(verdict(changes), max(width, 40), break_on_hyphens=False),
     ]
     text = [shortened(pen.plain(line), max(width, 40), pen) for line in written]
+    if of_checkpoints:
+        text[3:] = [shortened(pen.plain(checkpoint_verdict(changes.state)), max(width, 40), pen)]
+        return "\n".join([*text, *(f"  {pen.plain(row)}" for row in every_key(changes))]) + "\n"
     found = lines(changes)
     if found:
         text += ["", *table(_COLUMNS, [_cells(line) for line in found], max(width, 40), pen)]
@@ -123,64 +134,6 @@ def _between(past: Sequence[str]) -> str:
 def _not_compared(one: NotCompared) -> str:
     models = "both models" if one.side == "both" else f"the {one.side} model"
     return f"{one.what}: {models} {one.reason}"
-
-
-def checkpoint_verdict(state: StateChanges) -> str:
-    """Whether a checkpoint of the old model can be loaded into the new one, in words."""
-    if state.loads is None:
-        return "whether a checkpoint of the old model fits cannot be told"
-    if state.loads:
-        return "a checkpoint of the old model fits"
-    counts = [
-        (len(state.missing), "missing"),
-        (len(state.unexpected), "unexpected"),
-        (len(state.mismatched), "of another shape"),
-        (len(state.misplaced), f"that {'is' if len(state.misplaced) == 1 else 'are'} another layer's now"),
-    ]
-    return "a checkpoint of the old model does not fit: keys " + ", ".join(
-        f"{count:,} {words}" for count, words in counts if count
-    )
-
-
-def checkpoint_rows(changes: Changes) -> Iterator[str]:
-    """What becomes of its keys; those of a module that was added or removed as a whole in one row."""
-    state = changes.state
-    yield from (f"{old} → {new}" for old, new in state.renamed)
-    alike: dict[tuple[str, str], list[str]] = {}
-    for one in state.mismatched:
-        words = f"{shape_text(one.old)} → {shape_text(one.new)}"
-        alike.setdefault((pattern_of(one.key), words), []).append(one.key)
-    yield from (f"{range_of(keys)}: {words}" for (_, words), keys in alike.items())
-    for keys, subtrees, words in (
-        (state.fresh, changes.added, "it has no values for"),
-        (state.lost, changes.removed, "the new model has no place for"),
-    ):
-        for name, count in _by_subtree(keys, [one.path for one in subtrees]).items():
-            yield f"{words} {name}" + (f" ({count} keys)" if count > 1 else "")
-    if state.loads is None:
-        yield from (f"left open: {_open_key(key)}" for key in state.undecided)
-    moved = {old for old, _ in state.renamed}
-    yield from (f"{key} would load, and is another layer's now" for key in state.misplaced if key not in moved)
-
-
-def _open_key(key: str) -> str:
-    if not is_open_place(key):
-        return key
-    return f"further keys of {name_of(key[:-1].rstrip('.'))}"
-
-
-def _by_subtree(keys: Sequence[str], subtrees: Sequence[str]) -> dict[str, int]:
-    """How many keys lie below each subtree; those that lie below none are counted one by one."""
-    outer = set(subtrees)
-    found: dict[str, int] = {}
-    for key in keys:
-        name, end = key, len(key)
-        while (end := key.rfind(".", 0, end)) > 0:
-            if key[:end] in outer:
-                name = f"{key[:end]}.*"
-                break
-        found[name] = found.get(name, 0) + 1
-    return found
 
 
 def undecided_rows(undecided: Sequence[Undecided]) -> list[str]:

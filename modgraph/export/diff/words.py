@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from modgraph.changes.leeway import VAGUE
-from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided, natural
+from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided
 from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of
 from modgraph.export.look.arguments import argument_text
 from modgraph.export.look.labels import class_title, clean, cut, cut_end, number_text, shape_text
 from modgraph.graph.model import Graph
-from modgraph.names import last_name
+from modgraph.names import last_name, natural
 
 Sign = Literal["removed", "added", "renamed", "moved", "changed"]
 SIGNS: dict[Sign, str] = {"added": "+", "removed": "−", "renamed": "→", "moved": "→", "changed": "~"}
