@@ -550,6 +550,8 @@ def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Chec
     )
 
     file = Path(path)
+    if file.suffix == ".gguf":
+        return _gguf(file)
     shards = shards_of(file)
     read_here = [shard for shard in shards if is_safetensors(shard)]
     others = [shard for shard in shards if not is_safetensors(shard)]
@@ -563,6 +565,25 @@ def read_checkpoint(path: str | os.PathLike[str], options: TraceOptions) -> Chec
             tables.setdefault(entry, {}).update(tensors)
     require_promised(file, (key for table in tables.values() for key in table))
     return Checkpoint(file=file.name, tables=tables)
+
+
+def _gguf(file: Path) -> Checkpoint:
+    """Raises InputError as `read_checkpoint`."""
+    from modgraph.graph.state_dict import state_dict_of
+    from modgraph.loading import load_file
+    from modgraph.source.checkpoints import Checkpoint, Tensors
+    from modgraph.source.kinds import GGUF
+
+    try:
+        graph = load_file(file, GGUF)
+    except ModgraphError as error:
+        raise InputError(f"cannot read the checkpoint {file}: {error.message}", hint=error.hint) from error
+    shapes = {entry.key: entry.shape for entry in state_dict_of(graph).entries}
+    table: Tensors = {
+        key: None if shape is None else tuple(size for size in shape if isinstance(size, int))
+        for key, shape in shapes.items()
+    }
+    return Checkpoint(file=file.name, tables={"": table})
 
 
 def with_checkpoint(graph: Graph, checkpoint: Checkpoint | None) -> Graph:

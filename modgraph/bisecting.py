@@ -17,6 +17,7 @@ from modgraph.checkpoint import compare
 from modgraph.diffing import Found
 from modgraph.errors import ModgraphError
 from modgraph.graph.model import CheckpointComparison
+from modgraph.graph.state_dict import state_dict_of
 from modgraph.source.history import SOURCES, Commit, commits_between, is_ancestor, merge_base
 
 if TYPE_CHECKING:
@@ -83,13 +84,13 @@ class Bisector:
             return Verdict("open", why=found.message)
         comparison = compare(found.graph, self._checkpoint)
         if not comparison.fits:
-            # Where all that is known of the model is that it is a model, nothing of the checkpoint is unexpected.
             return Verdict("breaks", comparison, found)
-        if not comparison.undecided:
+        state = state_dict_of(found.graph)
+        if not (comparison.undecided or state.open_below or state.open_at):
             return Verdict("fits", comparison, found)
+        # A key of the model that is not known may be one that the checkpoint has not.
         problem = found.graph.problems[0].headline if found.graph.problems else "what the model has is left open"
-        count = len(comparison.undecided)
-        return Verdict("open", comparison, found, f"{count:,} key{'s' if count > 1 else ''} cannot be told: {problem}")
+        return Verdict("open", comparison, found, f"keys of the model cannot be told: {problem}")
 
     def between(self, good: str, bad: str) -> Bisection:
         """The first commit behind `good`, up to `bad`, both by their ids.

@@ -39,6 +39,8 @@ class KeyHistory:
     steps: list[KeyStep] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
     """By commit, why its model is not known: what changed there is told of the next one at which it is."""
+    why: str = ""
+    """Why it is not known at the last revision at which it is not."""
     n_known: int = 0
     n_read: int = 0
     n_commits: int = 0
@@ -87,6 +89,7 @@ def follow(target: str, newest: Revision, since: Revision | None, *, most: int) 
 
 def _note(found: KeyHistory, commit: str, error: ModgraphError, *, is_first: bool) -> None:
     """Before it is there for the first time nobody misses a model."""
+    found.why = error.message
     if not (is_first and isinstance(error, MissingFileError | UnknownNameError)):
         found.unknown[commit] = error.message
 

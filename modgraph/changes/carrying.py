@@ -151,8 +151,9 @@ class _Pool:
 
     def _take(self, found: Carried) -> None:
         self.carried.append(found)
-        self.went.update(found.old)
-        self.filled.update(found.new)
+        # What is copied stays where it is, and what is dropped arrives under its other name.
+        self.went.update(() if found.how == "copy" else found.old)
+        self.filled.update(() if found.how == "drop" else found.new)
 
     # --- whole subtrees --------------------------------------------------------------------------------------------
 

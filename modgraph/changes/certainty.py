@@ -7,11 +7,27 @@ and of their calls, or where the names say which is which, there is one answer; 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from modgraph.changes.matching import Matching
 from modgraph.changes.trees import Tree
 from modgraph.names import last_name
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Modules that could be taken for each other, in the order of registration."""
+
+    places: Mapping[str, int]
+    names: Counter[str]
+    order: list[int] | None
+    """Their places in the order of their calls; None where that is not known."""
+
+
+_NONE = _Alike({}, Counter(), None)
 
 
 class Certainty:
@@ -20,15 +36,22 @@ class Certainty:
     def __init__(self, matching: Matching) -> None:
         self._matching = matching
         self._known: dict[str, bool] = {}
+        self._groups: dict[tuple[int, str | None, bool], dict[Hashable, _Alike]] = {}
         self._calls = _first_calls(matching.old), _first_calls(matching.new)
 
     def is_sure(self, old: str) -> bool:
         """Whether the module that `old` is paired with is the only one that it can be."""
-        if old not in self._known:
-            new = self._matching.to_new.get(old)
-            self._known[old] = new is not None and (
-                self.is_sure(self._matching.old.parents[old]) if self._comes_along(old) else self._is_only(old, new)
-            )
+        way: list[str] = []
+        at = old
+        while at not in self._known:
+            way.append(at)
+            new = self._matching.to_new.get(at)
+            if new is None or not self._comes_along(at):
+                self._known[at] = new is not None and self._is_only(at, new)
+                break
+            at = self._matching.old.parents[at]
+        for each in way:
+            self._known[each] = self._known[at]
         return self._known[old]
 
     def _comes_along(self, old: str) -> bool:
@@ -43,46 +66,44 @@ class Certainty:
     def _is_only(self, old: str, new: str) -> bool:
         if not old or not new:
             return old == new
-        olds, news = self._alike(old, new)
-        names = last_name(old), last_name(new)
-        if names[0] == names[1] and not names[0].isdecimal():
-            return (
-                [last_name(each) for each in olds].count(names[0])
-                == 1
-                == [last_name(each) for each in news].count(names[0])
-            )
-        if len(olds) != len(news) or olds.index(old) != news.index(new):
-            return False
-        orders = (self._order(olds, self._calls[0]), self._order(news, self._calls[1]))
-        return None in orders or orders[0] == orders[1]
-
-    def _alike(self, old: str, new: str) -> tuple[list[str], list[str]]:
-        """All that `old` and `new` could be taken for, in the order of registration: in their parents, where these are
-        one, else anywhere."""
         matching = self._matching
         homes = matching.old.parents[old], matching.new.parents[new]
         stayed = matching.to_new.get(homes[0]) == homes[1]
         equal = matching.old.prints[old] == matching.new.prints[new]
+        olds = self._free(0, homes[0] if stayed else None, old, equal=equal)
+        news = self._free(1, homes[1] if stayed else None, new, equal=equal)
+        names = last_name(old), last_name(new)
+        if names[0] == names[1] and not names[0].isdecimal():
+            return olds.names[names[0]] == news.names[names[0]] == 1
+        if olds.places.get(old) != news.places.get(new) or len(olds.places) != len(news.places):
+            return False
+        return None in (olds.order, news.order) or olds.order == news.order
 
-        def kind(tree: Tree, path: str) -> Hashable:
-            return tree.prints[path] if equal else tree.class_of(path)
+    def _free(self, side: Literal[0, 1], home: str | None, path: str, *, equal: bool) -> _Alike:
+        """All that `path` could be taken for, and is not in its place on the other side: in its parent, where both
+        sides have that, else anywhere.
 
-        def free(tree: Tree, paths: Iterable[str], pairs: Mapping[str, str], wanted: Hashable) -> list[str]:
-            return [
-                path
-                for path in paths
-                if path and kind(tree, path) == wanted and (path not in pairs or went(tree, path))
-            ]
-
-        def went(tree: Tree, path: str) -> bool:
-            return not self._comes_along(path if tree is matching.old else matching.to_old[path])
-
-        olds = matching.old.children[homes[0]] if stayed else list(matching.old.nodes)
-        news = matching.new.children[homes[1]] if stayed else list(matching.new.nodes)
-        return (
-            free(matching.old, olds, matching.to_new, kind(matching.old, old)),
-            free(matching.new, news, matching.to_old, kind(matching.new, new)),
-        )
+        Args:
+            equal: what is equal to it counts, else what is of its class.
+        """
+        matching = self._matching
+        tree = matching.new if side else matching.old
+        if (side, home, equal) not in self._groups:
+            pairs = matching.to_old if side else matching.to_new
+            groups: dict[Hashable, list[str]] = {}
+            for each in tree.nodes if home is None else tree.children[home]:
+                if each and (each not in pairs or not self._comes_along(pairs[each] if side else each)):
+                    groups.setdefault(tree.prints[each] if equal else tree.class_of(each), []).append(each)
+            self._groups[side, home, equal] = {
+                kind: _Alike(
+                    {one: place for place, one in enumerate(paths)},
+                    Counter(map(last_name, paths)),
+                    self._order(paths, self._calls[side]),
+                )
+                for kind, paths in groups.items()
+            }
+        kind = tree.prints[path] if equal else tree.class_of(path)
+        return self._groups[side, home, equal].get(kind, _NONE)
 
     @staticmethod
     def _order(paths: list[str], calls: Mapping[str, int]) -> list[int] | None:

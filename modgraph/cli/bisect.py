@@ -82,11 +82,14 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         _tell(found, arguments, console)
     for note in found.notes:
         console.warning(note)
-    among = f", of {found.n_listed:,} commits that touch what the model reads" if found.n_listed else ""
-    console.note(f"{past.n_read:,} revision{'s' * (past.n_read != 1)} read{among}")
+    console.note(f"read: {past.n_read:,} revision{'s' * (past.n_read != 1)}{_among(found.n_listed)}")
     if found.kind == "found":
         return ExitStatus.OK
     return ExitStatus.PARTIAL if found.kind in ("fits everywhere", "fits nowhere") else ExitStatus.FAILED
+
+
+def _among(count: int) -> str:
+    return f"; {count:,} commit{' touches' if count == 1 else 's touch'} what the model reads" if count else ""
 
 
 def _ends(text: str) -> tuple[Revision, Revision]:
@@ -129,7 +132,7 @@ def _tell(found: Bisection, arguments: argparse.Namespace, console: Console) -> 
     elif found.kind == "fits everywhere":
         console.result(f"{name} fits {target} at both ends of {printable(arguments.range)}")
     elif found.kind == "fits nowhere":
-        head = f"{name} fits {target} at no end of {printable(arguments.range)}"
+        head = f"{name} does not fit {target} at either end of {printable(arguments.range)}"
         console.result("\n".join([head, *_comparison(found, console)]))
     elif found.kind == "backwards":
         console.reason(f"{arguments.checkpoint} fits at the end of {arguments.range}, and not at its beginning")

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     with console.stage("follow"):
         found = follow(arguments.target, newest, since, most=arguments.most)
     if found.n_known == 0:
-        why = next(iter(found.unknown.values()), "no commit touches a source")
+        why = found.why or "no commit touches a source"
         raise TargetError(f"the keys of {arguments.target} are known at no revision: {why}")
     if arguments.format == "json":
         console.document(json.dumps(_as_json(found), indent=2, ensure_ascii=True))
@@ -80,7 +80,8 @@ def _notes(found: KeyHistory, console: Console) -> None:
         console.warning(f"passed over: {len(found.unknown) - 5:,} more revisions")
     if found.cut:
         console.warning(f"older commits are left out: the newest {found.n_commits:,} were looked at (--most)")
-    console.note(f"{found.n_read:,} revisions read, of {found.n_commits:,} commits that touch sources")
+    plural, touch = "s" * (found.n_read != 1), "s touch" if found.n_commits != 1 else " touches"
+    console.note(f"read: {found.n_read:,} revision{plural}; {found.n_commits:,} commit{touch} sources")
 
 
 _TITLES = ("commit", "date", "subject", "added", "removed", "renamed", "reshaped", "such as")
@@ -107,7 +108,7 @@ def _text(found: KeyHistory, console: Console) -> list[str]:
     pen = Pen(color=console.color, unicode=console.unicode, encoding=console.encoding)
     columns = [Column(title, right=title in _TITLES[3:7]) for title in _TITLES]
     columns[2] = Column("subject", shortest=12, at_end=True, ample=40)
-    columns[7] = Column("such as", shortest=12)
+    columns[7] = Column("such as", shortest=12, at_end=True)
     rows = [[Cell(text) for text in _row(step)] for step in found.steps]
     return table(columns, rows, max(console.width, 40), pen)
 
