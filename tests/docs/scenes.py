@@ -114,6 +114,31 @@ class Net(nn.Module):
         self.stem = nn.Linear(3, 4)
         self.blocks = nn.Sequential(*[Block() for _ in range(depth)])
 """
+ATTENTION = """\
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.q = nn.Linear(width, width)
+        self.k = nn.Linear(width, width)
+        self.v = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attn = Attention(8)
+        self.fc = nn.Linear(8, 2)
+"""
+FUSED = (
+    ATTENTION.replace("        self.k = nn.Linear(width, width)\n        self.v = nn.Linear(width, width)\n", "")
+    .replace("self.q = nn.Linear(width, width)", "self.qkv = nn.Linear(width, 3 * width)")
+    .replace("self.out", "self.proj")
+    .replace("self.fc", "self.head")
+)
 TORCHVISION = """\
 from torch import nn
 
@@ -133,7 +158,17 @@ PREPARE = {
     "modgraph.predict('model.py:Net').save('net.json')\nmodgraph.predict('model.py:Net').save('modgraph-out/Net.json')\n",
     "checkpoint": "import torch\nfrom net import Net\nstate = Net(2).state_dict()\n"
     "state['stem.weight'] = torch.zeros(4, 5)\nstate['old.weight'] = state['old.bias'] = torch.zeros(1)\n"
-    "torch.save(state, 'net.bin')\n",
+    "torch.save(state, 'net.bin')\n"
+    "import json, struct\n"
+    "shapes = {f'attn.{name}.{kind}': size for name in ('q', 'k', 'v', 'out') for kind, size in (('weight', [8, 8]), ('bias', [8]))}\n"
+    "shapes |= {'fc.weight': [2, 8], 'fc.bias': [2]}\n"
+    "end, entries = 0, {}\n"
+    "for key, size in shapes.items():\n"
+    "    count = size[0] * (size[1:] or [1])[0]\n"
+    "    entries[key] = {'dtype': 'U8', 'shape': size, 'data_offsets': [end, end + count]}\n"
+    "    end += count\n"
+    "text = json.dumps(entries).encode()\n"
+    "open('old.safetensors', 'wb').write(struct.pack('<Q', len(text)) + text + bytes(end))\n",
 }
 """What is run once in a scene's folder before the page's commands."""
 SCENES = {
@@ -164,6 +199,12 @@ def build(name: str, folder: Path) -> None:
     if name in ("", "history", "configured"):
         known = name != ""
         _history(folder, OLD if known else NET, NEW if known else NET.replace("depth=2", "depth=3"))
+
+    if name == "checkpoint":
+        _history(folder, ATTENTION)
+        git(folder, "tag", "v1.0")
+        (folder / "model.py").write_text(FUSED, encoding="utf-8")
+        git(folder, "commit", "-q", "-a", "-m", "One projection for q, k and v")
 
 
 def _files(name: str) -> dict[str, str]:

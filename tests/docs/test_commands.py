@@ -32,6 +32,8 @@ FAILS = {
     ("docs/check.md", "modgraph check model.py"): 1,
     ("docs/check.md", "modgraph check lenet.py"): 1,
     ("docs/checkpoints.md", "modgraph analyze net.py:Net --static --against net.bin"): 1,
+    ("docs/checkpoints.md", "modgraph diff v1.0:model.py:Net model.py:Net --fail-on checkpoint"): 1,
+    ("docs/checkpoints.md", "modgraph diff v1.0:model.py:Net model.py:Net --fail-on checkpoint --emit-map keys.txt"): 1,
 }
 """Commands whose status is not 0, as their page says; where a session goes on with `echo $?`, it is read there."""
 
