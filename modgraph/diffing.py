@@ -73,15 +73,19 @@ class Found:
     """None where it comes from a file, which holds no source."""
 
 
-def compared(old: Found, new: Found) -> Changes:
+def compared(old: Found, new: Found, *, weights_alone: bool = False) -> Changes:
     """What changed.
+
+    Args:
+        weights_alone: it is asked for the keys of checkpoints: one side may be a file of weights, the other a model.
 
     Raises:
         GraphError: nothing is known of one of the models.
     """
     from modgraph.changes import compare
 
-    _require_like(old.graph, new.graph)
+    if not weights_alone:
+        _require_like(old.graph, new.graph)
     at_hand = old.methods is not None and new.methods is not None
     return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
 

@@ -82,6 +82,8 @@ def follow(target: str, newest: Revision, since: Revision | None, *, most: int) 
         found.n_known += 1
         if step is not None:
             found.steps.append(step)
+        if before is not None:
+            past.forget(before[0])
         before = commit.id, now
     found.n_read = past.n_read
     return found

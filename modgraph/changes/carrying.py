@@ -95,6 +95,7 @@ class _Pool:
         self.filled: set[str] = set()
         self.together: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         """By module of either side ("-" or "+" before its path): which of the old were joined or cut into which new."""
+        self._ranks: dict[str, int] | None = None
 
     def left_over(self) -> tuple[set[str], set[str], set[str]]:
         """Old keys, and new ones, that nothing explains, and those of both whose shape is another."""
@@ -198,7 +199,7 @@ class _Pool:
             tree.class_of(path) if path in tree.nodes else None
             for tree, path in ((self.matching.old, old), (self.matching.new, new))
         )
-        return one == other
+        return None in (one, other) or one == other
 
     # --- tensors of one room ---------------------------------------------------------------------------------------
 
@@ -249,12 +250,32 @@ class _Pool:
                 self.together.update(dict.fromkeys((mark + path for path in paths), homes))
 
     def _is_with_its_own(self, found: Carried) -> bool:
-        """Whether it says the same of modules as what is known of their other tensors."""
+        """Whether it says the same of modules as their weights do: that biases are as long says nothing."""
         homes = tuple(map(_home, found.old)), tuple(map(_home, found.new))
+        same = len(homes[0]) == len(homes[1]) == 1 and self.matching.to_new.get(homes[0][0]) == homes[1][0]
+        if same and self.certainty.is_sure(homes[0][0]):
+            return True
         marked = [mark + path for mark, paths in zip("-+", homes, strict=True) for path in paths]
-        return all(self.together.get(each, homes) == homes or homes[0] == homes[1] for each in marked)
+        known = [self.together.get(each) for each in marked]
+        if any(each is not None for each in known):
+            return all(each == homes for each in known)
+        entries = [*(self.olds[key] for key in found.old), *(self.news[key] for key in found.new)]
+        ranks = [len(entry.shape or ()) for entry in entries]
+        return all(rank >= self._highest(each) for rank, each in zip(ranks, marked, strict=True))
+
+    def _highest(self, marked: str) -> int:
+        """Of the tensors that a module holds, the most dimensions."""
+        if self._ranks is None:
+            self._ranks = {}
+            for mark, entries in (("-", self.olds), ("+", self.news)):
+                for key, entry in entries.items():
+                    home = mark + _home(key)
+                    self._ranks[home] = max(self._ranks.get(home, 0), len(entry.shape or ()))
+        return self._ranks.get(marked, 0)
 
     def _parts(self, parts: Sequence[str], wholes: Sequence[str], how: str) -> Iterator[Carried]:
+        # What stands on both sides was made wider or narrower: that something else went is by chance as large.
+        parts, wholes = ([key for key in keys if key not in self.mismatched] for keys in (parts, wholes))
         of_parts, of_wholes = (self.olds, self.news) if how == "merge" else (self.news, self.olds)
         tree = self.matching.new if how == "merge" else self.matching.old
         for whole in wholes:
@@ -267,10 +288,20 @@ class _Pool:
                 keys = tuple(run if order is None else (run[place] for place in order))
                 sizes = tuple(_rows(of_parts[key]) for key in keys)
                 named = order is not None
+                if not (named or self._is_one_class(keys, whole, how)):
+                    continue
                 if how == "merge":
                     yield Carried(how="merge", old=keys, new=(whole,), sizes=sizes, named=named)
                 else:
                     yield Carried(how="split", old=(whole,), new=keys, sizes=sizes, named=named)
+
+    def _is_one_class(self, parts: Sequence[str], whole: str, how: str) -> bool:
+        """Whether layers of one class are joined into, or cut out of, one of that class, as far as these are known."""
+        trees = self.matching.old, self.matching.new
+        of_parts, of_whole = trees if how == "merge" else trees[::-1]
+        classes = {of_parts.class_of(_home(key)) for key in parts if _home(key) in of_parts.nodes}
+        classes |= {of_whole.class_of(_home(whole))} if _home(whole) in of_whole.nodes else set()
+        return len(classes - {None}) <= 1
 
     def _singles(self, room: _Room) -> Iterator[Carried]:
         """What is one tensor on both sides: of layers of one kind under another name, or transposed."""

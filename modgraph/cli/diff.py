@@ -97,12 +97,14 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 
         return diff_targets(arguments, finder, console)
     file, format = _destination(arguments)
+    of_checkpoints = arguments.fail_on == "checkpoint"
+    if arguments.emit_map == "-":
+        raise ConfigError("--emit-map names a file", hint="--emit-map keys.txt")
     sides = finder.pair(arguments.old, arguments.new)
     try:
-        changes = compared(*sides)
+        changes = compared(*sides, weights_alone=of_checkpoints and file is None and format == "text")
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
-    of_checkpoints = arguments.fail_on == "checkpoint"
     write_changes(changes, file, format, console, of_checkpoints=of_checkpoints)
     if arguments.emit_map is not None:
         _write_map(changes, Path(arguments.emit_map), console)

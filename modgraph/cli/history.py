@@ -97,7 +97,7 @@ def _row(step: KeyStep) -> tuple[str, ...]:
         ("~", step.reshaped),
     )
     such = [f"{sign}{' ' if sign else ''}{keys[0]}" for sign, keys in signs if keys]
-    return (step.commit.short, step.commit.day, step.commit.subject, *numbers, ", ".join([*such[:2], *open_keys]))
+    return (step.commit.short, step.commit.day, step.commit.subject, *numbers, ", ".join([*such[:1], *open_keys]))
 
 
 def _text(found: KeyHistory, console: Console) -> list[str]:
@@ -107,8 +107,8 @@ def _text(found: KeyHistory, console: Console) -> list[str]:
         return ["the keys did not change"]
     pen = Pen(color=console.color, unicode=console.unicode, encoding=console.encoding)
     columns = [Column(title, right=title in _TITLES[3:7]) for title in _TITLES]
-    columns[2] = Column("subject", shortest=12, at_end=True, ample=40)
-    columns[7] = Column("such as", shortest=12, at_end=True)
+    columns[2] = Column("subject", shortest=12, at_end=True, ample=24)
+    columns[7] = Column("such as", shortest=12, at_end=True, ample=36)
     rows = [[Cell(text) for text in _row(step)] for step in found.steps]
     return table(columns, rows, max(console.width, 40), pen)
 

@@ -337,3 +337,27 @@ def test_names_that_a_line_cannot_hold_are_python(tmp_path: Path):
     assert refused(built(texts[1]), carried) == ""
     lines = (tmp_path / "map.txt").read_text("utf-8").splitlines()
     assert all(line.startswith("#") or not line for line in lines)
+
+
+CHANCE = {
+    "a wider layer, and one that went": (
+        "self.b = nn.Linear(3, 4)\nself.c = nn.Linear(3, 5)",
+        "self.b = nn.Linear(3, 9)",
+    ),
+    "biases that are as long": (
+        "self.a = nn.Linear(2, 3)\nself.b = nn.Linear(4, 5)",
+        "self.z = nn.Linear(9, 8)",
+    ),
+    "one bias that is as long": ("self.a = nn.Linear(2, 8)", "self.z = nn.Bilinear(9, 9, 8)"),
+    "layers of other kinds": (
+        "self.a = nn.Linear(2, 3)\nself.e = nn.Embedding(5, 2)",
+        "self.z = nn.Linear(2, 8)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANCE)
+def test_what_is_as_large_by_chance_is_no_explanation(tmp_path: Path, name: str):
+    graphs = [graph(tmp_path / str(n), text_of([body], wrapped=False)) for n, body in enumerate(CHANCE[name])]
+    assert not compare(*graphs).checkpoint.carried
+    assert not compare(*graphs[::-1]).checkpoint.carried

@@ -1,0 +1,155 @@
+"""`modgraph diff --fail-on checkpoint` and `--emit-map`: what a job in CI, and whoever loads an old checkpoint, is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modgraph
+from modgraph.cli import main
+
+NET = (
+    "import os\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+)
+
+
+def net(*lines: str) -> str:
+    return NET + "".join(f"        {line}\n" for line in lines)
+
+
+BASE = net("self.a = nn.Linear(2, 3)", "self.b = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))")
+SIDES = {
+    "the same": (BASE, 0),
+    "an argument": (BASE + "        self.d = nn.Dropout(0.3)\n", 0),
+    "a rename": (BASE.replace("self.a", "self.x"), 1),
+    "a key more": (BASE + "        self.c = nn.Linear(5, 5)\n", 1),
+    "a width": (BASE.replace("2, 3", "2, 4").replace("(3, 3)", "(4, 4)"), 1),
+    "open keys": (BASE + "        self.c = getattr(nn, os.environ['X'])(2, 2)\n", 0),
+    "open keys beside a break": (
+        BASE.replace("self.a", "self.x") + "        self.c = getattr(nn, os.environ['X'])(2)\n",
+        1,
+    ),
+    "nothing": ("class (\n", 2),
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Callable[..., Any]:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(["diff", *arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_the_status_is_that_of_the_keys(tmp_path: Path, run, name: str):
+    new, expected = SIDES[name]
+    (tmp_path / "old.py").write_text(BASE, "utf-8")
+    (tmp_path / "new.py").write_text(new, "utf-8")
+    status, out, err = run("old.py:Net", "new.py:Net", "--fail-on", "checkpoint")
+    assert status == expected, out + err
+    assert ("is not known" in err) == (name == "open keys")
+    if name == "a rename":
+        assert [line for line in out.splitlines() if "→" in line] == ["  a.bias → x.bias", "  a.weight → x.weight"]
+
+
+def test_a_key_that_loads_into_another_layer_is_a_warning(tmp_path: Path, run):
+    (tmp_path / "old.py").write_text(
+        net("self.b = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3))"), "utf-8"
+    )
+    new = net("self.b = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3))", "self.b[2] = nn.Bilinear(3, 1, 3)")
+    (tmp_path / "new.py").write_text(
+        new.replace("nn.Bilinear(3, 1, 3)", "Other(3)")
+        .replace(
+            "\n\nclass Net",
+            """
+
+class Other(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size, size))
+        self.bias = nn.Parameter(torch.ones(size))
+
+
+class Net""",
+        )
+        .replace("import os", "import os\nimport torch"),
+        "utf-8",
+    )
+    status, _, err = run("old.py:Net", "new.py:Net", "--fail-on", "checkpoint")
+    assert status == 0
+    changes = modgraph.diff("old.py:Net", "new.py:Net")
+    assert ("would load into another layer" in err) == bool(changes.state.misplaced)
+    assert changes.checkpoint.fits is True
+
+
+def test_every_key_has_a_row(tmp_path: Path, run):
+    rows = [f"self.l{number} = nn.Linear(2, {number + 3})" for number in range(30)]
+    (tmp_path / "old.py").write_text(net(*rows), "utf-8")
+    (tmp_path / "new.py").write_text(net("self.z = nn.Linear(99, 99)"), "utf-8")
+    _, out, _ = run("old.py:Net", "new.py:Net", "--fail-on", "checkpoint")
+    for number in range(30):
+        for kind in ("weight", "bias"):
+            assert f"  the new model has no place for l{number}.{kind}\n" in out
+
+
+def test_graphs_are_compared_as_targets_are(tmp_path: Path, run):
+    (tmp_path / "old.py").write_text(BASE, "utf-8")
+    (tmp_path / "new.py").write_text(BASE.replace("self.a", "self.x"), "utf-8")
+    for side in ("old", "new"):
+        modgraph.predict(f"{side}.py:Net").save(f"{side}.json")
+    assert run("old.json", "new.json", "--fail-on", "checkpoint")[0] == 1
+    assert run("old.json", "old.json", "--fail-on", "checkpoint")[0] == 0
+
+
+@pytest.mark.needs_torch
+def test_a_file_of_weights_and_a_model(tmp_path: Path, run):
+    import torch
+
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(BASE, names)
+    torch.save(names["Net"]().state_dict(), tmp_path / "old.pt")
+    (tmp_path / "new.py").write_text(BASE.replace("self.a", "self.x"), "utf-8")
+    status, out, err = run("old.pt", "new.py:Net", "--fail-on", "checkpoint", "--emit-map", "keys.txt")
+    assert status == 1, err
+    assert "a.weight → x.weight" in out
+    assert "\na.weight: x.weight\n" in (tmp_path / "keys.txt").read_text("utf-8")
+    assert run("old.pt", "old.pt", "--fail-on", "checkpoint")[0] == 0
+    status, _, err = run("old.pt", "new.py:Net")
+    assert (status, "--against" in err) == (2, True)
+
+
+def test_all_targets_of_a_project(tmp_path: Path, run, git):
+    git("init", "-q", cwd=tmp_path)
+    configuration = '[tool.modgraph]\ntargets = ["a.py:Net", "b.py:Net"]\n'
+    git.commit("a.py", BASE, "b.py", BASE, "pyproject.toml", configuration, cwd=tmp_path)
+    git.commit("a.py", BASE + "        self.d = nn.Dropout()\n", cwd=tmp_path)
+    assert run("HEAD~1", "--fail-on", "checkpoint")[0] == 0
+    assert run("HEAD~1")[0] == 1
+    git.commit(
+        "c.py",
+        BASE,
+        "pyproject.toml",
+        configuration.replace("]", ', "c.py:Net"]', 2).replace('[tool.modgraph, "c.py:Net"]', "[tool.modgraph]"),
+        cwd=tmp_path,
+    )
+    assert run("HEAD~1", "--fail-on", "checkpoint")[0] == 0, "a new model breaks none"
+    git.commit("b.py", BASE.replace("self.a", "self.x"), cwd=tmp_path)
+    status, out, err = run("HEAD~1", "--fail-on", "checkpoint")
+    assert status == 1
+    assert "a.weight → x.weight" in out
+    status, _, err = run("HEAD~1", "--fail-on", "checkpoint", "--emit-map", "keys.txt")
+    assert (status, "is of one model" in err) == (2, True)
+
+
+def test_the_map_is_not_put_on_standard_output(tmp_path: Path, run):
+    (tmp_path / "old.py").write_text(BASE, "utf-8")
+    status, out, err = run("old.py:Net", "old.py:Net", "--emit-map", "-")
+    assert (status, out, "names a file" in err) == (2, "", True)
