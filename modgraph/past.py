@@ -10,7 +10,7 @@ from pathlib import Path
 from modgraph.diffing import Found, GraphFinder
 from modgraph.errors import MissingFileError, ModgraphError
 from modgraph.source.history import literal, renamed_between
-from modgraph.source.revisions import Revision, the_revision
+from modgraph.source.revisions import Revision
 
 MOST_READ = 400
 """Revisions that one command reads."""
@@ -114,12 +114,3 @@ class Past:
                 except ModgraphError:
                     return None
         return None
-
-
-def newest_of(name: str, cwd: Path | None = None) -> Revision:
-    """The revision of a name.
-
-    Raises:
-        TargetError: there is none.
-    """
-    return the_revision(name, cwd)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import os
+import runpy
 import struct
 from pathlib import Path
 
@@ -481,3 +482,17 @@ def test_what_torch_itself_overrides_changes_no_key(tmp_path):
         modgraph.analyze(live, static=False, args=(torch.ones(2, 2),)),
     ]
     assert [node.path for graph in graphs for node in graph.modules if node.own_state_dict] == []
+
+
+def test_a_gguf_file_is_compared_by_its_header(tmp_path: Path):
+    """Sizes stand there from the innermost on."""
+    gguf = runpy.run_path(str(Path(__file__).parent / "stored" / "written.py"))["gguf"]
+    (tmp_path / "net.py").write_text("from torch import nn\n\n\ndef build():\n    return nn.Linear(3, 4)\n", "utf-8")
+    for name, size, fits in (("net.gguf", 3, True), ("other.gguf", 5, False)):
+        gguf(tmp_path / name, [("weight", [size, 4], 0, 0), ("bias", [4], 0, 1024)])
+        found = modgraph.predict(f"{tmp_path / 'net.py'}:build", against=tmp_path / name).checkpoint
+        assert found is not None
+        assert (found.fits, found.unexpected, found.missing) == (fits, (), ())
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF")
+    with pytest.raises(InputError, match="cannot read the checkpoint"):
+        modgraph.predict(f"{tmp_path / 'net.py'}:build", against=tmp_path / "broken.gguf")

@@ -99,7 +99,7 @@ def _ends(text: str) -> tuple[Revision, Revision]:
         ConfigError: it is no range.
         TargetError: there is no such revision.
     """
-    from modgraph.past import newest_of
+    from modgraph.source.revisions import the_revision
 
     match = _RANGE.fullmatch(text)
     if match is None:
@@ -107,7 +107,7 @@ def _ends(text: str) -> tuple[Revision, Revision]:
             f"{text[:80]!r} is no range of revisions",
             hint="GOOD..BAD: a revision at which the checkpoint fits, and one at which it does not: v1.0..HEAD",
         )
-    return newest_of(match["good"]), newest_of(match["bad"] or "HEAD")
+    return the_revision(match["good"]), the_revision(match["bad"] or "HEAD")
 
 
 def refuse_revision(target: str) -> None:

@@ -52,12 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Follow the keys, and tell where they changed."""
-    from modgraph.past import newest_of
     from modgraph.past_keys import follow
+    from modgraph.source.revisions import the_revision
 
     refuse_revision(arguments.target)
-    newest = newest_of(arguments.until)
-    since = None if arguments.since is None else newest_of(arguments.since)
+    newest = the_revision(arguments.until)
+    since = None if arguments.since is None else the_revision(arguments.since)
     with console.stage("follow"):
         found = follow(arguments.target, newest, since, most=arguments.most)
     if found.n_known == 0:

@@ -96,9 +96,9 @@ def test_text_and_markdown_have_the_same_rows(history):
 
 
 def test_only_the_newest_commits_are_looked_at_and_that_is_said(history):
-    status, text, err = history("net.py:Net", "--most", "2")
+    status, text, err = history("net.py:Net", "--most", "2", "--format", "json")
     assert status == 0
-    assert [line.split()[2:4] for line in text.splitlines()[1:]] == [["another", "name"], ["wider,", "and"]]
+    assert [step["subject"] for step in json.loads(text)["steps"]] == ["another name", "wider, and one gone"]
     assert "older commits are left out" in err
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
+import struct
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -51,11 +53,15 @@ pager.ls-tree={}
 pager.ls-files={}
 pager.rev-parse={}
 pager.cat-file={}
+pager.log={}
+pager.merge-base={}
 alias.ls-files=!{}
 alias.ls-tree=!{}
 alias.cat-file=!{}
 alias.rev-parse=!{}
 alias.diff-tree=!{}
+alias.log=!{}
+alias.merge-base=!{}
 browser.evil.cmd={}
 browser.evil.path={}
 web.browser=evil
@@ -143,6 +149,17 @@ HOOKS = (
     "pre-auto-gc",
     "pre-commit",
 )
+
+
+def checkpoint() -> str:
+    """A safetensors file beside the repository, of the model of its first commit."""
+    entries = {"layer.weight": ([2, 2], [0, 16]), "layer.bias": ([2], [16, 24])}
+    header = {key: {"dtype": "F32", "shape": shape, "data_offsets": ends} for key, (shape, ends) in entries.items()}
+    text = json.dumps(header).encode()
+    Path("../old.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + bytes(24))
+    return "../old.safetensors"
+
+
 FORMS: dict[str, Callable[[], list[str]]] = {
     "diff of two targets": lambda: ["diff", "HEAD:net.py:Net", "net.py:Net"],
     "diff of two revisions": lambda: ["diff", "HEAD~1:old.py:Net", "HEAD:net.py:Net"],
@@ -152,6 +169,8 @@ FORMS: dict[str, Callable[[], list[str]]] = {
     "the files of a check": lambda: ["check", "--show-files"],
     "analyze": lambda: ["analyze", "--static", "net.py", "-o", "-"],
     "analyze of a revision": lambda: ["analyze", "--static", "HEAD:net.py:Net", "-o", "-"],
+    "history": lambda: ["history", "net.py:Net", "--since", "HEAD~1"],
+    "bisect": lambda: ["bisect", checkpoint(), "net.py:Net", "HEAD~1..HEAD"],
     "analyze of all": lambda: ["analyze", "--all", "--static", "--format", "json", "-o", "out", "."],
 }
 
@@ -228,7 +247,9 @@ def test_no_option_of_a_repository_is_run(repository: Path, trap: Trap, form: st
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("form", ["diff of two targets", "diff of what is configured", "check of the tree"])
+@pytest.mark.parametrize(
+    "form", ["diff of two targets", "diff of what is configured", "check of the tree", "bisect", "history"]
+)
 def test_the_answer_is_that_of_a_repository_without_traps(repository: Path, trap: Trap, form: str, capfd):
     clean = run(FORMS[form]()), *capfd.readouterr()
     arm(repository / ".git" / "config", trap)
@@ -379,7 +400,7 @@ def test_every_call_of_git_carries_the_guards(repository: Path, tmp_path: Path, 
         assert variables["GIT_NO_LAZY_FETCH"] == "1"
         assert variables["GIT_OPTIONAL_LOCKS"] == "0"
         assert "GIT_DIR" not in variables
-    assert asked == {"rev-parse", "ls-tree", "ls-files", "cat-file", "diff-tree"}
+    assert asked == {"rev-parse", "ls-tree", "ls-files", "cat-file", "diff-tree", "log", "merge-base"}
 
 
 @pytest.mark.parametrize("name", ["--all", "-h", "--git-dir", "--upload-pack=x", "-", "--", "--exec=x"])
