@@ -57,10 +57,12 @@ def follow(target: str, newest: Revision, since: Revision | None, *, most: int) 
     Raises:
         TargetError: git cannot tell the history.
     """
-    chain, cut = commits_between(newest.top, None if since is None else since.commit, newest.commit, most=most)
+    begin = None if since is None else since.commit
+    chain, cut = commits_between(newest.top, begin, newest.commit, most=most, with_files=True)
     past = Past(target, newest, most=most + 1)
     found = KeyHistory(n_commits=len(chain), cut=cut)
-    begin = since.commit if since is not None and not cut else chain[0].parents[0] if cut and chain[0].parents else None
+    if cut:
+        begin = next(iter(chain[0].parents), None)
     before: tuple[str, Found] | None = None
     if begin is not None:
         there = past.at(begin)

@@ -31,7 +31,7 @@ class Commit:
     """Of the author: "2026-01-31T10:00:00+01:00"."""
     subject: str = ""
     files: tuple[tuple[str, str], ...] = ()
-    """Letter of git ("M", "A", "D") and path, of what it changes of its first parent."""
+    """Letter of git ("M", "A", "D") and path, of what it changes of its first parent; () where nobody asked."""
 
     @property
     def short(self) -> str:
@@ -45,7 +45,13 @@ class Commit:
 
 
 def commits_between(
-    top: Path, good: str | None, bad: str, paths: Sequence[str] = SOURCES, *, most: int = MOST_COMMITS
+    top: Path,
+    good: str | None,
+    bad: str,
+    paths: Sequence[str] = SOURCES,
+    *,
+    most: int = MOST_COMMITS,
+    with_files: bool = False,
 ) -> tuple[list[Commit], bool]:
     """The commits from `good`, which is not one of them, to `bad` along first parents, the oldest first; and whether
     there are more than `most`, older ones.
@@ -53,12 +59,14 @@ def commits_between(
     Args:
         good, bad: ids of commits; None for the whole history.
         paths: pathspecs; () for all.
+        with_files: which of these files each of them changes is told too.
 
     Raises:
         TargetError: git cannot tell them.
     """
-    arguments = ["log", "-z", "--first-parent", "--diff-merges=first-parent", "--name-status", "--no-renames"]
+    arguments = ["log", "-z", "--first-parent", "--diff-merges=first-parent", "--no-renames"]
     arguments += ["--no-ext-diff", "--no-textconv", "--no-color", "--no-decorate", "--no-notes", "--no-mailmap"]
+    arguments += ["--name-status" if with_files else "--no-patch"]
     arguments += ["--encoding=UTF-8", f"--max-count={most + 1}", "--format=%x01%H%x00%P%x00%aI%x00%s%x00"]
     arguments += ["--end-of-options", bad, *([] if good is None else [f"^{good}"]), "--", *paths]
     answer = git(arguments, top, most=_BYTES)

@@ -133,6 +133,7 @@ def history(number: int) -> tuple[list[tuple[str, dict[str, str]]], int]:
     return commits, place
 
 
+@pytest.mark.long
 def test_the_commit_that_breaks_it_is_named_in_each_of_thirty_histories(tmp_path: Path, bisect):
     made = {f"h{number}": history(number) for number in range(30)}
     ids = imported(tmp_path / "repository", {name: commits for name, (commits, _) in made.items()})
