@@ -83,9 +83,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     if followed is None:
         reason = "have too much of it between modules that the other has not"
         not_compared = (*not_compared, NotCompared(what="dataflow", side="both", reason=reason))
-    told = [path for one in changed for path in (one.old, one.new)]
-    told += [path for one in (*renamed, *moved) for path in (one.old, one.new)]
-    told += [one.path for one in (*lone_new, *lone_old)]
+    told = _told((*changed, *renamed, *moved), (*lone_new, *lone_old))
     conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
     effects = _with_effect(changed, ways, _callers(whole, lone_old, lone_new))
     shares = Shares(matching, changed, (*renamed, *moved))
@@ -119,6 +117,11 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
         graphs=drawn,
         pairs=tuple(matching.to_new.items()),
     )
+
+
+def _told(pairs: Iterable[Changed | Renamed], lone: Iterable[Subtree]) -> list[str]:
+    """Paths of modules of which something is said."""
+    return [path for one in pairs for path in (one.old, one.new)] + [one.path for one in lone]
 
 
 def _compared(graph: Graph) -> Graph:
