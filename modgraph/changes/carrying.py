@@ -307,8 +307,8 @@ class _Pool:
         """What is one tensor on both sides: of layers of one kind under another name, or transposed."""
         for old in room.gone:
             for new in room.come:
-                if not self._is_beside(old, new):
-                    continue
+                if not self._is_beside(old, new) or (old != new and {old, new} & self.mismatched):
+                    continue  # what stands on both sides is itself, in another shape
                 shapes = self.olds[old].shape or (), self.news[new].shape or ()
                 if len(shapes[0]) == 2 and shapes[0] == shapes[1][::-1] and shapes[0] != shapes[1]:
                     yield Carried(how="transpose", old=(old,), new=(new,), named=old == new)

@@ -344,6 +344,14 @@ CHANCE = {
         "self.b = nn.Linear(3, 4)\nself.c = nn.Linear(3, 5)",
         "self.b = nn.Linear(3, 9)",
     ),
+    "a wider layer, and one of its new size that went": (
+        "self.b = nn.Linear(3, 4)\nself.c = nn.Linear(3, 5)",
+        "self.b = nn.Linear(3, 5)",
+    ),
+    "a wider layer, and one of its new size that went, transposed": (
+        "self.b = nn.Linear(3, 4)\nself.c = Turned(3, 7)",
+        "self.b = nn.Linear(3, 7)",
+    ),
     "biases that are as long": (
         "self.a = nn.Linear(2, 3)\nself.b = nn.Linear(4, 5)",
         "self.z = nn.Linear(9, 8)",
