@@ -51,7 +51,8 @@ def diff(
         path: where imports are looked up; by default the working directory and `sys.path`.
 
     Returns:
-        The changes; false where there are none. What one side leaves open is in `undecided`.
+        The changes; false where there are none. What one side leaves open is in `undecided`, what becomes of a
+        checkpoint of the old model in `checkpoint` and `state`.
 
     Raises:
         TargetError: a target, a file or a revision does not exist, or names more than one model.
