@@ -182,7 +182,7 @@ def test_a_folder_with_notebooks_alone_names_the_first(here: Path, capsys):
 MISTAKES = [
     # the words, what is said, what is not
     (["analyse", "net.py"], "analyse is no command; did you mean analyze?", "invalid choice"),
-    (["picture", "net.py"], "the commands are analyze, check, diff, render", "did you mean"),
+    (["picture", "net.py"], "the commands are analyze, check, diff, bisect, history, render", "did you mean"),
     (["analyze", "nett.py"], "did you mean net.py?", "other.py"),
     (["analyze", "else.py"], "else.py does not exist", "did you mean"),
     (["analyze", "net.py:Net(3)", "--static"], "it takes none, and 1 is given", "1 are"),
