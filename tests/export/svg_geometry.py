@@ -8,6 +8,7 @@ Widths of texts are those of the font's metrics (`modgraph.export.look.metrics`)
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -69,12 +70,37 @@ def problems(svg: str) -> list[str]:
     nodes = [part for part in parts if part.kind == "node"]
     frames = [part for part in parts if part.kind == "cluster"]
     edges = [part for part in parts if part.kind == "edge"]
+    loose = Part("loose", Box("picture", 0, 0, 0, 0), _loose(root), [])
     return [
         *_spaced(root),
         *_cut_off(root, nodes, frames),
-        *_overlapping(parts),
+        *_overlapping([*parts, loose]),
         *_on_each_other(nodes, frames, edges),
-        *_crossed(frames, edges),
+        *_crossed(nodes, frames, edges),
+    ]
+
+
+def ink(svg: str) -> float:
+    """The share of the picture that its nodes take."""
+    root = ElementTree.fromstring(svg.encode("utf-8"))
+    parts = [part for group in root.iter(f"{_SVG}g") if (part := _part(group)) is not None]
+    page = _page(root)
+    return sum(_area(part.box) for part in parts if part.kind == "node") / _area(page)
+
+
+def _area(box: Box) -> float:
+    return (box.right - box.left) * (box.bottom - box.top)
+
+
+def _loose(root: ElementTree.Element) -> list[Box]:
+    """Texts of no part: the picture's title, and those on coloured bars at the head of frames, which are drawn last."""
+    outer = root.find(f"{_SVG}g")
+    inner = [outer, *(each for each in outer if each.tag == f"{_SVG}g" and not each.attrib.get("class"))]
+    return [
+        _text(element)
+        for group in inner
+        for element in group
+        if element.tag == f"{_SVG}text" and (element.text or "").strip()
     ]
 
 
@@ -119,11 +145,23 @@ def _on_each_other(nodes: list[Part], frames: list[Part], edges: list[Part]) -> 
                 yield f"label {text.name!r} lies on {node.box.name}"
 
 
-def _crossed(frames: list[Part], edges: list[Part]) -> Iterator[str]:
-    for frame, edge in itertools.product(frames, edges):
-        for text in frame.texts:
-            if any(text.has(x, y) for x, y in edge.path):
-                yield f"{edge.box.name} crosses the title {text.name!r}"
+def _crossed(nodes: list[Part], frames: list[Part], edges: list[Part]) -> Iterator[str]:
+    """Texts on cards, titles of frames and labels through which an edge goes; a bar is drawn over the edges."""
+    titles = [("title", text) for frame in frames for text in frame.texts]
+    titles += [("label", text) for edge in edges for text in edge.texts]
+    titles += [("text", text) for node in nodes for text in node.texts]
+    for edge in edges:
+        around = _around(edge.path)
+        for what, text in titles:
+            if text.meets(around, 0) and any(text.has(x, y) for x, y in edge.path):
+                yield f"{edge.box.name} crosses the {what} {text.name!r}"
+
+
+def _around(path: list[tuple[float, float]]) -> Box:
+    if not path:
+        return Box("", 0, 0, 0, 0)
+    xs, ys = [x for x, _ in path], [y for _, y in path]
+    return Box("", min(xs) - 1, min(ys) - 1, max(xs) + 1, max(ys) + 1)
 
 
 def _page(root: ElementTree.Element) -> Box:
@@ -163,8 +201,9 @@ def _curve(points: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
     """Points on cubic Bézier curves, end to end."""
     for start in range(0, len(points) - 3, 3):
         a, b, c, d = points[start : start + 4]
-        for step in range(41):
-            t = step / 40
+        steps = max(8, int((math.dist(a, b) + math.dist(b, c) + math.dist(c, d)) / 2))
+        for step in range(steps + 1):
+            t = step / steps
             weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
             yield tuple(  # type: ignore[misc]
                 sum(w * p[axis] for w, p in zip(weights, (a, b, c, d), strict=True)) for axis in (0, 1)
@@ -178,7 +217,10 @@ def _text(element: ElementTree.Element) -> Box:
     width = text_width(text, size, bold=attributes.get("font-weight") == "bold", mono=mono)
     x, y = float(attributes["x"]), float(attributes["y"])
     left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[attributes.get("text-anchor", "start")] * width
-    return Box(text.strip(), left, y - ASCENT * size, left + width, y + DESCENT * size)
+    blank = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
+    space = text_width(" ", size, mono=mono)
+    left, right = left + blank[0] * space, left + width - blank[1] * space
+    return Box(text.strip(), left, y - ASCENT * size, right, y + DESCENT * size)
 
 
 def main() -> int:
