@@ -29,6 +29,7 @@ from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Frame, Picture
 from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.dot import write_dot
+from modgraph.export.picture.placing import moved, moves_of
 from modgraph.graph.model import Graph
 from modgraph.source.cache_home import font_home, places
 
@@ -50,6 +51,9 @@ MANY_NODES = 500
 DPI = 110
 LONGEST_SIDE = 16_000
 """Pixels of a PNG; longer ones are opened by few programs."""
+
+AS_PLACED = "-Knop2"
+"""Of Graphviz: everything stands where the text says."""
 
 LONGEST_REASON = 400
 """Characters of Graphviz's own words in an error."""
@@ -136,6 +140,13 @@ def draw(
     engine = engine or find_engine()
     seconds = TIME_LIMIT if seconds is None else seconds
     options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
+    svg = _run(engine, text, "svg", options, seconds)
+    moves = moves_of(svg)
+    if moves:
+        text = moved(_run(engine, text, "dot", options, seconds).decode("utf-8"), moves)
+        options = [AS_PLACED]
+    elif format == "svg":
+        return tidy_svg(svg)
     if format == "svg":
         return tidy_svg(_run(engine, text, "svg", options, seconds))
     if format == "pdf":
@@ -143,7 +154,7 @@ def draw(
     image = _run(engine, text, "png", [*options, f"-Gdpi={DPI}"], seconds)
     if max(png_size(image)) <= LONGEST_SIDE:
         return image
-    points = svg_size(_run(engine, text, "svg", options, seconds))
+    points = svg_size(svg)
     dpi = 72 * LONGEST_SIDE / max(points) * 0.998
     return _run(engine, text, "png", [*options, f"-Gdpi={dpi:.3f}"], seconds)
 
@@ -206,7 +217,8 @@ if program:
     os.execv(program, [program, "-T" + format, *options])
 import pygraphviz
 graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode("utf-8"))
-image = graph.draw(format=format, prog="dot", args=" ".join(options))
+places = [option for option in options if option.startswith("-K")]
+image = graph.draw(format=format, prog=places[0][2:] if places else "dot", args=" ".join(options[len(places):]))
 sys.stdout.buffer.write(image)
 """
 """Limits itself, then becomes `dot` or draws with pygraphviz. Windows has no `resource`: there only the time counts."""
