@@ -63,11 +63,11 @@ def look_at(svg: str) -> Look:
     return Look(width, height, min(sizes, default=0) * scale, tuple(geometry["problems"](svg)), geometry["ink"](svg))
 
 
-def model_of(shown: Any) -> Any:
-    """A live model on `meta`."""
+def model_of(shown: Any, device: str) -> Any:
+    """A live model; on `meta`, where what it does does not depend on values."""
     import torch
 
-    with torch.device("meta"):
+    with torch.device(device):
         if not isinstance(shown.build, str):
             return shown.build().eval()
         module, _, name = f"torchvision.models.{shown.build.partition(':')[2]}".rpartition(".")
@@ -85,7 +85,8 @@ def graph_of(shown: Any, keep: Path | None) -> Graph:
         (target,) = find_targets(str(HERE.parents[1] / "samples" / shown.build))
         graph = analyze_target(target, specs=tuple(map(parse_input, shown.inputs())), options=TraceOptions())
     else:
-        graph = trace(model_of(shown), shown.inputs(), device="fake")
+        real = isinstance(shown.build, str) and "detection" in shown.build
+        graph = trace(model_of(shown, "cpu" if real else "meta"), shown.inputs(), device="cpu" if real else "fake")
     if kept is not None:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(graph.to_json(), encoding="utf-8")

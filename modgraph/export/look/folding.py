@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -15,6 +16,10 @@ LONGEST_SERIES = 12
 """More collapsed containers in a row are drawn as one row."""
 MOST_ENDS = 24
 """So many inputs, and outputs, are shown in any case."""
+LEAST_GATHERED = 4
+"""So many inputs or outputs of one kind may be one pill."""
+LEAST_OPERATIONS = 3
+"""So many operations may be one row."""
 SMALL = 4
 """A container with fewer leaves is always opened where its depth allows: one row would hide more than it saves."""
 
@@ -31,6 +36,10 @@ class Cut:
     """The level of the root: -1 where the frame of the one module that is drawn is open in any case."""
     most: int | None = None
     """Of more things than these side by side, the middle is one row."""
+    gather: bool = False
+    """Inputs, and outputs, whose names differ in numbers alone are one pill."""
+    operations: bool = False
+    """Operations that follow each other without a module between them are one row."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -48,6 +57,8 @@ class Unit:
     """Its members are not alike: a long row of collapsed containers, drawn as one."""
     middle: bool = False
     """A series that stands for everything between the first and the last things of its container."""
+    gathered: bool = False
+    """A series of inputs or outputs, or of operations, that is one node."""
 
     @property
     def order(self) -> int:
@@ -82,6 +93,11 @@ class Arrangement:
         """Things that are one row because there are too many."""
         return sum(len(unit.members) for unit in self.units if unit.middle)
 
+    @property
+    def operations(self) -> int:
+        """Operations that stand in rows of several."""
+        return sum(len(unit.members) for unit in self.units if unit.gathered and unit.occurrence.operation is not None)
+
 
 def blocks_of(root: Block) -> list[Block]:
     """`root` and every block in it, parents first."""
@@ -106,6 +122,49 @@ def _with_series(items: list[Unit | Block]) -> list[Unit | Block]:
         series = replace(first, members=[member for item in row for member in item.members], series=True)
         kept.append(series)
     return kept
+
+
+def _with_gathered_ends(items: list[Unit | Block]) -> list[Unit | Block]:
+    """`items`, where the inputs, and the outputs, of one kind are one pill."""
+    of_kind: dict[str, list[Unit]] = {}
+    for item in items:
+        if isinstance(item, Unit) and (kind := kind_of_end(item.occurrence.end or "")):
+            of_kind.setdefault(kind, []).append(item)
+    for row in of_kind.values():
+        if len(row) >= LEAST_GATHERED:
+            # Outputs stand where the last of them is, so that no arrow goes back.
+            at = row[0] if (row[0].occurrence.end or "").startswith("input") else row[-1]
+            one = replace(at, members=[member for each in row for member in each.members], series=True, gathered=True)
+            items = [one if item is at else item for item in items if item is at or item not in row]
+    return items
+
+
+_NUMBERS = re.compile(r"\[\d+\]|\d+")
+
+
+def kind_of_end(end: str) -> str:
+    """What the ends of one kind have in common: "output:past" of "output:past[3][0]"; "" of what is no end of the model."""
+    kind, _, name = end.partition(":")
+    return f"{kind}:{_NUMBERS.sub('', name)}" if kind in ("input", "output") else ""
+
+
+def _with_gathered_operations(items: list[Unit | Block]) -> list[Unit | Block]:
+    """`items`, where operations that follow each other are one row."""
+    kept: list[Unit | Block] = []
+    for gathers, group in groupby(items, key=_is_lone_operation):
+        row = list(group)
+        if not gathers or len(row) < LEAST_OPERATIONS:
+            kept.extend(row)
+            continue
+        first = row[0]
+        assert isinstance(first, Unit)
+        members = [item.occurrence for item in row]
+        kept.append(replace(first, members=members, series=True, gathered=True, collapsed=True))
+    return kept
+
+
+def _is_lone_operation(item: Unit | Block) -> bool:
+    return isinstance(item, Unit) and item.occurrence.operation is not None and len(item.members) == 1
 
 
 def _without_middle(items: list[Unit | Block], most: int) -> list[Unit | Block]:
@@ -208,6 +267,10 @@ class _Arranger:
             )
         if self.cut.like_once:
             block.items[:] = _with_series(block.items)
+        if self.cut.gather and block.parent is None:
+            block.items[:] = _with_gathered_ends(block.items)
+        if self.cut.operations:
+            block.items[:] = _with_gathered_operations(block.items)
         if self.cut.most is not None:
             block.items[:] = _without_middle(block.items, self.cut.most)
         for item in block.items:
@@ -219,7 +282,7 @@ class _Arranger:
 
     def _take(self, unit: Unit) -> None:
         self.units.append(unit)
-        self.like += 0 if unit.middle else len(unit.members) if unit.series else int(unit.like)
+        self.like += 0 if unit.middle or unit.gathered else len(unit.members) if unit.series else int(unit.like)
         for member in unit.members if unit.series else unit.members[:1]:
             for leaf in range(member.first, member.past):
                 self.unit_at[leaf] = unit

@@ -71,6 +71,12 @@ class Card:
     """Said once for all rows."""
     width: float = 0
     """At least so many points wide, so that the titles of the frames around it have room beside the main edge."""
+    narrow: bool = False
+    """Each row is written in two lines: path and parameters below the class."""
+    columns: int = 1
+    """Rows stand in so many columns; they are branches beside each other where `head` says so."""
+    head: str = ""
+    """Above the rows: "30 in parallel"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,13 +24,21 @@ MOST_WIDTH = 460
 
 def column_widths(rows: tuple[Row, ...]) -> tuple[float, float, float]:
     """Points that the columns of a card need: class and arguments, path, parameters."""
-    first = max(
-        text_width(row.title, CLASS_SIZE, bold=True) + text_width(f" {row.detail} ", DETAIL_SIZE) + badge_width(row)
-        for row in rows
-    )
+    first = max(map(_class_width, rows))
     path = max(text_width(row.path, DETAIL_SIZE, mono=True) for row in rows)
     count = max(text_width(row.count, DETAIL_SIZE) for row in rows)
     return first + PADDING, path + PADDING, max(COUNT_WIDTH, count + PADDING)
+
+
+def _class_width(row: Row) -> float:
+    words = text_width(row.title, CLASS_SIZE, bold=True) + text_width(f" {row.detail} ", DETAIL_SIZE)
+    return words + badge_width(row)
+
+
+def narrow_width(rows: tuple[Row, ...]) -> float:
+    """Points that rows of two lines need beside the bar."""
+    below = (text_width(row.path, DETAIL_SIZE, mono=True) + text_width(f"   {row.count}", DETAIL_SIZE) for row in rows)
+    return max(*map(_class_width, rows), *below) + PADDING
 
 
 def badge_width(row: Row) -> float:
@@ -39,7 +47,9 @@ def badge_width(row: Row) -> float:
 
 def natural_width(card: Card) -> float:
     """Points that the rows of a card need, without what `Card.width` asks for."""
-    return BAR + sum(column_widths(card.rows))
+    if card.narrow:
+        return card.columns * (BAR + narrow_width(card.rows))
+    return card.columns * (BAR + sum(column_widths(card.rows)))
 
 
 def mark_width(mark: Mark) -> float:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from modgraph.export.look.folding import Cut, arrange, deepest_level
 from modgraph.export.look.options import Measure, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
+from modgraph.export.look.style import DETAIL_SIZE
 from modgraph.export.picture.composition import Style, compose
 from modgraph.export.picture.costs import Costs
-from modgraph.export.picture.extent import length_of
+from modgraph.export.picture.extent import across_of, length_of
 from modgraph.graph.assumed import as_assumed
 from modgraph.graph.focus import focus_on
 from modgraph.graph.loops import fold_loops
@@ -19,8 +22,14 @@ from modgraph.graph.repeats import Likeness
 
 MOST_CARDS = 150
 MOST_EDGES = 300
-LONGEST = {"TB": 3_000, "LR": 6_000}
+LONGEST = {"TB": 3_000, "LR": 3_000}
 """Points along the way of the data: some three screens, or four pages."""
+READABLE = 6.0
+"""Points that the smallest text has at least where a picture is as wide as the text of a page."""
+PAGE = 6.5 * 72
+"""Points that the text of a page is wide."""
+FEWEST_ROWS = 4
+"""A picture with fewer shows too little to be chosen because it is small."""
 MOST_LEVELS = 24
 """Frames in frames; the innermost would be a few points wide, and layout engines recurse."""
 MOST_ROWS = 8 * MOST_CARDS
@@ -38,45 +47,162 @@ def is_readable(picture: Picture) -> bool:
     return few and length_of(picture) <= LONGEST[picture.direction]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Points that a picture may take."""
+
+    width: float
+    height: float = LONGEST["TB"]
+
+    def excess(self, picture: Picture) -> float:
+        """How many times too large a picture will be; 1 and less where it fits."""
+        along, across = length_of(picture), across_of(picture)
+        width, height = (along, across) if picture.direction == "LR" else (across, along)
+        return max(width / self.width, height / self.height)
+
+
+def room_of(options: PictureOptions) -> Room:
+    """What there is for a picture, so that its text can be read on a page."""
+    return Room(width=PAGE * DETAIL_SIZE / READABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """What is done to save room, beside opening fewer containers; in `_SAVINGS`, what carries least first."""
+
+    together: bool = False
+    """What is alike and stands beside each other is one card; inputs, and outputs, of one kind are one pill."""
+    narrow: bool = False
+    """Rows are written in two lines."""
+    turned: bool = False
+    """It runs from left to right."""
+    operations: bool = False
+    """Operations that follow each other are one row."""
+
+
+_SAVINGS = (
+    Saving(),
+    Saving(together=True),
+    Saving(together=True, narrow=True),
+    Saving(together=True, turned=True),
+    Saving(together=True, narrow=True, operations=True),
+    Saving(together=True, turned=True, operations=True),
+)
+
+
 def picture_of(
     graph: Graph,
     options: PictureOptions | None = None,
     *,
     deepest: int = MOST_LEVELS,
     most: int | None = None,
-    is_readable: Callable[[Picture], bool] = is_readable,
+    is_readable: Callable[[Picture], bool] | None = None,
 ) -> Picture:
     """What is shown of `graph`, as deep as it stays readable, unless `options.depth` says how deep to go.
 
     Args:
         deepest: levels of containers that are opened at most.
         most: so many things side by side at most; None for as many as are readable.
-        is_readable: whether a picture is small enough for the medium.
+        is_readable: whether a picture is small enough for the medium, where that is no page.
     """
     options = options or PictureOptions()
-    run = Run(as_assumed(graph), views=options.views, said=options.said)
-    focus = focus_on(run, options.focus) if options.focus else None
-    how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color))
-    top = -1 if focus else 0
-    likeness = fold_loops(run) if options.fold else Likeness(run)
-    levels = deepest_level(run, top)
-    depth = min(levels, MOST_LEVELS, deepest)
-    if options.depth is not None:
-        depth = min(max(options.depth, 0), depth)
-        cut = Cut(depth=depth, fold=options.fold, like_once=False, top=top)
-        return compose(run, likeness, cut, levels, how)
+    choice = _Choice(graph, options, is_readable)
     if most is not None:
-        cut = Cut(depth=depth, fold=options.fold, like_once=options.fold, most=most, top=top)
-        return compose(run, likeness, cut, levels, how)
-    picture: Picture | None = None
-    for cut in _cuts(run, depth, options.fold, top):
-        if len(arrange(run, likeness, cut).units) > MOST_ROWS:
-            continue
-        picture = compose(run, likeness, cut, levels, how)
-        plain = not cut.like_once and cut.most is None and options.fold
-        if is_readable(picture) and (not plain or count_cards(picture.items) <= FEW_CARDS):
-            return picture
-    return picture or compose(run, likeness, cut, levels, how)
+        depth = min(choice.levels, MOST_LEVELS, deepest)
+        return choice.made(Cut(depth=depth, fold=options.fold, like_once=options.fold, most=most, top=choice.top))
+    return next(choice.pictures(deepest))
+
+
+def pictures_of(graph: Graph, options: PictureOptions) -> Iterator[Picture]:
+    """The picture that is wanted; then others, each with less in it or as narrow as it, that may be smaller."""
+    return _Choice(graph, options, None).pictures(MOST_LEVELS)
+
+
+class _Choice:
+    """Of all pictures of a graph, the one with most in it that can be read."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: PictureOptions,
+        readable: Callable[[Picture], bool] | None,
+    ) -> None:
+        self.options = options
+        self.run = run = Run(as_assumed(graph), views=options.views, said=options.said)
+        focus = focus_on(run, options.focus) if options.focus else None
+        self.how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color))
+        self.top = -1 if focus else 0
+        self.likeness = fold_loops(run) if options.fold else Likeness(run)
+        self.levels = deepest_level(run, self.top)
+        self.is_readable = readable or is_readable
+        self.room = room_of(options)
+        # A diff says what became of each module, and Mermaid is no page.
+        self.savings = _SAVINGS if readable is None and options.said is None else _SAVINGS[:1]
+        if not options.fold:
+            self.savings = tuple(each for each in self.savings if not each.together)
+        if options.direction == "LR":
+            self.savings = tuple(each for each in self.savings if not each.turned)
+
+    def made(self, cut: Cut, saving: Saving = _SAVINGS[0]) -> Picture:
+        cut = replace(cut, gather=saving.together, operations=cut.operations or saving.operations)
+        direction = "LR" if saving.turned else self.how.direction
+        how = replace(self.how, direction=direction, narrow=saving.narrow, grid=saving.together)
+        return compose(self.run, self.likeness, cut, self.levels, how)
+
+    def pictures(self, deepest: int) -> Iterator[Picture]:
+        """From the one with most in it that should fit: at least one."""
+        depth = min(self.levels, MOST_LEVELS, deepest)
+        if self.options.depth is not None:
+            yield from self._at(min(max(self.options.depth, 0), depth))
+            return
+        fitting = False
+        narrowest: tuple[float, Picture] | None = None
+        picture: Picture | None = None
+        for cut in _cuts(self.run, depth, self.options.fold, self.top):
+            if cut.most is not None and narrowest is not None:
+                break  # room alone is no reason to leave steps out
+            if len(arrange(self.run, self.likeness, cut).units) > MOST_ROWS:
+                continue
+            for picture, excess in self._under(cut):
+                if excess <= 1:
+                    fitting = True
+                    yield picture
+                elif narrowest is None or excess < narrowest[0]:
+                    narrowest = excess, picture
+            if fitting and len(self.savings) == 1:
+                return
+        if narrowest is not None:
+            yield narrowest[1]
+        elif not fitting:
+            yield picture or self.made(cut)
+
+    def _under(self, cut: Cut) -> Iterator[tuple[Picture, float]]:
+        """Readable pictures under one cut, and how many times too large each will be."""
+        plain = not cut.like_once and cut.most is None and self.options.fold
+        before = math.inf
+        for saving in self.savings:
+            picture = self.made(cut, saving)
+            if not self.is_readable(picture) or (plain and count_cards(picture.items) > FEW_CARDS):
+                continue
+            excess = self.room.excess(picture) if len(self.savings) > 1 else 0
+            if cut.depth < self.levels and excess <= 1 and count_rows(picture.items) < FEWEST_ROWS:
+                excess = 1 + FEWEST_ROWS / 100  # so little is worth less than a picture that is larger
+            if excess < 0.97 * before:
+                yield picture, excess
+            before = min(before, excess)
+
+    def _at(self, depth: int) -> Iterator[Picture]:
+        """At a depth that the user chose: as narrow as can be without changing what is open."""
+        folds = depth < self.levels and len(self.savings) > 1 and self.options.fold
+        cut = Cut(depth=depth, fold=self.options.fold, like_once=False, top=self.top, operations=folds)
+        found = []
+        for saving in self.savings:
+            if saving.turned or saving.operations:
+                continue
+            found.append(self.made(cut, saving))
+            if self.room.excess(found[-1]) <= 1:
+                break
+        yield min(found, key=lambda picture: max(1, self.room.excess(picture)))
 
 
 def _costs(run: Run, color: Measure) -> Costs | None:
@@ -95,12 +221,19 @@ def _cuts(run: Run, depth: int, fold: bool, top: int) -> Iterator[Cut]:
 
 def count_cards(items: tuple[Item, ...]) -> int:
     """Number of cards in `items`, those in frames included."""
-    total = 0
+    return sum(1 for _ in _cards(items))
+
+
+def count_rows(items: tuple[Item, ...]) -> int:
+    """Number of rows in their cards."""
+    return sum(len(card.rows) for card in _cards(items))
+
+
+def _cards(items: tuple[Item, ...]) -> Iterator[Card]:
     pending = list(items)
     while pending:
         item = pending.pop()
         if isinstance(item, Frame):
             pending.extend(item.items)
         elif isinstance(item, Card):
-            total += 1
-    return total
+            yield item

@@ -8,13 +8,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from modgraph.export.look.folding import Arrangement, Block, Cut, Unit, arrange, blocks_of, comes_again
+from modgraph.export.look.folding import (
+    Arrangement,
+    Block,
+    Cut,
+    Unit,
+    arrange,
+    blocks_of,
+    comes_again,
+    kind_of_end,
+)
 from modgraph.export.look.held_tensors import is_unnamed, module_title
 from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.look.widths import roomy
+from modgraph.export.picture.branches import beside, branch_rows, columns_of
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import leveled, merged, short_name
 from modgraph.export.picture.heading import heading
@@ -51,6 +61,10 @@ class Style:
     """The one module that is drawn."""
     costs: Costs | None = None
     """What the colours say; None for kinds of layers."""
+    narrow: bool = False
+    """Rows are written in two lines."""
+    grid: bool = False
+    """Cards beside each other that are alike, fed by the same and feeding the same, are one card."""
 
 
 def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) -> Picture:
@@ -126,6 +140,8 @@ class Composer:
                     content.append(Spot(runs[item], block))
             self.contents[block] = content
         self._number()
+        if self.how.grid and beside(self):
+            self._number()
 
     def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
         node = self.run.index.modules[block.occurrence.path]
@@ -141,6 +157,7 @@ class Composer:
 
     def _number(self) -> None:
         """Spots in the order of the run, with their ids."""
+        self.spots, self.ids = [], Ids()
         for content in self.contents.values():
             self.spots.extend(item for item in content if isinstance(item, Spot))
         self.spots.sort(
@@ -390,10 +407,14 @@ class Composer:
             )
         below = spot.block.occurrence.path
         rows = tuple(self.row(each, below) for each in spot.units)
+        if spot.branches:
+            rows = branch_rows(rows, spot.branches)
+            head, columns = f"{spot.branches} in parallel", columns_of(rows, self.how.narrow)
+            return Card(id=spot.id, rows=rows, narrow=self.how.narrow, head=head, columns=columns)
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)
-        return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks)
+        return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks, narrow=self.how.narrow)
 
     def row(self, unit: Unit, below: str) -> Row:
         """The row of `unit`, coloured and counted as the picture measures."""
@@ -409,11 +430,21 @@ class Composer:
         kind, _, name = (unit.occurrence.end or "").partition(":")
         if unit.middle:
             return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
+        if unit.gathered:
+            shapes = {shape_text(run_tensor.shape, self.batch) for run_tensor in self._tensors(unit)}
+            shape = shapes.pop() if len(shapes) == 1 else ""
+            return Pill(id=spot.id, title=gathered_title(unit), detail=shape, tooltip=cut_end(_gathered_names(unit), 200))
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(_end_title(kind, name))
         return Pill(
             id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
         )
+
+    def _tensors(self, unit: Unit) -> list[TensorInfo]:
+        """Of several inputs or outputs."""
+        leaves = (member.first for member in unit.members)
+        links = [(self.run.outgoing[leaf] or self.run.incoming[leaf])[:1] for leaf in leaves]
+        return [link.tensor for each in links for link in each]
 
     @cached_property
     def _ends(self) -> Counter[str]:
@@ -480,6 +511,17 @@ def _batch_size(run: Run) -> int | str | None:
         if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
             return edge.tensor.shape[0]
     return None
+
+
+def gathered_title(unit: Unit) -> str:
+    """ "past_key_values ×24", "outputs ×9" of ends that have no names but their places."""
+    kind, _, name = kind_of_end(unit.occurrence.end or "").partition(":")
+    words = _KEY.sub(r".\1", name).strip("._[]'\" ")
+    return f"{cut(words) if words else f'{kind}s'} ×{len(unit.members)}"
+
+
+def _gathered_names(unit: Unit) -> str:
+    return ", ".join((member.end or "").partition(":")[2] for member in unit.members)
 
 
 def _end_title(kind: str, name: str) -> str:

@@ -17,7 +17,15 @@ from modgraph.export.look.labels import clean
 from modgraph.export.look.metrics import text_width
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Arrow, Card, Frame, Item, Join, Legend, Mark, Picture, Pill, Row, Tag
-from modgraph.export.look.widths import BAR, COUNT_WIDTH, card_width, column_widths, mark_in_title, natural_width
+from modgraph.export.look.widths import (
+    BAR,
+    COUNT_WIDTH,
+    card_width,
+    column_widths,
+    mark_in_title,
+    narrow_width,
+    natural_width,
+)
 from modgraph.export.picture.choosing import picture_of
 from modgraph.graph.model import Graph
 
@@ -35,7 +43,7 @@ def write_dot(picture: Picture) -> str:
     main = {end for arrow in picture.arrows if arrow.main for end in (arrow.tail, arrow.head)}
     for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  ", picture.direction))
-    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1}
+    tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1 and not card.head}
     titled, weights, past = _titled(picture), _weights(picture), _past_others(picture)
     for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main):
         ports = _ports(arrow, picture.direction, tall, main, titled)
@@ -118,7 +126,7 @@ def _defaults(picture: Picture) -> list[str]:
     graph = {
         "rankdir": picture.direction,
         "newrank": "true",
-        "nodesep": "0.30",
+        "nodesep": "0.20" if any(card.narrow for card in _cards(picture.items)) else "0.30",
         "ranksep": "0.32",
         "pad": "0.25",
         "bgcolor": "white",
@@ -290,8 +298,19 @@ def _frame_title(frame: Frame) -> str:
 
 
 def _card(card: Card, direction: str) -> dict[str, str]:
+    lines = _grid(card) if card.head else _lines(card, direction)
+    lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
+    table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
+    attributes = {"tooltip": " | ".join(row.tooltip for row in card.rows if row.tooltip) or card.id}
+    attributes.update(_card_frame(card))
+    attributes["label"] = f"<{table}{''.join(lines)}</table>>"
+    return attributes
+
+
+def _lines(card: Card, direction: str) -> list[str]:
+    """A row of the table each; of a narrow card, two."""
     across = direction == "LR"
-    first, _, _ = column_widths(card.rows)
+    first = column_widths(card.rows)[0] if not card.narrow else 0
     spare = card_width(card) - natural_width(card)
     lines: list[str] = []
     for number, row in enumerate(card.rows):
@@ -299,14 +318,51 @@ def _card(card: Card, direction: str) -> dict[str, str]:
             lines.append("<hr/>")
         last = number > 0 and number == len(card.rows) - 1
         port = "out" if last else "in" if across and not number and len(card.rows) > 1 else ""
-        lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port)}</tr>")
+        if card.narrow:
+            lines.append(_narrow_row(row, card_width(card) - BAR if spare > 1 else 0, port))
+        else:
+            lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port)}</tr>")
         lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in row.marks)
-    lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
-    table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
-    attributes = {"tooltip": " | ".join(row.tooltip for row in card.rows if row.tooltip) or card.id}
-    attributes.update(_card_frame(card))
-    attributes["label"] = f"<{table}{''.join(lines)}</table>>"
-    return attributes
+    return lines
+
+
+def _grid(card: Card) -> list[str]:
+    """Branches beside each other, in columns, below a line that says so."""
+    inner = '<table border="0" cellborder="0" cellspacing="0" cellpadding="3">'
+    head = _font(markup(card.head), style.DETAIL_SIZE, style.MUTED)
+    lines = [f'<tr><td align="left" colspan="{card.columns}">{head}</td></tr>']
+    lacking = -len(card.rows) % card.columns
+    cells = [
+        f'<td cellpadding="0">{inner}{_narrow_row(row, narrow_width(card.rows), "")}</table></td>'
+        if card.narrow
+        else f'<td cellpadding="0">{inner}<tr>{_row(row, column_widths(card.rows)[0], "")}</tr></table></td>'
+        for row in card.rows
+    ] + ["<td></td>"] * lacking
+    for start in range(0, len(cells), card.columns):
+        lines.append(f"<tr>{''.join(cells[start : start + card.columns])}</tr>")
+    return lines
+
+
+def _narrow_row(row: Row, width: float, port: str) -> str:
+    """Two lines beside one bar: class with arguments; path and parameters, where there are any."""
+    kind, text, muted = _row_colors(row)
+    fill = f'bgcolor="{kind.fill}"'
+    enters, leaves = (f' port="{name}"' if port == name else "" for name in ("in", "out"))
+    below = bool(row.path or row.count)
+    wide = f' width="{width:.0f}"' if width else ""
+    tall = ' rowspan="2"' if below else ""
+    bar = f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"{tall}{enters}></td>'
+    ends = leaves if not below else ""
+    words = f'<td align="left" colspan="3" {fill}{wide}{ends}>{_class_words(row, text, muted)}</td>'
+    if not below:
+        return f"<tr>{bar}{words}</tr>"
+    path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
+    count = _font(markup(row.count), style.DETAIL_SIZE, muted)
+    return (
+        f"<tr>{bar}{words}</tr>"
+        f'<tr><td align="left" cellpadding="2" {fill}>{path}</td><td {fill}></td>'
+        f'<td align="right" cellpadding="2" {fill}{leaves}>{count}</td></tr>'
+    )
 
 
 def _card_frame(card: Card) -> dict[str, str]:
@@ -328,27 +384,36 @@ def _row(row: Row, width: float, port: str) -> str:
 
     `port`: "in" for the first of several rows, "out" for the last.
     """
-    kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
-    text, muted = (style.FADED, style.FADED) if row.muted else (None, style.MUTED)
-    if row.heat is not None:
-        kind, text, muted = style.RAMP[row.heat], None, style.TEXT
+    kind, text, muted = _row_colors(row)
     fill = f'bgcolor="{kind.fill}"'
-    title = f"<b>{markup(row.title)}</b>"
-    if text:
-        title = f'<font color="{text}">{title}</font>'
-    detail = _font(markup(row.detail), style.DETAIL_SIZE, muted)
-    if row.copies > 1:
-        title += f' <font color="{style.REPEAT}"><b>×{row.copies}</b></font>'
     wide = f' width="{width:.0f}"' if width else ""
     path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
     count = _font(markup(row.count), style.DETAIL_SIZE, muted)
     enters, leaves = (f' port="{name}"' if port == name else "" for name in ("in", "out"))
     return (
         f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"{enters}></td>'
-        f'<td align="left" {fill}{wide}>{title} {detail}</td>'
+        f'<td align="left" {fill}{wide}>{_class_words(row, text, muted)}</td>'
         f'<td align="left" {fill}>{path}</td>'
         f'<td align="right" {fill} width="{COUNT_WIDTH}"{leaves}>{count}</td>'
     )
+
+
+def _row_colors(row: Row) -> tuple[style.KindStyle, str | None, str]:
+    """Of its cells, of its name, of what is said beside it."""
+    if row.heat is not None:
+        return style.RAMP[row.heat], None, style.TEXT
+    kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
+    return kind, *((style.FADED, style.FADED) if row.muted else (None, style.MUTED))
+
+
+def _class_words(row: Row, text: str | None, muted: str) -> str:
+    """Class, number of copies, arguments."""
+    title = f"<b>{markup(row.title)}</b>"
+    if text:
+        title = f'<font color="{text}">{title}</font>'
+    if row.copies > 1:
+        title += f' <font color="{style.REPEAT}"><b>×{row.copies}</b></font>'
+    return f"{title} {_font(markup(row.detail), style.DETAIL_SIZE, muted)}"
 
 
 def _mark_cell(mark: Mark, span: int, room: str = "") -> str:

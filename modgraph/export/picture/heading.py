@@ -124,6 +124,8 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         shown.append(f"drawn to depth {cut_at.depth} of {levels}")
     if arrangement.left_out:
         shown.append(f"{arrangement.left_out} steps in the middle left out")
+    if arrangement.operations:
+        shown.append(f"{arrangement.operations} operations collapsed (▸)")
     if arrangement.like:
         what = "1 container" if arrangement.like == 1 else f"{arrangement.like} containers"
         shown.append(f"{what} collapsed (▸), like an open one but for sizes")

@@ -8,6 +8,7 @@ child is given fonts that come with modgraph, so that the text is the same on a 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -27,7 +28,7 @@ from modgraph.errors import ExportError, ResourceError
 from modgraph.export.look.labels import cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Frame, Picture
-from modgraph.export.picture.choosing import picture_of
+from modgraph.export.picture.choosing import picture_of, pictures_of, room_of
 from modgraph.export.picture.dot import write_dot
 from modgraph.export.picture.placing import moved, moves_of
 from modgraph.graph.model import Graph
@@ -52,6 +53,8 @@ DPI = 110
 LONGEST_SIDE = 16_000
 """Pixels of a PNG; longer ones are opened by few programs."""
 
+MOST_SMALLER = 8
+"""Pictures of less that are tried where one is larger than was thought."""
 AS_PLACED = "-Knop2"
 """Of Graphviz: everything stands where the text says."""
 
@@ -95,11 +98,34 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
         try:
             many = nodes > MANY_NODES or last is not None
             told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
-            return draw(write_dot(told), format, engine=engine, many=many, seconds=seconds)
+            laid = lay_out(write_dot(told), engine=engine, many=many, seconds=seconds)
+            if last is None:
+                laid = _smaller(graph, options, laid, engine, end)
+            return laid.image(format)
         except LayoutLimitError as error:
             last, late = error, late or isinstance(error, LayoutTimeError)
     assert last is not None
     raise last
+
+
+def _smaller(graph: Graph, options: PictureOptions, laid: Layout, engine: Engine, end: float) -> Layout:
+    """`laid`, or the first picture of less that fits on a page as it was thought to: how large one is, is known now."""
+    if options.said is not None or _excess(laid, options) <= 1:
+        return laid
+    found = [laid]
+    for picture in itertools.islice(pictures_of(graph, options), 1, MOST_SMALLER + 1):
+        if time.monotonic() > end:
+            break
+        found.append(lay_out(write_dot(picture), engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
+        if _excess(found[-1], options) <= 1:
+            break
+    return min(found, key=lambda each: _excess(each, options))
+
+
+def _excess(laid: Layout, options: PictureOptions) -> float:
+    """How many times too large a picture is; 1 where it fits."""
+    room, (width, height) = room_of(options), laid.size
+    return max(1.0, width / room.width, height / room.height)
 
 
 def _coarser(graph: Graph, options: PictureOptions) -> Iterator[Picture]:
@@ -139,24 +165,61 @@ def draw(
     """
     engine = engine or find_engine()
     seconds = TIME_LIMIT if seconds is None else seconds
+    return lay_out(text, engine=engine, many=many, seconds=seconds).image(format)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A picture whose parts have their places."""
+
+    text: str
+    """As DOT."""
+    svg: bytes
+    engine: Engine
+    options: tuple[str, ...]
+    """With which Graphviz draws the text."""
+    seconds: float
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in points."""
+        return svg_size(self.svg)
+
+    def image(self, format: ImageFormat) -> bytes:
+        """It as an image."""
+        if format == "svg":
+            return tidy_svg(self.svg)
+        if format == "pdf":
+            return undated_pdf(self._drawn("pdf"))
+        image = self._drawn("png", f"-Gdpi={DPI}")
+        if max(png_size(image)) <= LONGEST_SIDE:
+            return image
+        dpi = 72 * LONGEST_SIDE / max(self.size) * 0.998
+        return self._drawn("png", f"-Gdpi={dpi:.3f}")
+
+    def _drawn(self, format: str, *more: str) -> bytes:
+        return _run(self.engine, self.text, format, [*self.options, *more], self.seconds)
+
+
+def lay_out(
+    text: str, *, engine: Engine | None = None, many: bool = False, seconds: float | None = None
+) -> Layout:
+    """The DOT text with a place for everything, no text of it on an edge, a card or another text.
+
+    Raises:
+        LayoutLimitError: it took longer than `TIME_LIMIT`, or more than `MEMORY_LIMIT`.
+        ExportError: Graphviz refused the text.
+    """
+    engine = engine or find_engine()
+    seconds = TIME_LIMIT if seconds is None else seconds
     options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
     svg = _run(engine, text, "svg", options, seconds)
     moves = moves_of(svg)
     if moves:
         text = moved(_run(engine, text, "dot", options, seconds).decode("utf-8"), moves)
         options = [AS_PLACED]
-    elif format == "svg":
-        return tidy_svg(svg)
-    if format == "svg":
-        return tidy_svg(_run(engine, text, "svg", options, seconds))
-    if format == "pdf":
-        return undated_pdf(_run(engine, text, "pdf", options, seconds))
-    image = _run(engine, text, "png", [*options, f"-Gdpi={DPI}"], seconds)
-    if max(png_size(image)) <= LONGEST_SIDE:
-        return image
-    points = svg_size(svg)
-    dpi = 72 * LONGEST_SIDE / max(points) * 0.998
-    return _run(engine, text, "png", [*options, f"-Gdpi={dpi:.3f}"], seconds)
+        svg = _run(engine, text, "svg", options, seconds)
+    return Layout(text, svg, engine, tuple(options), seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ TOOLTIP_LENGTH = 400
 def sign_of(run: Run, unit: Unit) -> str | None:
     """The sign of an operation that is drawn as a circle: one in which data meets, and of which no more is said."""
     occurrence = unit.occurrence
-    if occurrence.operation is None or unit.middle or conditional_mark(occurrence):
+    if occurrence.operation is None or unit.series or conditional_mark(occurrence):
         return None
     sources = {link.source.first for link in run.incoming[occurrence.first]}
     return join_sign(operation_word(occurrence.operation.name)) if len(sources) > 1 else None
@@ -47,6 +47,8 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
     occurrence = unit.occurrence
     if unit.middle:
         return _middle_row(run, unit, below)
+    if unit.gathered:
+        return _operations_row(unit)
     if occurrence.operation is not None:
         return replace(_operation_row(occurrence), copies=len(unit.members), marks=marks_of(run, occurrence))
     if not occurrence.is_module:
@@ -142,6 +144,19 @@ def _operation_row(occurrence: Occurrence) -> Row:
         kind=operation_kind(word),
         title=cut(word),
         tooltip=cut_end(operation.name, TOOLTIP_LENGTH),
+    )
+
+
+def _operations_row(unit: Unit) -> Row:
+    """Operations that follow each other, in one row."""
+    words = [operation_word(member.operation.name) for member in unit.members if member.operation is not None]
+    said = ", ".join(f"{number} × {word}" if number > 1 else word for word, number in Counter(words).items())
+    return Row(
+        kind="other",
+        title=f"▸ {len(words)} operations",
+        detail=cut_end(said, 28),
+        collapsed=True,
+        tooltip=cut_end(", ".join(words), TOOLTIP_LENGTH),
     )
 
 

@@ -22,6 +22,8 @@ class Spot:
     number: int = -1
     marks: tuple[Mark, ...] = ()
     """Of a container that has no frame of its own."""
+    branches: int = 0
+    """It is so many cards that stand beside each other, as one."""
 
     @property
     def order(self) -> int:
