@@ -16,10 +16,11 @@ LONGEST_ARGUMENTS = 40
 """Characters."""
 
 
-def argument_text(node: ModuleNode, *, defaults: bool = False) -> str:
+def argument_text(node: ModuleNode, *, defaults: bool = False, plain: bool = False) -> str:
     """What matters of the constructor's arguments, short and positive; "" where nothing does or is known.
 
     Args:
+        plain: sizes and names alone, of classes that are not torch's: no `eps 1e-05`, no `p 0.0`.
         defaults: the one value that says what a layer does is written where it is the default too.
     """
     literals = {key: value for key, value in node.arguments.items() if not isinstance(value, Mapping)}
@@ -29,6 +30,10 @@ def argument_text(node: ModuleNode, *, defaults: bool = False) -> str:
             return cut_end(describe(layer), LONGEST_ARGUMENTS)
     if (node.class_name or "").startswith("torch.nn."):
         return ""
+    if plain:
+        literals = {
+            key: value for key, value in literals.items() if isinstance(value, int | str) and value is not False
+        }
     return cut_end(_user_class(literals), LONGEST_ARGUMENTS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -11,6 +12,12 @@ from modgraph.export.look.parts import Mark
 
 Measure = Literal["kind", "parameters", "flops", "time", "memory"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
+Look = Literal["screen", "paper"]
+LOOKS: tuple[Look, ...] = get_args(Look)
+PAGE_WIDTH, PAGE_HEIGHT = 6.5 * 72, 9.0 * 72
+"""Points of the text of a page."""
+_UNITS = {"in": 72.0, "mm": 72 / 25.4, "cm": 72 / 2.54, "pt": 1.0}
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(in|mm|cm|pt)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +35,55 @@ class PictureOptions:
     """Path of a module: draw it alone, with its neighbours as inputs and outputs."""
     color: Measure = "kind"
     """What the colour of a row says: what kind of layer it is, or what it costs."""
+    style: Look = "screen"
+    """`paper` for a figure: text that can be read at its width, no colour needed, nothing that a reader does without."""
+    width: float | str | None = None
+    """Of a figure: points, or a text such as "3.25in" or "180mm"; None for the text of a page, 6.5 inches."""
     columns: tuple[str, ...] = ()
     """Of the table that the format `text` is; empty for the usual ones."""
     said: Mapping[str, tuple[Mark, ...]] | None = None
     """By path, what is said of modules beside what their graph says: what became of them in a diff."""
 
     def __post_init__(self) -> None:
-        """Raises ExportError for a colour or direction that there is not."""
-        for option, value, known in (("color", self.color, MEASURES), ("direction", self.direction, ("TB", "LR"))):
+        """Raises ExportError for a colour, direction, style or width that there is not."""
+        asked = (
+            ("color", self.color, MEASURES),
+            ("direction", self.direction, ("TB", "LR")),
+            ("style", self.style, LOOKS),
+        )
+        for option, value, known in asked:
             if value not in known:
                 raise ExportError(f"{option} cannot be {value!r}", hint=f"it is one of {', '.join(known)}")
+        if self.width is not None:
+            points_of(self.width)
+            if not self.is_paper:
+                raise ExportError("a width is that of a figure", hint="ask for one: --style paper, or style='paper'")
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether it is a figure."""
+        return self.style == "paper"
+
+    @property
+    def points(self) -> float:
+        """Width of a figure."""
+        return PAGE_WIDTH if self.width is None else points_of(self.width)
+
+
+LEAST_WIDTH, MOST_WIDTH = 72.0, 72.0 * 100
+"""Points that a figure may be wide."""
+
+
+def points_of(width: float | str) -> float:
+    """ "3.25in", "180mm", "17cm", "468pt" or a number of points, in points.
+
+    Raises:
+        ExportError: it is no length, or none that a figure has.
+    """
+    found = _LENGTH.fullmatch(width.strip()) if isinstance(width, str) else None
+    if isinstance(width, str) and found is None:
+        raise ExportError(f"width cannot be {width!r}", hint="it is a length with its unit: 3.25in, 180mm, 17cm, 468pt")
+    points = float(found[1]) * _UNITS[found[2]] if found else float(width)
+    if not LEAST_WIDTH <= points <= MOST_WIDTH:
+        raise ExportError(f"a figure cannot be {points:.0f} points wide", hint="from 1in to 100in")
+    return points

@@ -75,6 +75,8 @@ class Card:
     """Each row is written in two lines: path and parameters below the class."""
     columns: int = 1
     """Rows stand in so many columns; they are branches beside each other where `head` says so."""
+    striped: bool = False
+    """The bar at the left says the kind without colour."""
     head: str = ""
     """Above the rows: "30 in parallel"."""
 
@@ -177,3 +179,5 @@ class Picture:
     direction: Literal["TB", "LR"]
     depth: int
     """Levels of frames that are open."""
+    paper: tuple[float, float] | None = None
+    """Points that a figure may be wide and high; it is drawn smaller where it is larger."""

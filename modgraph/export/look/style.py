@@ -35,6 +35,16 @@ KINDS: dict[Kind, KindStyle] = {
     "other": KindStyle("#E9ECF1", "#9CA3AF", "other"),
 }
 
+STRIPES: dict[Kind, str] = {
+    "weights": "###",
+    "norm": "# #",
+    "activation": "#  ",
+    "shape": " # ",
+    "attention": "## ",
+    "other": "   ",
+}
+"""What tells the kinds apart where there is no colour: the bar, in three stripes."""
+
 RAMP = (
     KindStyle("#FAF6EE", "#CFBB9A", ""),
     KindStyle("#F6E6CF", "#C4A47B", ""),
@@ -88,3 +98,7 @@ SUBTITLE_SIZE = 11
 CLASS_SIZE = 12
 DETAIL_SIZE = 10
 MARK_SIZE = 11
+PAPER_SIZE = 7
+"""Points that the smallest text of a figure has at least, as it is printed."""
+FIGURE_SCALE = DETAIL_SIZE / PAPER_SIZE
+"""How many times larger than it is printed a figure may be drawn."""

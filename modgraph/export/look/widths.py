@@ -14,6 +14,8 @@ from modgraph.export.look.parts import Arrow, Card, Frame, Item, Mark, Row
 from modgraph.export.look.style import CLASS_SIZE, DETAIL_SIZE, MARK_SIZE, STATES
 
 BAR = 6
+STRIPE = 3
+"""Points of each of the three stripes of a bar that needs no colour."""
 PADDING = 6
 COUNT_WIDTH = 40
 MARGIN = 10
@@ -45,11 +47,17 @@ def badge_width(row: Row) -> float:
     return text_width(f" ×{row.copies} ", CLASS_SIZE, bold=True) if row.copies > 1 else 0
 
 
+def bar_width(card: Card) -> float:
+    """Points of the bar that says the kind."""
+    return 3 * STRIPE if card.striped else BAR
+
+
 def natural_width(card: Card) -> float:
     """Points that the rows of a card need, without what `Card.width` asks for."""
+    bar = bar_width(card)
     if card.narrow:
-        return card.columns * (BAR + narrow_width(card.rows))
-    return card.columns * (BAR + sum(column_widths(card.rows)))
+        return card.columns * (bar + narrow_width(card.rows))
+    return card.columns * (bar + sum(column_widths(card.rows)))
 
 
 def mark_width(mark: Mark) -> float:

@@ -93,7 +93,7 @@ def branch_rows(rows: tuple[Row, ...], branches: int) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def columns_of(rows: Sequence[Row], narrow: bool) -> int:
+def columns_of(rows: Sequence[Row], narrow: bool, widest: float = WIDEST) -> int:
     """In how many columns the rows stand: no more than there is room for, and no wider than high."""
     wide = BAR + (narrow_width(tuple(rows)) if narrow else sum(column_widths(tuple(rows))))
-    return max(1, min(int(WIDEST / wide), math.ceil(math.sqrt(len(rows) * 34 / wide)), len(rows)))
+    return max(1, min(int(widest / wide), math.ceil(math.sqrt(len(rows) * 34 / wide)), len(rows)))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from modgraph.export.look.folding import Cut, arrange, deepest_level
-from modgraph.export.look.options import Measure, PictureOptions
+from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, Measure, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
-from modgraph.export.look.style import DETAIL_SIZE
+from modgraph.export.look.style import DETAIL_SIZE, FIGURE_SCALE
 from modgraph.export.picture.composition import Style, compose
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.extent import across_of, length_of
+from modgraph.export.picture.idle import leave_out_idle
 from modgraph.graph.assumed import as_assumed
 from modgraph.graph.focus import focus_on
 from modgraph.graph.loops import fold_loops
@@ -26,8 +27,6 @@ LONGEST = {"TB": 3_000, "LR": 3_000}
 """Points along the way of the data: some three screens, or four pages."""
 READABLE = 6.0
 """Points that the smallest text has at least where a picture is as wide as the text of a page."""
-PAGE = 6.5 * 72
-"""Points that the text of a page is wide."""
 FEWEST_ROWS = 4
 """A picture with fewer shows too little to be chosen because it is small."""
 MOST_LEVELS = 24
@@ -63,7 +62,9 @@ class Room:
 
 def room_of(options: PictureOptions) -> Room:
     """What there is for a picture, so that its text can be read on a page."""
-    return Room(width=PAGE * DETAIL_SIZE / READABLE)
+    if options.is_paper:
+        return Room(width=options.points * FIGURE_SCALE, height=PAGE_HEIGHT * FIGURE_SCALE)
+    return Room(width=PAGE_WIDTH * DETAIL_SIZE / READABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,10 @@ class Saving:
     """It runs from left to right."""
     operations: bool = False
     """Operations that follow each other are one row."""
+    joined: bool = False
+    """Norms and activations stand in the row of the layer before them."""
+    bare: bool = False
+    """Rows have neither path nor parameters."""
 
 
 _SAVINGS = (
@@ -88,6 +93,16 @@ _SAVINGS = (
     Saving(together=True, narrow=True, operations=True),
     Saving(together=True, turned=True, operations=True),
 )
+_FIGURE_SAVINGS = (
+    Saving(),
+    Saving(together=True, joined=True),
+    Saving(together=True, joined=True, narrow=True),
+    Saving(together=True, joined=True, operations=True),
+    Saving(together=True, joined=True, narrow=True, operations=True),
+    Saving(together=True, joined=True, turned=True, operations=True),
+    Saving(together=True, joined=True, bare=True, operations=True),
+)
+"""Of a figure."""
 
 
 def picture_of(
@@ -129,15 +144,19 @@ class _Choice:
     ) -> None:
         self.options = options
         self.run = run = Run(as_assumed(graph), views=options.views, said=options.said)
+        if options.is_paper:
+            leave_out_idle(run)
         focus = focus_on(run, options.focus) if options.focus else None
-        self.how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color))
+        paper = (options.points, PAGE_HEIGHT) if options.is_paper else None
+        self.how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color), paper=paper)
         self.top = -1 if focus else 0
         self.likeness = fold_loops(run) if options.fold else Likeness(run)
         self.levels = deepest_level(run, self.top)
         self.is_readable = readable or is_readable
         self.room = room_of(options)
         # A diff says what became of each module, and Mermaid is no page.
-        self.savings = _SAVINGS if readable is None and options.said is None else _SAVINGS[:1]
+        savings = _FIGURE_SAVINGS if options.is_paper else _SAVINGS
+        self.savings = savings if readable is None and options.said is None else savings[:1]
         if not options.fold:
             self.savings = tuple(each for each in self.savings if not each.together)
         if options.direction == "LR":
@@ -146,7 +165,14 @@ class _Choice:
     def made(self, cut: Cut, saving: Saving = _SAVINGS[0]) -> Picture:
         cut = replace(cut, gather=saving.together, operations=cut.operations or saving.operations)
         direction = "LR" if saving.turned else self.how.direction
-        how = replace(self.how, direction=direction, narrow=saving.narrow, grid=saving.together)
+        how = replace(
+            self.how,
+            direction=direction,
+            narrow=saving.narrow,
+            grid=saving.together,
+            joined=saving.joined,
+            bare=saving.bare,
+        )
         return compose(self.run, self.likeness, cut, self.levels, how)
 
     def pictures(self, deepest: int) -> Iterator[Picture]:

@@ -23,14 +23,17 @@ from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
 from modgraph.export.look.states import frame_state, marks_of
+from modgraph.export.look.style import FIGURE_SCALE
 from modgraph.export.look.widths import roomy
-from modgraph.export.picture.branches import beside, branch_rows, columns_of
+from modgraph.export.picture.branches import WIDEST, beside, branch_rows, columns_of
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import leveled, merged, short_name
-from modgraph.export.picture.heading import heading
+from modgraph.export.picture.heading import figure_subtitle, heading
 from modgraph.export.picture.rows import (
     TOOLTIP_LENGTH,
     fold_text,
+    joined_row,
+    joins_row,
     parameters_text,
     range_text,
     row_of,
@@ -63,6 +66,12 @@ class Style:
     """What the colours say; None for kinds of layers."""
     narrow: bool = False
     """Rows are written in two lines."""
+    paper: tuple[float, float] | None = None
+    """Of a figure: how many points it may be wide and high."""
+    joined: bool = False
+    """Norms and activations stand in the row of the layer before them."""
+    bare: bool = False
+    """Rows have neither path nor parameters."""
     grid: bool = False
     """Cards beside each other that are alike, fed by the same and feeding the same, are one card."""
 
@@ -79,6 +88,10 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
     name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
     is_open = any(arrow.kind == "open" for arrow in arrows)
     legend = replace(legend, feedback=bool(arrangement.feedback), open=is_open)
+    if how.paper is not None:
+        legend = replace(legend, repeated=False, kinds=legend.kinds if len(legend.kinds) > 1 else ())
+        subtitle = figure_subtitle(run, how.focus)
+        notes += ("paths and parameters left out",) if how.bare else ()
     if how.costs is not None:
         legend = replace(legend, kinds=(), ramp=how.costs.legend())
     return Picture(
@@ -90,6 +103,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
         arrows=arrows,
         direction=how.direction,
         depth=cut_at.depth,
+        paper=how.paper,
     )
 
 
@@ -406,19 +420,44 @@ class Composer:
                 id=spot.id, sign=sign, tooltip=cut_end(f"{SIGNS[sign]} · {unit.occurrence.operation.name}", 200)
             )
         below = spot.block.occurrence.path
-        rows = tuple(self.row(each, below) for each in spot.units)
+        rows = self._rows(spot, below)
+        striped = self.how.paper is not None and self.how.costs is None
         if spot.branches:
             rows = branch_rows(rows, spot.branches)
-            head, columns = f"{spot.branches} in parallel", columns_of(rows, self.how.narrow)
-            return Card(id=spot.id, rows=rows, narrow=self.how.narrow, head=head, columns=columns)
+            head, columns = f"{spot.branches} in parallel", columns_of(rows, self.how.narrow, self._widest)
+            return Card(id=spot.id, rows=rows, narrow=self.how.narrow, head=head, columns=columns, striped=striped)
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)
-        return Card(id=spot.id, rows=rows, state=frame_state(everything), marks=marks, narrow=self.how.narrow)
+        state = frame_state(everything)
+        return Card(id=spot.id, rows=rows, state=state, marks=marks, narrow=self.how.narrow, striped=striped)
+
+    @property
+    def _widest(self) -> float:
+        """Points that the columns of a card may take."""
+        return WIDEST if self.how.paper is None else min(WIDEST, self.how.paper[0] * FIGURE_SCALE - 60)
+
+    def _rows(self, spot: Spot, below: str) -> tuple[Row, ...]:
+        rows = [self.row(each, below) for each in spot.units]
+        if self.how.joined and not spot.branches:
+            units = spot.units
+            joined: list[tuple[Row, list[Unit]]] = []
+            for row, unit in zip(rows, units, strict=True):
+                if joined and joins_row(joined[-1][0], row):
+                    joined[-1] = (
+                        joined_row(self.run, joined[-1][0], row, [*joined[-1][1], unit]),
+                        [*joined[-1][1], unit],
+                    )
+                else:
+                    joined.append((row, [unit]))
+            rows = [row for row, _ in joined]
+        if self.how.bare:
+            rows = [replace(row, path="", count="") for row in rows]
+        return tuple(rows)
 
     def row(self, unit: Unit, below: str) -> Row:
         """The row of `unit`, coloured and counted as the picture measures."""
-        row, costs = row_of(self.run, unit, below), self.how.costs
+        row, costs = row_of(self.run, unit, below, plain=self.how.paper is not None), self.how.costs
         row = replace(row, marks=calls_of_all(row.marks, turns_around(unit)))
         if costs is None:
             return row
@@ -433,7 +472,9 @@ class Composer:
         if unit.gathered:
             shapes = {shape_text(run_tensor.shape, self.batch) for run_tensor in self._tensors(unit)}
             shape = shapes.pop() if len(shapes) == 1 else ""
-            return Pill(id=spot.id, title=gathered_title(unit), detail=shape, tooltip=cut_end(_gathered_names(unit), 200))
+            return Pill(
+                id=spot.id, title=gathered_title(unit), detail=shape, tooltip=cut_end(_gathered_names(unit), 200)
+            )
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(_end_title(kind, name))
         return Pill(

@@ -16,14 +16,15 @@ from modgraph.export.look import style
 from modgraph.export.look.labels import clean
 from modgraph.export.look.metrics import text_width
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.look.parts import Arrow, Card, Frame, Item, Join, Legend, Mark, Picture, Pill, Row, Tag
+from modgraph.export.look.parts import Arrow, Card, Frame, Item, Join, Kind, Legend, Mark, Picture, Pill, Row, Tag
 from modgraph.export.look.widths import (
     BAR,
     COUNT_WIDTH,
+    STRIPE,
+    bar_width,
     card_width,
     column_widths,
     mark_in_title,
-    narrow_width,
     natural_width,
 )
 from modgraph.export.picture.choosing import picture_of
@@ -138,8 +139,11 @@ def _defaults(picture: Picture) -> list[str]:
         "fontcolor": style.TEXT,
         "id": "picture",
         "tooltip": picture.name,
-        "label": _heading(picture),
+        "label": _heading(picture) if picture.paper is None else _caption(picture, picture.paper[0]),
     }
+    if picture.paper is not None:
+        graph["pad"] = "0.05"
+        graph["size"] = ",".join(f"{points / 72:.4g}" for points in picture.paper)
     node = {
         "shape": "box",
         "style": "filled",
@@ -175,6 +179,58 @@ def _heading(picture: Picture) -> str:
     rows.extend(f'<tr><td align="left">{line}</td></tr>' for line in _legend(picture.legend))
     rows.append('<tr><td height="6"></td></tr>')
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{"".join(rows)}</table>>'
+
+
+def _caption(picture: Picture, width: float) -> str:
+    """The heading of a figure: lines no longer than the figure may be wide."""
+    room = width * style.FIGURE_SCALE - 30
+    lines = [_font(markup(picture.name), style.CLASS_SIZE + 2, bold=True)]
+    for text in (picture.subtitle, *picture.notes):
+        lines.extend(_font(markup(line), style.DETAIL_SIZE, style.MUTED) for line in wrapped(text, room))
+    lines.extend(_stripes(picture.legend, room))
+    lines.extend(_legend(replace(picture.legend, kinds=())))
+    rows = "".join(f'<tr><td align="left">{line}</td></tr>' for line in lines if line)
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{rows}<tr><td height="4"></td></tr></table>>'
+
+
+def wrapped(text: str, room: float) -> list[str]:
+    """`text` in lines of at most so many points, broken between words."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        line = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(line, style.DETAIL_SIZE) <= room:
+            lines[-1] = line
+        else:
+            lines.append(word)
+    return [line for line in lines if line]
+
+
+def _stripes(legend: Legend, room: float) -> list[str]:
+    """The kinds of a figure and their bars, in lines."""
+    lines: list[list[str]] = [[]]
+    left = room
+    for kind in legend.kinds:
+        words = style.KINDS[kind].legend
+        wide = text_width(f" {words}", style.DETAIL_SIZE) + 3 * STRIPE + 14
+        if wide > left and lines[-1]:
+            lines.append([])
+            left = room
+        left -= wide
+        cell = f'<td align="left" width="{wide - 3 * STRIPE:.0f}"> {_font(words, style.DETAIL_SIZE, style.MUTED)}</td>'
+        lines[-1].append(_bar(kind, style.KINDS[kind], striped=True) + cell)
+    return [
+        f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>{"".join(line)}</tr></table>'
+        for line in lines
+        if line
+    ]
+
+
+def _bar(kind: Kind, colors: style.KindStyle, *, striped: bool, more: str = "") -> str:
+    """The cells that say the kind: one in its colour, or three stripes."""
+    if not striped:
+        return f'<td width="{BAR}" cellpadding="0" bgcolor="{colors.strong}"{more}></td>'
+    fills = [colors.strong if stripe == "#" else "white" for stripe in style.STRIPES[kind]]
+    return "".join(f'<td width="{STRIPE}" cellpadding="0" bgcolor="{fill}"{more}></td>' for fill in fills)
 
 
 def _legend(legend: Legend) -> list[str]:
@@ -299,7 +355,7 @@ def _frame_title(frame: Frame) -> str:
 
 def _card(card: Card, direction: str) -> dict[str, str]:
     lines = _grid(card) if card.head else _lines(card, direction)
-    lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in card.marks)
+    lines.extend(f"<tr>{_mark_cell(mark, _columns(card))}</tr>" for mark in card.marks)
     table = f'<table border="1" color="{style.CARD_BORDER}" cellborder="0" cellspacing="0" cellpadding="3">'
     attributes = {"tooltip": " | ".join(row.tooltip for row in card.rows if row.tooltip) or card.id}
     attributes.update(_card_frame(card))
@@ -307,10 +363,15 @@ def _card(card: Card, direction: str) -> dict[str, str]:
     return attributes
 
 
+def _columns(card: Card) -> int:
+    """Of the table that one column of rows is."""
+    return 6 if card.striped else 4
+
+
 def _lines(card: Card, direction: str) -> list[str]:
     """A row of the table each; of a narrow card, two."""
     across = direction == "LR"
-    first = column_widths(card.rows)[0] if not card.narrow else 0
+    first = column_widths(card.rows)[0]
     spare = card_width(card) - natural_width(card)
     lines: list[str] = []
     for number, row in enumerate(card.rows):
@@ -319,49 +380,49 @@ def _lines(card: Card, direction: str) -> list[str]:
         last = number > 0 and number == len(card.rows) - 1
         port = "out" if last else "in" if across and not number and len(card.rows) > 1 else ""
         if card.narrow:
-            lines.append(_narrow_row(row, card_width(card) - BAR if spare > 1 else 0, port))
+            width = card_width(card) - bar_width(card) if spare > 1 else 0
+            lines.extend(f"<tr>{line}</tr>" for line in _narrow_row(row, width, port, striped=card.striped) if line)
         else:
-            lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port)}</tr>")
-        lines.extend(f"<tr>{_mark_cell(mark, 4)}</tr>" for mark in row.marks)
+            lines.append(f"<tr>{_row(row, first + spare if spare > 1 else 0, port, striped=card.striped)}</tr>")
+        lines.extend(f"<tr>{_mark_cell(mark, _columns(card))}</tr>" for mark in row.marks)
     return lines
 
 
 def _grid(card: Card) -> list[str]:
     """Branches beside each other, in columns, below a line that says so."""
-    inner = '<table border="0" cellborder="0" cellspacing="0" cellpadding="3">'
     head = _font(markup(card.head), style.DETAIL_SIZE, style.MUTED)
-    lines = [f'<tr><td align="left" colspan="{card.columns}">{head}</td></tr>']
-    lacking = -len(card.rows) % card.columns
-    cells = [
-        f'<td cellpadding="0">{inner}{_narrow_row(row, narrow_width(card.rows), "")}</table></td>'
-        if card.narrow
-        else f'<td cellpadding="0">{inner}<tr>{_row(row, column_widths(card.rows)[0], "")}</tr></table></td>'
-        for row in card.rows
-    ] + ["<td></td>"] * lacking
-    for start in range(0, len(cells), card.columns):
-        lines.append(f"<tr>{''.join(cells[start : start + card.columns])}</tr>")
+    lines = [f'<tr><td align="left" colspan="{card.columns * _columns(card)}">{head}</td></tr>']
+    for start in range(0, len(card.rows), card.columns):
+        rows = card.rows[start : start + card.columns]
+        lacking = card.columns - len(rows)
+        empty = f'<td colspan="{lacking * _columns(card)}"></td>' if lacking else ""
+        if card.narrow:
+            both = [_narrow_row(row, 0, "", striped=card.striped) for row in rows]
+            lines.append(f"<tr>{''.join(upper for upper, _ in both)}{empty}</tr>")
+            if any(lower for _, lower in both):
+                lines.append(f"<tr>{''.join(lower for _, lower in both)}{empty}</tr>")
+        else:
+            lines.append(f"<tr>{''.join(_row(row, 0, '', striped=card.striped) for row in rows)}{empty}</tr>")
     return lines
 
 
-def _narrow_row(row: Row, width: float, port: str) -> str:
+def _narrow_row(row: Row, width: float, port: str, *, striped: bool) -> tuple[str, str]:
     """Two lines beside one bar: class with arguments; path and parameters, where there are any."""
     kind, text, muted = _row_colors(row)
     fill = f'bgcolor="{kind.fill}"'
     enters, leaves = (f' port="{name}"' if port == name else "" for name in ("in", "out"))
     below = bool(row.path or row.count)
     wide = f' width="{width:.0f}"' if width else ""
-    tall = ' rowspan="2"' if below else ""
-    bar = f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"{tall}{enters}></td>'
+    bar = _bar(_kind_of(row), kind, striped=striped, more=(' rowspan="2"' if below else "") + enters)
     ends = leaves if not below else ""
-    words = f'<td align="left" colspan="3" {fill}{wide}{ends}>{_class_words(row, text, muted)}</td>'
+    upper = f'{bar}<td align="left" colspan="3" {fill}{wide}{ends}>{_class_words(row, text, muted)}</td>'
     if not below:
-        return f"<tr>{bar}{words}</tr>"
+        return upper, ""
     path = _font(markup(row.path), style.DETAIL_SIZE, text, face=style.MONO)
     count = _font(markup(row.count), style.DETAIL_SIZE, muted)
-    return (
-        f"<tr>{bar}{words}</tr>"
-        f'<tr><td align="left" cellpadding="2" {fill}>{path}</td><td {fill}></td>'
-        f'<td align="right" cellpadding="2" {fill}{leaves}>{count}</td></tr>'
+    return upper, (
+        f'<td align="left" cellpadding="2" {fill}>{path}</td><td {fill}></td>'
+        f'<td align="right" cellpadding="2" {fill}{leaves}>{count}</td>'
     )
 
 
@@ -379,7 +440,7 @@ def _card_frame(card: Card) -> dict[str, str]:
     return frame
 
 
-def _row(row: Row, width: float, port: str) -> str:
+def _row(row: Row, width: float, port: str, *, striped: bool = False) -> str:
     """Four cells: bar, class with arguments, path, parameters. `width` of the second, 0 for what it needs.
 
     `port`: "in" for the first of several rows, "out" for the last.
@@ -391,7 +452,7 @@ def _row(row: Row, width: float, port: str) -> str:
     count = _font(markup(row.count), style.DETAIL_SIZE, muted)
     enters, leaves = (f' port="{name}"' if port == name else "" for name in ("in", "out"))
     return (
-        f'<td width="{BAR}" cellpadding="0" bgcolor="{kind.strong}"{enters}></td>'
+        f"{_bar(_kind_of(row), kind, striped=striped, more=enters)}"
         f'<td align="left" {fill}{wide}>{_class_words(row, text, muted)}</td>'
         f'<td align="left" {fill}>{path}</td>'
         f'<td align="right" {fill} width="{COUNT_WIDTH}"{leaves}>{count}</td>'
@@ -402,8 +463,12 @@ def _row_colors(row: Row) -> tuple[style.KindStyle, str | None, str]:
     """Of its cells, of its name, of what is said beside it."""
     if row.heat is not None:
         return style.RAMP[row.heat], None, style.TEXT
-    kind = style.KINDS["other" if row.muted or row.collapsed else row.kind]
-    return kind, *((style.FADED, style.FADED) if row.muted else (None, style.MUTED))
+    kind = style.KINDS[_kind_of(row)]
+    return (kind, style.FADED, style.FADED) if row.muted else (kind, None, style.MUTED)
+
+
+def _kind_of(row: Row) -> Kind:
+    return "other" if row.muted or row.collapsed else row.kind
 
 
 def _class_words(row: Row, text: str | None, muted: str) -> str:

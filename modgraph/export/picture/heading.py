@@ -49,6 +49,12 @@ def subtitle_of(run: Run, focus: Focus | None = None) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
+def figure_subtitle(run: Run, focus: Focus | None = None) -> str:
+    """What stands beside the name in a figure: size and inputs."""
+    facts = [_parameters(run.graph), _inputs(run)] if focus is None else _focus_facts(run, focus)
+    return " · ".join(fact for fact in facts if fact)
+
+
 def _focus_facts(run: Run, focus: Focus) -> list[str]:
     node = run.index.modules[focus.path]
     numbers = parameters_text(run, node)

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,10 +25,11 @@ from modgraph.doors import reading, temporary, writing
 from modgraph.doors.keeping import usable
 from modgraph.doors.processes import running
 from modgraph.doors.programs import find
-from modgraph.errors import ExportError, ResourceError
+from modgraph.errors import ExportError, ExportWarning, ResourceError
 from modgraph.export.look.labels import cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Frame, Picture
+from modgraph.export.look.style import DETAIL_SIZE, PAPER_SIZE
 from modgraph.export.picture.choosing import picture_of, pictures_of, room_of
 from modgraph.export.picture.dot import write_dot
 from modgraph.export.picture.placing import moved, moves_of
@@ -50,6 +52,8 @@ MEMORY_LIMIT = 2 * 1024**3
 MANY_NODES = 500
 """From here on the engine's network simplex is bounded: without that, some graphs never end."""
 DPI = 110
+FIGURE_DPI = 300
+"""Of a figure that is printed."""
 LONGEST_SIDE = 16_000
 """Pixels of a PNG; longer ones are opened by few programs."""
 
@@ -101,6 +105,9 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
             laid = lay_out(write_dot(told), engine=engine, many=many, seconds=seconds)
             if last is None:
                 laid = _smaller(graph, options, laid, engine, end)
+            if options.is_paper:
+                laid = replace(laid, dpi=FIGURE_DPI)
+                _tell_of_small_text(laid.scale * DETAIL_SIZE)
             return laid.image(format)
         except LayoutLimitError as error:
             last, late = error, late or isinstance(error, LayoutTimeError)
@@ -120,6 +127,16 @@ def _smaller(graph: Graph, options: PictureOptions, laid: Layout, engine: Engine
         if _excess(found[-1], options) <= 1:
             break
     return min(found, key=lambda each: _excess(each, options))
+
+
+def _tell_of_small_text(points: float) -> None:
+    if points < PAPER_SIZE - 0.05:
+        warnings.warn(
+            f"the smallest text of this figure has {points:.1f} pt, not {PAPER_SIZE}: "
+            "a wider --width, a smaller --depth or one module (--focus) leaves it more room",
+            ExportWarning,
+            stacklevel=2,
+        )
 
 
 def _excess(laid: Layout, options: PictureOptions) -> float:
@@ -180,10 +197,19 @@ class Layout:
     """With which Graphviz draws the text."""
     seconds: float
 
+    dpi: int = DPI
+
+    @property
+    def scale(self) -> float:
+        """How many times smaller than its text says it is drawn, so that it is no larger than it may be; else 1."""
+        found = re.search(rb"transform=\"scale\(([\d.]+)", self.svg)
+        return float(found[1]) if found else 1.0
+
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height in points."""
-        return svg_size(self.svg)
+        """Width and height in points, at full size."""
+        width, height = svg_size(self.svg)
+        return width / self.scale, height / self.scale
 
     def image(self, format: ImageFormat) -> bytes:
         """It as an image."""
@@ -191,19 +217,17 @@ class Layout:
             return tidy_svg(self.svg)
         if format == "pdf":
             return undated_pdf(self._drawn("pdf"))
-        image = self._drawn("png", f"-Gdpi={DPI}")
+        image = self._drawn("png", f"-Gdpi={self.dpi}")
         if max(png_size(image)) <= LONGEST_SIDE:
             return image
-        dpi = 72 * LONGEST_SIDE / max(self.size) * 0.998
+        dpi = 72 * LONGEST_SIDE / max(svg_size(self.svg)) * 0.998
         return self._drawn("png", f"-Gdpi={dpi:.3f}")
 
     def _drawn(self, format: str, *more: str) -> bytes:
         return _run(self.engine, self.text, format, [*self.options, *more], self.seconds)
 
 
-def lay_out(
-    text: str, *, engine: Engine | None = None, many: bool = False, seconds: float | None = None
-) -> Layout:
+def lay_out(text: str, *, engine: Engine | None = None, many: bool = False, seconds: float | None = None) -> Layout:
     """The DOT text with a place for everything, no text of it on an edge, a card or another text.
 
     Raises:

@@ -42,8 +42,12 @@ def sign_of(run: Run, unit: Unit) -> str | None:
     return join_sign(operation_word(occurrence.operation.name)) if len(sources) > 1 else None
 
 
-def row_of(run: Run, unit: Unit, below: str) -> Row:
-    """The row of `unit` in a card that stands inside the frame of the module `below`."""
+def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
+    """The row of `unit` in a card that stands inside the frame of the module `below`.
+
+    Args:
+        plain: without the arguments that say how exactly a class of the user's does what it does.
+    """
     occurrence = unit.occurrence
     if unit.middle:
         return _middle_row(run, unit, below)
@@ -55,7 +59,7 @@ def row_of(run: Run, unit: Unit, below: str) -> Row:
         return _tensor_row(run, occurrence, below)
     node = run.index.modules[occurrence.path]
     marks = marks_of(run, occurrence)
-    title, detail = class_title(node.class_name), argument_text(node)
+    title, detail = class_title(node.class_name), argument_text(node, plain=plain)
     if is_unnamed(node):
         title, detail = title_and_rest(node)
     if unit.series:
@@ -240,6 +244,26 @@ def _module_tooltip(node: ModuleNode, occurrence: Occurrence, numbers: str) -> s
         shapes = ", ".join(shape_text(tensor.shape) for tensor in occurrence.call.outputs[:4])
         parts.append(f"→ {shapes}")
     return cut_end(" · ".join(parts), TOOLTIP_LENGTH)
+
+
+def joins_row(upper: Row, lower: Row) -> bool:
+    """Whether a norm or an activation may stand in the row of the layer before it."""
+    plain = not (upper.marks or lower.marks or lower.collapsed or lower.muted or upper.muted)
+    return (
+        plain and upper.copies == lower.copies == 1 and upper.kind == "weights" and lower.kind in ("norm", "activation")
+    )
+
+
+def joined_row(run: Run, upper: Row, lower: Row, units: list[Unit]) -> Row:
+    """ "Conv2d 3×3 → 64 + BatchNorm2d + ReLU" of three rows."""
+    nodes = [run.index.modules[unit.occurrence.path] for unit in units if unit.occurrence.is_module]
+    words = " ".join(part for part in (lower.title, lower.detail) if part)
+    return replace(
+        upper,
+        detail=f"{upper.detail} + {words}".strip(),
+        count=parameters_text(run, *nodes),
+        tooltip=cut_end(f"{upper.tooltip} + {lower.tooltip}", TOOLTIP_LENGTH),
+    )
 
 
 def said_once(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Mark, ...]]:
