@@ -42,6 +42,10 @@ _MOST_AT_WORK = 256
 written."""
 
 
+_PICTURE = ("depth", "fold", "direction", "views", "color", "style", "width")
+"""What every model is drawn with."""
+
+
 class Executor(Protocol):
     """What `concurrent.futures` calls an executor: Dask's `Client.get_executor()`, and others."""
 
@@ -168,7 +172,7 @@ def analyze_tree(
     """`analyze_all`, with the options of the runs as one, and those of what is written.
 
     Args:
-        picture: its `depth`, `fold`, `direction`, `views` and `color`.
+        picture: its `depth`, `fold`, `direction`, `views`, `color`, `style` and `width`.
     """
     from modgraph.export import PictureOptions, make_default
     from modgraph.source.cache_home import analysing
@@ -179,7 +183,7 @@ def analyze_tree(
     writing = {
         "formats": tuple(formats or ("svg", "json")),
         "asked": formats is not None,
-        "picture": {name: getattr(shown, name) for name in ("depth", "fold", "direction", "views", "color")},
+        "picture": {name: getattr(shown, name) for name in _PICTURE},
         "onnx": asdict(onnx or OnnxOptions()),
         "forward": forward,
     }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from modgraph.cli.arguments import count, names
 from modgraph.cli.console import Console
-from modgraph.errors import ConfigError, ExitStatus, ExportError, ModgraphError
+from modgraph.errors import ConfigError, ExitStatus, ExportError, ExportWarning, ModgraphError
 from modgraph.graph.model import Graph
 from modgraph.options import DEFAULT_DIRECTORY
 
@@ -84,6 +86,8 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument(
         "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
     )
+    output.add_argument("--style", choices=("screen", "paper"), default="screen", help="paper: a figure, to be printed")
+    output.add_argument("--width", metavar="LEN", help="of a figure: 3.25in, 6.5in (the default), 180mm")
     output.add_argument("--show-views", action="store_true", help="draw view, permute, size and the like too")
 
 
@@ -99,6 +103,8 @@ def picture_options(arguments: argparse.Namespace) -> PictureOptions:
         views=arguments.show_views,
         color=arguments.color_by,
         columns=arguments.columns,
+        style=arguments.style,
+        width=arguments.width,
     )
 
 
@@ -120,7 +126,9 @@ def shown_text(graph: Graph, arguments: argparse.Namespace, console: Console, *,
 
 
 def check_color(arguments: argparse.Namespace) -> None:
-    """Raises ConfigError where the colours are to say what nobody measures."""
+    """Raises ConfigError where the colours are to say what nobody measures, ExportError where a picture is nothing that
+    there is."""
+    picture_options(arguments)
     if arguments.color_by in ("flops", "time", "memory") and not arguments.profile:
         raise ConfigError(
             f"--color {arguments.color_by} needs figures that only --profile measures",
@@ -207,8 +215,9 @@ def write_graph(
     Raises:
         ExportError: nothing could be written.
     """
-    paths, notes, failures = _written(graph, where, arguments, console, stem, onnx)
-    for note in notes:
+    with _export_warnings() as said:
+        paths, notes, failures = _written(graph, where, arguments, console, stem, onnx)
+    for note in dict.fromkeys((*notes, *said)):
         console.note(f"note: {note}")
     for error in failures:
         console.error(error)
@@ -218,6 +227,24 @@ def write_graph(
         runs = "" if graph.traced else "; without --static the model is exported, and runs"
         console.note(f"note: the ONNX file shows the structure alone, and is not for running{runs}")
     return ExitStatus.PARTIAL if failures else ExitStatus.OK
+
+
+@contextmanager
+def _export_warnings() -> Iterator[list[str]]:
+    """What is warned of while files are written, to be said as everything else is."""
+    said: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ExportWarning)
+        show = warnings.showwarning
+
+        def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, ExportWarning):
+                said.append(str(message))
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = tell
+        yield said
 
 
 def write_interrupted(

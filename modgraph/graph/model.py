@@ -693,6 +693,8 @@ class Graph:
         focus: str = "",
         views: bool = False,
         color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
+        style: Literal["screen", "paper"] = "screen",
+        width: float | str | None = None,
     ) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
 
@@ -703,6 +705,8 @@ class Graph:
             focus: path of the one module that is drawn, with its neighbours as inputs and outputs.
             views: draw views and shape bookkeeping too.
             color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
+            style: `paper` draws a figure to be printed: text of at least 7 points at its width, no colour needed.
+            width: of a figure: points, or "3.25in", "180mm"; by default 6.5 inches.
 
         As ONNX it is the structure alone, which a warning says; `modgraph.export_onnx` writes a model that runs.
 
@@ -712,5 +716,7 @@ class Graph:
         """
         from modgraph.export import PictureOptions, save
 
-        options = PictureOptions(depth=depth, fold=fold, direction=direction, focus=focus, views=views, color=color)
+        options = PictureOptions(
+            depth=depth, fold=fold, direction=direction, focus=focus, views=views, color=color, style=style, width=width
+        )
         save(self, Path(path), options)

@@ -2,8 +2,8 @@
 
     python tests/oracle/paper_pictures.py [--keep FOLDER] [--pictures FOLDER] [--only WORD] [--default-only] [-o table.md]
 
-By model: width and height in points, the smallest text when the picture is fitted to a text block of 6.5 × 9 inches (what
-is smaller keeps its size), crossings of text (`tests/export/svg_geometry.py`) and ink: the share of the picture that cards,
+By model: width and height in points, the smallest text when the picture is 6.5 inches wide, and when it is fitted to a text
+block of 6.5 × 9 inches (what is smaller keeps its size), crossings of text (`tests/export/svg_geometry.py`) and ink: the share of the picture that cards,
 circles and pills take. The columns beside are those of `--style paper --width 6.5in`. With `--keep` the graphs lie in FOLDER
 and are not made again. Models of torchvision are left out, and named, where it cannot be imported.
 """
@@ -42,14 +42,16 @@ class Look:
 
     width: float
     height: float
+    wide: float
+    """Points of the smallest text where the picture is as wide as the text block, or smaller."""
     text: float
-    """The smallest, in points, fitted to the text block."""
+    """The same where it is no higher either."""
     problems: tuple[str, ...]
     ink: float
 
     @property
     def cells(self) -> str:
-        return f"{self.width:,.0f} | {self.height:,.0f} | {self.text:.1f} | {len(self.problems)} | {self.ink:.0%}"
+        return f"{self.width:,.0f} | {self.height:,.0f} | {self.wide:.1f} | {self.text:.1f} | {len(self.problems)} | {self.ink:.0%}"
 
 
 def look_at(svg: str) -> Look:
@@ -57,10 +59,14 @@ def look_at(svg: str) -> Look:
     found = re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg)
     assert found is not None
     width, height = float(found[1]), float(found[2])
-    inside = re.search(r"scale\(([\d.]+)", svg)
-    scale = min(1.0, BLOCK[0] / width, BLOCK[1] / height) * (float(inside[1]) if inside else 1.0)
+    drawn = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', svg)
+    assert drawn is not None
+    inside = width / float(drawn[1])
+    wide = min(1.0, BLOCK[0] / width) * inside
+    scale = min(1.0, BLOCK[0] / width, BLOCK[1] / height) * inside
     sizes = [float(size) for size in re.findall(r'<text [^>]*font-size="([\d.]+)"[^>]*>[^<\s&]', svg)]
-    return Look(width, height, min(sizes, default=0) * scale, tuple(geometry["problems"](svg)), geometry["ink"](svg))
+    least = min(sizes, default=0)
+    return Look(width, height, least * wide, least * scale, tuple(geometry["problems"](svg)), geometry["ink"](svg))
 
 
 def model_of(shown: Any, device: str) -> Any:
@@ -116,12 +122,13 @@ def paper_options() -> PictureOptions | None:
 
 def summary(looks: list[Look], least: float) -> str:
     """What holds of all of them."""
-    big = sum(look.text >= least for look in looks)
+    wide = sum(look.wide >= least - 0.05 for look in looks)
+    big = sum(look.text >= least - 0.05 for look in looks)
     crossings = sum(len(look.problems) for look in looks)
     widest = max((look.width for look in looks), default=math.nan)
     clean = sum(not look.problems for look in looks)
     return (
-        f"{big} of {len(looks)} have text of {least:g} pt and more; {crossings} crossings, none in {clean}; "
+        f"{wide} of {len(looks)} have text of {least:g} pt and more at 6.5 in, {big} in 6.5 × 9 in; {crossings} crossings, none in {clean}; "
         f"the widest is {widest:,.0f} pt"
     )
 
@@ -142,15 +149,15 @@ def main() -> int:
     sys.path.insert(0, str(HERE))
     models = importlib.import_module("paper_models")
     paper = None if asked.default_only else paper_options()
-    head = "| model | width pt | height pt | text pt | crossings | ink |"
-    rule = "|---|--:|--:|--:|--:|--:|"
-    lines = [head + (" paper: width | height | text | crossings | ink |" if paper else "")]
-    lines.append(rule + ("--:|--:|--:|--:|--:|" if paper else ""))
+    head = "| model | width pt | height pt | text at 6.5 in | in 6.5 × 9 in | crossings | ink |"
+    rule = "|---|--:|--:|--:|--:|--:|--:|"
+    lines = [head + (" paper: width | height | text at 6.5 in | in 6.5 × 9 in | crossings | ink |" if paper else "")]
+    lines.append(rule + ("--:|--:|--:|--:|--:|--:|" if paper else ""))
     looks: dict[str, list[Look]] = {"": [], "-paper": []}
     said, skipped = [], []
     begun = time.monotonic()
     for group, shown_models in models.GROUPS.items():
-        lines.append(f"| **{group}** |" + " |" * (10 if paper else 5))
+        lines.append(f"| **{group}** |" + " |" * (12 if paper else 6))
         for shown in shown_models:
             if asked.only and asked.only.lower() not in shown.name.lower():
                 continue

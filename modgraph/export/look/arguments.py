@@ -31,9 +31,7 @@ def argument_text(node: ModuleNode, *, defaults: bool = False, plain: bool = Fal
     if (node.class_name or "").startswith("torch.nn."):
         return ""
     if plain:
-        literals = {
-            key: value for key, value in literals.items() if isinstance(value, int | str) and value is not False
-        }
+        literals = {key: value for key, value in literals.items() if isinstance(value, int | str)}
     return cut_end(_user_class(literals), LONGEST_ARGUMENTS)
 
 

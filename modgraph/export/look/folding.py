@@ -143,7 +143,7 @@ _NUMBERS = re.compile(r"\[\d+\]|\d+")
 
 
 def kind_of_end(end: str) -> str:
-    """What the ends of one kind have in common: "output:past" of "output:past[3][0]"; "" of what is no end of the model."""
+    """What the ends of one kind have in common: "output:past" of "output:past[3][0]"; "" of what is no end."""
     kind, _, name = end.partition(":")
     return f"{kind}:{_NUMBERS.sub('', name)}" if kind in ("input", "output") else ""
 

@@ -36,7 +36,7 @@ class PictureOptions:
     color: Measure = "kind"
     """What the colour of a row says: what kind of layer it is, or what it costs."""
     style: Look = "screen"
-    """`paper` for a figure: text that can be read at its width, no colour needed, nothing that a reader does without."""
+    """`paper` for a figure: text that can be read at its width, no colour needed, nothing that nobody misses."""
     width: float | str | None = None
     """Of a figure: points, or a text such as "3.25in" or "180mm"; None for the text of a page, 6.5 inches."""
     columns: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Cards beside each other as one: what is fed by the same, feeds the same, and is of the same classes.
 
-Thirty heads of thirty sizes would else make a row of thirty cards. They are one card, its rows in columns; nothing of what
-a row says is left out, and the head of the card says that they stand beside each other.
+Thirty heads of thirty sizes would else make a row of thirty cards. They are one card, its rows in columns; nothing of
+what a row says is left out, and the head of the card says that they stand beside each other.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Saving:
     operations: bool = False
     """Operations that follow each other are one row."""
     joined: bool = False
-    """Norms and activations stand in the row of the layer before them."""
+    """Norms and activations stand in the row of the layer before them; closed containers in a row share a card."""
     bare: bool = False
     """Rows have neither path nor parameters."""
 
@@ -156,7 +156,7 @@ class _Choice:
         self.room = room_of(options)
         # A diff says what became of each module, and Mermaid is no page.
         savings = _FIGURE_SAVINGS if options.is_paper else _SAVINGS
-        self.savings = savings if readable is None and options.said is None else savings[:1]
+        self.savings: tuple[Saving, ...] = savings if readable is None and options.said is None else savings[:1]
         if not options.fold:
             self.savings = tuple(each for each in self.savings if not each.together)
         if options.direction == "LR":
@@ -171,6 +171,7 @@ class _Choice:
             narrow=saving.narrow,
             grid=saving.together,
             joined=saving.joined,
+            stacked=saving.joined,
             bare=saving.bare,
         )
         return compose(self.run, self.likeness, cut, self.levels, how)
@@ -182,10 +183,10 @@ class _Choice:
             yield from self._at(min(max(self.options.depth, 0), depth))
             return
         fitting = False
-        narrowest: tuple[float, Picture] | None = None
+        large: list[tuple[float, Picture]] = []
         picture: Picture | None = None
         for cut in _cuts(self.run, depth, self.options.fold, self.top):
-            if cut.most is not None and narrowest is not None:
+            if cut.most is not None and (fitting or large):
                 break  # room alone is no reason to leave steps out
             if len(arrange(self.run, self.likeness, cut).units) > MOST_ROWS:
                 continue
@@ -193,13 +194,12 @@ class _Choice:
                 if excess <= 1:
                     fitting = True
                     yield picture
-                elif narrowest is None or excess < narrowest[0]:
-                    narrowest = excess, picture
+                else:
+                    large.append((excess, picture))
             if fitting and len(self.savings) == 1:
                 return
-        if narrowest is not None:
-            yield narrowest[1]
-        elif not fitting:
+        yield from (each for _, each in sorted(large, key=lambda pair: pair[0]))
+        if not large and not fitting:
             yield picture or self.made(cut)
 
     def _under(self, cut: Cut) -> Iterator[tuple[Picture, float]]:

@@ -32,8 +32,7 @@ from modgraph.export.picture.heading import figure_subtitle, heading
 from modgraph.export.picture.rows import (
     TOOLTIP_LENGTH,
     fold_text,
-    joined_row,
-    joins_row,
+    joined_rows,
     parameters_text,
     range_text,
     row_of,
@@ -70,6 +69,8 @@ class Style:
     """Of a figure: how many points it may be wide and high."""
     joined: bool = False
     """Norms and activations stand in the row of the layer before them."""
+    stacked: bool = False
+    """Closed containers that follow each other share a card, as layers do."""
     bare: bool = False
     """Rows have neither path nor parameters."""
     grid: bool = False
@@ -135,7 +136,7 @@ class Composer:
     def gather(self) -> None:
         """Units to spots; a plain container that is one card alone gets no frame."""
         blocks = blocks_of(self.arrangement.root)
-        runs = {units[0]: units for units in runs_of(self.run, self.arrangement)}
+        runs = {units[0]: units for units in runs_of(self.run, self.arrangement, stacked=self.how.stacked)}
         for block in reversed(blocks):
             content: list[Spot | Block] = []
             for item in block.items:
@@ -440,17 +441,7 @@ class Composer:
     def _rows(self, spot: Spot, below: str) -> tuple[Row, ...]:
         rows = [self.row(each, below) for each in spot.units]
         if self.how.joined and not spot.branches:
-            units = spot.units
-            joined: list[tuple[Row, list[Unit]]] = []
-            for row, unit in zip(rows, units, strict=True):
-                if joined and joins_row(joined[-1][0], row):
-                    joined[-1] = (
-                        joined_row(self.run, joined[-1][0], row, [*joined[-1][1], unit]),
-                        [*joined[-1][1], unit],
-                    )
-                else:
-                    joined.append((row, [unit]))
-            rows = [row for row, _ in joined]
+            rows = joined_rows(self.run, rows, spot.units)
         if self.how.bare:
             rows = [replace(row, path="", count="") for row in rows]
         return tuple(rows)
@@ -470,11 +461,9 @@ class Composer:
         if unit.middle:
             return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
         if unit.gathered:
-            shapes = {shape_text(run_tensor.shape, self.batch) for run_tensor in self._tensors(unit)}
-            shape = shapes.pop() if len(shapes) == 1 else ""
-            return Pill(
-                id=spot.id, title=gathered_title(unit), detail=shape, tooltip=cut_end(_gathered_names(unit), 200)
-            )
+            shapes = {shape_text(tensor.shape, self.batch) for tensor in self._tensors(unit)}
+            shape, names = shapes.pop() if len(shapes) == 1 else "", cut_end(_gathered_names(unit), 200)
+            return Pill(id=spot.id, title=gathered_title(unit), detail=shape, tooltip=names)
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(_end_title(kind, name))
         return Pill(

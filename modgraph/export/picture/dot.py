@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from graphviz import escape
 from graphviz.quoting import quote
@@ -143,7 +144,6 @@ def _defaults(picture: Picture) -> list[str]:
     }
     if picture.paper is not None:
         graph["pad"] = "0.05"
-        graph["size"] = ",".join(f"{points / 72:.4g}" for points in picture.paper)
     node = {
         "shape": "box",
         "style": "filled",
@@ -188,9 +188,10 @@ def _caption(picture: Picture, width: float) -> str:
     for text in (picture.subtitle, *picture.notes):
         lines.extend(_font(markup(line), style.DETAIL_SIZE, style.MUTED) for line in wrapped(text, room))
     lines.extend(_stripes(picture.legend, room))
-    lines.extend(_legend(replace(picture.legend, kinds=())))
+    lines.extend(_legend(replace(picture.legend, kinds=(), collapsed=False)))
     rows = "".join(f'<tr><td align="left">{line}</td></tr>' for line in lines if line)
-    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{rows}<tr><td height="4"></td></tr></table>>'
+    table = '<table border="0" cellborder="0" cellspacing="0" cellpadding="1">'
+    return f'<{table}{rows}<tr><td height="4"></td></tr></table>>'
 
 
 def wrapped(text: str, room: float) -> list[str]:
@@ -207,21 +208,24 @@ def wrapped(text: str, room: float) -> list[str]:
 
 def _stripes(legend: Legend, room: float) -> list[str]:
     """The kinds of a figure and their bars, in lines."""
-    lines: list[list[str]] = [[]]
-    left = room
-    for kind in legend.kinds:
-        words = style.KINDS[kind].legend
-        wide = text_width(f" {words}", style.DETAIL_SIZE) + 3 * STRIPE + 14
-        if wide > left and lines[-1]:
-            lines.append([])
-            left = room
-        left -= wide
-        cell = f'<td align="left" width="{wide - 3 * STRIPE:.0f}"> {_font(words, style.DETAIL_SIZE, style.MUTED)}</td>'
-        lines[-1].append(_bar(kind, style.KINDS[kind], striped=True) + cell)
+    swatches: list[tuple[str, str]] = [
+        (_bar(kind, style.KINDS[kind], striped=True), style.KINDS[kind].legend)
+        for kind in legend.kinds
+        if style.STRIPES[kind].strip()
+    ]
+    if legend.collapsed:
+        swatches.append((f'<td width="{3 * STRIPE}"></td>', "▸ collapsed"))
+    lines: list[tuple[float, list[str]]] = [(0, [])]
+    for bar, words in swatches:
+        wide = text_width(f" {words}", style.DETAIL_SIZE) + 12
+        if lines[-1][0] + wide + 3 * STRIPE > room and lines[-1][1]:
+            lines.append((0, []))
+        taken, cells = lines[-1]
+        words_cell = f'<td align="left" width="{wide:.0f}"> {_font(words, style.DETAIL_SIZE, style.MUTED)}</td>'
+        lines[-1] = taken + wide + 3 * STRIPE, [*cells, bar + words_cell]
+    table = '<table border="0" cellborder="0" cellspacing="0" cellpadding="0" align="left" fixedsize="true"'
     return [
-        f'<table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>{"".join(line)}</tr></table>'
-        for line in lines
-        if line
+        f'{table} width="{taken:.0f}" height="14"><tr>{"".join(cells)}</tr></table>' for taken, cells in lines if cells
     ]
 
 
@@ -229,8 +233,13 @@ def _bar(kind: Kind, colors: style.KindStyle, *, striped: bool, more: str = "") 
     """The cells that say the kind: one in its colour, or three stripes."""
     if not striped:
         return f'<td width="{BAR}" cellpadding="0" bgcolor="{colors.strong}"{more}></td>'
-    fills = [colors.strong if stripe == "#" else "white" for stripe in style.STRIPES[kind]]
-    return "".join(f'<td width="{STRIPE}" cellpadding="0" bgcolor="{fill}"{more}></td>' for fill in fills)
+    cells = []
+    for stripe, group in groupby(style.STRIPES[kind]):
+        count = len(list(group))
+        span = f' colspan="{count}"' if count > 1 else ""
+        fill = colors.strong if stripe == "#" else "white"
+        cells.append(f'<td width="{STRIPE * count}" cellpadding="0" bgcolor="{fill}"{span}{more}></td>')
+    return "".join(cells)
 
 
 def _legend(legend: Legend) -> list[str]:
@@ -391,7 +400,8 @@ def _lines(card: Card, direction: str) -> list[str]:
 def _grid(card: Card) -> list[str]:
     """Branches beside each other, in columns, below a line that says so."""
     head = _font(markup(card.head), style.DETAIL_SIZE, style.MUTED)
-    lines = [f'<tr><td align="left" colspan="{card.columns * _columns(card)}">{head}</td></tr>']
+    wide = f'colspan="{card.columns * _columns(card)}" width="{card_width(card):.0f}"'
+    lines = [f'<tr><td align="left" {wide}>{head}</td></tr>']
     for start in range(0, len(card.rows), card.columns):
         rows = card.rows[start : start + card.columns]
         lacking = card.columns - len(rows)

@@ -106,7 +106,7 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
             if last is None:
                 laid = _smaller(graph, options, laid, engine, end)
             if options.is_paper:
-                laid = replace(laid, dpi=FIGURE_DPI)
+                laid = replace(laid, paper=picture.paper)
                 _tell_of_small_text(laid.scale * DETAIL_SIZE)
             return laid.image(format)
         except LayoutLimitError as error:
@@ -197,30 +197,36 @@ class Layout:
     """With which Graphviz draws the text."""
     seconds: float
 
-    dpi: int = DPI
-
-    @property
-    def scale(self) -> float:
-        """How many times smaller than its text says it is drawn, so that it is no larger than it may be; else 1."""
-        found = re.search(rb"transform=\"scale\(([\d.]+)", self.svg)
-        return float(found[1]) if found else 1.0
+    paper: tuple[float, float] | None = None
+    """Points that a figure may be wide and high."""
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in points, at full size."""
-        width, height = svg_size(self.svg)
-        return width / self.scale, height / self.scale
+        return svg_size(self.svg)
+
+    @property
+    def scale(self) -> float:
+        """How many times smaller a figure is printed, so that it is no larger than it may be; else 1."""
+        if self.paper is None:
+            return 1.0
+        (width, height), (most_width, most_height) = self.size, self.paper
+        return min(1.0, most_width / width, most_height / height)
 
     def image(self, format: ImageFormat) -> bytes:
         """It as an image."""
         if format == "svg":
-            return tidy_svg(self.svg)
+            return tidy_svg(self.svg if self.paper is None else shrunk(self.svg, self.scale))
         if format == "pdf":
-            return undated_pdf(self._drawn("pdf"))
-        image = self._drawn("png", f"-Gdpi={self.dpi}")
+            fitted: list[str] = []
+            if self.paper is not None:
+                sides = ",".join(f"{side / 72:.4f}" for side in self.paper)
+                fitted = ["-Gmargin=0", f"-Gsize={sides}"]
+            return undated_pdf(self._drawn("pdf", *fitted))
+        image = self._drawn("png", f"-Gdpi={DPI if self.paper is None else FIGURE_DPI * self.scale:.6g}")
         if max(png_size(image)) <= LONGEST_SIDE:
             return image
-        dpi = 72 * LONGEST_SIDE / max(svg_size(self.svg)) * 0.998
+        dpi = 72 * LONGEST_SIDE / max(self.size) * 0.998
         return self._drawn("png", f"-Gdpi={dpi:.3f}")
 
     def _drawn(self, format: str, *more: str) -> bytes:
@@ -462,6 +468,12 @@ def _bars_in_front(svg: bytes) -> bytes:
     return svg if not bars or end < 0 else svg[:end] + b"".join(bars) + svg[end:]
 
 
+def shrunk(svg: bytes, scale: float) -> bytes:
+    """`svg` at another size; what is in it keeps its numbers."""
+    width, height = (side * scale for side in svg_size(svg))
+    return _SIZE.sub(f'<svg width="{width:.2f}pt" height="{height:.2f}pt"'.encode(), svg, count=1)
+
+
 _DATE = re.compile(rb"(/CreationDate \(D:)(\d{14})")
 
 
@@ -475,9 +487,12 @@ def png_size(png: bytes) -> tuple[int, int]:
     return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
 
 
+_SIZE = re.compile(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"')
+
+
 def svg_size(svg: bytes) -> tuple[float, float]:
     """Width and height in points, as Graphviz writes them."""
-    found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    found = _SIZE.search(svg)
     if found is None:
         raise ExportError("Graphviz wrote an SVG without a size")
     return float(found[1]), float(found[2])

@@ -1,8 +1,8 @@
 """Where texts go once a picture is laid out: off the edges, cards and other texts that they would lie on.
 
-The layout engine gives labels and titles a place before it draws the edges, so that an edge may go through them. What it
-drew is read here; each text that is crossed gets the nearest free place beside its own edge, or along the head of its own
-frame, and the picture is drawn again with nothing else moved.
+The layout engine gives labels and titles a place before it draws the edges, so that an edge may go through them. What
+it drew is read here; each text that is crossed gets the nearest free place beside its own edge, or along the head of
+its own frame, and the picture is drawn again with nothing else moved. A label that has no such place is left out.
 """
 
 from __future__ import annotations
@@ -87,14 +87,25 @@ class _Page:
             for x, y in self.points.get((column, row), ())
         )
 
-    def others(self, part: _Part) -> list[_Box]:
+    def others(self, part: _Part, *, borders: bool = True) -> list[_Box]:
         """What the texts of `part` may not lie on."""
         inside = [node.box for node in self.nodes]
         inside += [text for other in (*self.edges, *self.frames) if other is not part for text in other.texts]
         inside += [badge for other in self.frames if other is not part for badge in other.badges]
+        if part.kind == "edge" and borders:
+            inside += [border for frame in self.frames for border in _borders(frame.box)]
         if part.kind == "cluster":
             inside += [other.box for other in self.frames if other is not part and _holds(part.box, other.box)]
         return inside
+
+
+def _borders(box: _Box) -> tuple[_Box, ...]:
+    return (
+        _Box(box.left, box.top, box.right, box.top),
+        _Box(box.left, box.bottom, box.right, box.bottom),
+        _Box(box.left, box.top, box.left, box.bottom),
+        _Box(box.right, box.top, box.right, box.bottom),
+    )
 
 
 def _holds(outer: _Box, inner: _Box) -> bool:
@@ -115,6 +126,9 @@ def moves_of(svg: bytes) -> dict[str, Move | None]:
         places = _beside(part) if part.kind == "edge" else _along(part)
         ways = sorted(places, key=lambda place: math.hypot(*place))
         move = next((way for way in ways if _is_free(page, [box.moved(*way) for box in own], blocked)), None)
+        if move is None and part.kind == "edge":  # on a border it can be read at least
+            blocked = page.others(part, borders=False)
+            move = next((way for way in ways if _is_free(page, [box.moved(*way) for box in own], blocked)), None)
         if move is None and part.kind == "cluster":
             continue
         found[part.id] = move

@@ -246,15 +246,14 @@ def _module_tooltip(node: ModuleNode, occurrence: Occurrence, numbers: str) -> s
     return cut_end(" · ".join(parts), TOOLTIP_LENGTH)
 
 
-def joins_row(upper: Row, lower: Row) -> bool:
+def _joins(upper: Row, lower: Row) -> bool:
     """Whether a norm or an activation may stand in the row of the layer before it."""
     plain = not (upper.marks or lower.marks or lower.collapsed or lower.muted or upper.muted)
-    return (
-        plain and upper.copies == lower.copies == 1 and upper.kind == "weights" and lower.kind in ("norm", "activation")
-    )
+    kinds = upper.kind == "weights" and lower.kind in ("norm", "activation")
+    return plain and kinds and upper.copies == lower.copies == 1
 
 
-def joined_row(run: Run, upper: Row, lower: Row, units: list[Unit]) -> Row:
+def _joined(run: Run, upper: Row, lower: Row, units: list[Unit]) -> Row:
     """ "Conv2d 3×3 → 64 + BatchNorm2d + ReLU" of three rows."""
     nodes = [run.index.modules[unit.occurrence.path] for unit in units if unit.occurrence.is_module]
     words = " ".join(part for part in (lower.title, lower.detail) if part)
@@ -264,6 +263,20 @@ def joined_row(run: Run, upper: Row, lower: Row, units: list[Unit]) -> Row:
         count=parameters_text(run, *nodes),
         tooltip=cut_end(f"{upper.tooltip} + {lower.tooltip}", TOOLTIP_LENGTH),
     )
+
+
+def joined_rows(run: Run, rows: list[Row], units: list[Unit]) -> list[Row]:
+    """`rows`, where a norm or an activation stands in the row of the layer before it."""
+    found: list[Row] = []
+    held: list[list[Unit]] = []
+    for row, unit in zip(rows, units, strict=True):
+        if found and _joins(found[-1], row):
+            held[-1].append(unit)
+            found[-1] = _joined(run, found[-1], row, held[-1])
+        else:
+            found.append(row)
+            held.append([unit])
+    return found
 
 
 def said_once(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], tuple[Mark, ...]]:

@@ -11,16 +11,17 @@ LONGEST_RUN = 8
 """Rows in a card; a longer run continues in the next."""
 
 
-def runs_of(run: Run, arrangement: Arrangement) -> list[list[Unit]]:
-    """All units in runs, in the order of the units."""
-    return _Runs(run, arrangement).runs()
+def runs_of(run: Run, arrangement: Arrangement, *, stacked: bool = False) -> list[list[Unit]]:
+    """All units in runs, in the order of the units; `stacked`: closed containers too."""
+    return _Runs(run, arrangement, stacked=stacked).runs()
 
 
 _CHAIN = "torch.nn.modules.container.Sequential"
 
 
 class _Runs:
-    def __init__(self, run: Run, arrangement: Arrangement) -> None:
+    def __init__(self, run: Run, arrangement: Arrangement, *, stacked: bool) -> None:
+        self.stacked = stacked
         self.run = run
         self.arrangement = arrangement
         self.after: dict[Unit, list[Unit]] = {}
@@ -75,8 +76,10 @@ class _Runs:
 
     def _is_row(self, unit: Unit) -> bool:
         occurrence = unit.occurrence
-        if unit.collapsed or unit.middle:
+        if unit.middle or unit.gathered or (unit.collapsed and not self.stacked):
             return False
+        if unit.collapsed:
+            return unit.occurrence.is_module
         if occurrence.is_module:
             inner = self.run.index.children[occurrence.path]
             return not inner or occurrence.end is not None or bool(self.run.graph.calls)
