@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="1x3x224x224, ids=1x128:int64, batch.x=1x8, flag=True (repeatable)",
+        help="1x3x224x224, ids=1x8:int64, flag=True (repeatable)",
     )
     run.add_argument("--static", action="store_true", help="predict only: nothing runs, torch is not imported")
     run.add_argument(

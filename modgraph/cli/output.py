@@ -86,8 +86,9 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument(
         "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
     )
-    output.add_argument("--style", choices=("screen", "paper"), default="screen", help="paper: a figure, to be printed")
-    output.add_argument("--width", metavar="LEN", help="of a figure: 3.25in, 6.5in (the default), 180mm")
+    figure = "paper: a figure to print; --width 3.25in, 180mm"
+    output.add_argument("--style", choices=("screen", "paper"), default="screen", metavar="STYLE", help=figure)
+    output.add_argument("--width", metavar="LEN", help=argparse.SUPPRESS)  # told of beside --style: help is long enough
     output.add_argument("--show-views", action="store_true", help="draw view, permute, size and the like too")
 
 

@@ -244,6 +244,6 @@ def test_parallel_branches_stand_in_one_row(sketch, longer):
         made = net.op("torch.relu", net.call(f"pool.{number}", made), shape=(1, 9 + number))
         made = net.op("torch.add", made, given)
     net.output(net.call("head", net.op("torch.cat", *branches, made)))
-    tops = _tops(dot.render(net.graph()))
+    tops = _tops(dot.render(net.graph(), PictureOptions(fold=False)))
     rows = {tops[f"wide.{number}"] for number in range(4)}
     assert len(rows) == 1, tops

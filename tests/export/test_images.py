@@ -126,8 +126,8 @@ def test_a_layout_that_eats_all_memory_is_stopped(tmp_path, monkeypatch):
 def test_what_graphviz_says_is_passed_on(tmp_path, monkeypatch):
     program(tmp_path / "dot", "import sys\nprint('Error: syntax error in line 1', file=sys.stderr)\nsys.exit(1)")
     monkeypatch.setenv("MODGRAPH_DOT", str(tmp_path / "dot"))
-    with pytest.raises(ExportError, match="could not draw the PNG: Error: syntax error in line 1"):
-        images.draw(SMALL, "png")
+    with pytest.raises(ExportError, match="could not draw the SVG: Error: syntax error in line 1"):
+        images.draw(SMALL, "svg")
 
 
 @posix

@@ -64,11 +64,11 @@ def test_sizes_that_differ_among_them_are_left_open_on_the_arrow(sketch):
 
 
 def test_a_fold_hides_no_difference(sketch):
-    frames, _ = folds(experts_net(sketch, 7, odd=2))
+    frames, _ = folds(experts_net(sketch, 7, odd=2), depth=9)
     assert frames == {"experts.0": 1, "experts.1": 1, "experts.2": 1, "experts.3 – 6": 4}
     graph = experts_net(sketch)
     unforeseen = [dataclasses.replace(n, predicted=False) if n.path == "experts.2" else n for n in graph.modules]
-    frames, _ = folds(dataclasses.replace(graph, modules=tuple(unforeseen)))
+    frames, _ = folds(dataclasses.replace(graph, modules=tuple(unforeseen)), depth=9)
     assert frames["experts.2"] == 1
 
 

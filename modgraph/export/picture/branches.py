@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LEAST = 4
 """So many cards are worth being one."""
+MOST = 128
+"""More would be no table that anyone reads."""
 MOST_UNITS = 3
 """Steps of a branch."""
 WIDEST = 600
@@ -50,7 +52,7 @@ def beside(composer: Composer) -> bool:
                 if all(ends):
                     groups.setdefault((*ends, tuple(_word(composer, unit) for unit in spot.units)), []).append(spot)
         for group in groups.values():
-            if len(group) < LEAST:
+            if not LEAST <= len(group) <= MOST:
                 continue
             found = True
             first, rest = group[0], set(group[1:])

@@ -64,6 +64,8 @@ def room_of(options: PictureOptions) -> Room:
     """What there is for a picture, so that its text can be read on a page."""
     if options.is_paper:
         return Room(width=options.points * FIGURE_SCALE, height=PAGE_HEIGHT * FIGURE_SCALE)
+    if options.direction == "LR":
+        return Room(width=LONGEST["LR"])  # for a wide page, as it was asked for
     return Room(width=PAGE_WIDTH * DETAIL_SIZE / READABLE)
 
 
@@ -208,7 +210,9 @@ class _Choice:
         before = math.inf
         for saving in self.savings:
             picture = self.made(cut, saving)
-            if not self.is_readable(picture) or (plain and count_cards(picture.items) > FEW_CARDS):
+            if plain and count_cards(picture.items) > FEW_CARDS:
+                return
+            if not self.is_readable(picture):
                 continue
             excess = self.room.excess(picture) if len(self.savings) > 1 else 0
             if cut.depth < self.levels and excess <= 1 and count_rows(picture.items) < FEWEST_ROWS:

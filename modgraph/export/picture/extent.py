@@ -87,25 +87,26 @@ def across_of(picture: Picture) -> float:
 
 
 def _ranks(picture: Picture) -> dict[str, int]:
-    """By node, in which row it stands: below what feeds it; what nothing feeds stands right above what it feeds."""
+    """By node, in which row it stands: below what feeds it. What is not fed, and a chain that begins so up to the first
+    fork, stands right above what it feeds."""
     order = {id: number for number, id in enumerate(dict(_nodes(picture.items, ())))}
-    forward = [
-        (arrow.tail, arrow.head)
-        for arrow in picture.arrows
-        if arrow.tail in order and arrow.head in order and order[arrow.tail] < order[arrow.head]
-    ]
     after: dict[str, list[str]] = {}
-    fed = set()
-    for tail, head in forward:
-        after.setdefault(tail, []).append(head)
-        fed.add(head)
+    before: dict[str, list[str]] = {}
+    for arrow in picture.arrows:
+        tail, head = arrow.tail, arrow.head
+        if tail in order and head in order and order[tail] < order[head]:
+            after.setdefault(tail, []).append(head)
+            before.setdefault(head, []).append(tail)
     ranks = dict.fromkeys(order, 0)
+    loose: set[str] = set()
     for id in order:
+        if all(tail in loose and len(after[tail]) == 1 for tail in before.get(id, ())):
+            loose.add(id)
         for head in after.get(id, ()):
             ranks[head] = max(ranks[head], ranks[id] + 1)
-    for id, heads in after.items():
-        if id not in fed:
-            ranks[id] = min(ranks[head] for head in heads) - 1
+    for id in reversed(order):
+        if id in loose and id in after:
+            ranks[id] = min(ranks[head] for head in after[id]) - 1
     return ranks
 
 

@@ -141,7 +141,11 @@ def _tell_of_small_text(points: float) -> None:
 
 def _excess(laid: Layout, options: PictureOptions) -> float:
     """How many times too large a picture is; 1 where it fits."""
-    room, (width, height) = room_of(options), laid.size
+    room = room_of(options)
+    try:
+        width, height = laid.size
+    except ExportError:  # there is none: drawn by what only passes for Graphviz
+        return 1.0
     return max(1.0, width / room.width, height / room.height)
 
 

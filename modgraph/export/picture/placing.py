@@ -116,7 +116,10 @@ def moves_of(svg: bytes) -> dict[str, Move | None]:
     """By the id of an edge or a frame, how far its text is moved; None where there is no place for it."""
     if len(svg) > _LARGEST:
         return {}
-    page = _Page(_parts(ElementTree.fromstring(svg)))
+    try:
+        page = _Page(_parts(ElementTree.fromstring(svg)))
+    except ElementTree.ParseError:  # written by what only passes for Graphviz
+        return {}
     found: dict[str, Move | None] = {}
     for part in (*page.frames, *page.edges):
         own = [*part.texts, *part.badges]

@@ -1,0 +1,250 @@
+"""Pictures on a page: no wider than can be read, no text on another, and figures for a paper."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from modgraph.cli import main
+from modgraph.errors import ExportError, ExportWarning
+from modgraph.export import PictureOptions, render
+from modgraph.export.look.options import points_of
+from modgraph.export.look.parts import Card, Frame, Pill
+from modgraph.export.look.style import KINDS, STRIPES
+from modgraph.export.picture.choosing import picture_of, room_of
+from modgraph.export.picture.extent import across_of, length_of
+from modgraph.export.picture.idle import is_idle
+from modgraph.graph.serial import to_json
+
+TESTS = Path(__file__).parents[1]
+svg_geometry = runpy.run_path(str(Path(__file__).with_name("svg_geometry.py")))
+
+
+def everything(items):
+    for item in items:
+        yield item
+        if isinstance(item, Frame):
+            yield from everything(item.items)
+
+
+def of_kind(picture, kind):
+    return [item for item in everything(picture.items) if isinstance(item, kind)]
+
+
+def heads_net(sketch, count: int, *, width=lambda number: number + 1):
+    """One trunk and `count` heads of different sizes, each with an output of its own."""
+    net = sketch("Heads")
+    net.modules("trunk Linear *", "heads ModuleDict")
+    x = net.call("trunk", "input:x")
+    for number in range(count):
+        net.module(f"heads.task_{number}", "Linear", (width(number), 4))
+        net.output(net.call(f"heads.task_{number}", x, shape=(1, width(number))), name=f"task_{number}")
+    return net.graph()
+
+
+# --- a width that can be read --------------------------------------------------------------------------------------
+
+
+def test_heads_of_many_sizes_are_one_card_that_names_each(sketch):
+    picture = picture_of(heads_net(sketch, 30))
+    (card,) = [card for card in of_kind(picture, Card) if card.head]
+    assert card.head == "30 in parallel"
+    assert [row.path for row in card.rows] == [f"task_{number}" for number in range(30)]
+    assert card.columns > 1
+    assert [pill.title for pill in of_kind(picture, Pill)] == ["input", "task ×30"]
+    assert across_of(picture) <= room_of(PictureOptions()).width
+
+
+def test_what_can_be_read_as_it_is_is_not_put_together(sketch):
+    picture = picture_of(heads_net(sketch, 2))
+    assert not [card for card in of_kind(picture, Card) if card.head or card.narrow]
+    assert [pill.title for pill in of_kind(picture, Pill)] == ["input", "task_0", "task_1"]
+
+
+def test_heads_that_are_not_fed_by_the_same_are_not_one_card(sketch):
+    net = sketch()
+    net.modules("a Linear *", "b Linear *", "heads ModuleList")
+    made = [net.call("a", "input:x"), net.call("b", "input:x")]
+    for number in range(12):
+        net.module(f"heads.{number}", "Linear", (number + 1, 4))
+        net.output(net.call(f"heads.{number}", made[number % 2], shape=(1, number + 1)), name=f"out_{number}")
+    cards = [card for card in of_kind(picture_of(net.graph()), Card) if card.head]
+    assert [card.head for card in cards] in ([], ["6 in parallel", "6 in parallel"])
+
+
+def test_operations_are_rows_of_several_below_a_depth_that_is_asked_for(sketch):
+    net = sketch()
+    net.modules("block model.Block", "block.fc Linear *")
+    net.enter("block")
+    x = net.call("block.fc", "input:x")
+    net.leave()
+    for name in ("exp", "neg", "abs", "cos"):
+        x = net.op(f"torch.{name}", x)
+    net.output(x)
+    closed = picture_of(net.graph(), PictureOptions(depth=0))
+    rows = [row for card in of_kind(closed, Card) for row in card.rows]
+    assert [row.title for row in rows] == ["▸ Block", "▸ 4 operations"]
+    assert rows[1].detail == "exp, neg, abs, cos"
+    assert any("4 operations collapsed (▸)" in note for note in closed.notes)
+    opened = picture_of(net.graph(), PictureOptions(depth=1))
+    assert "▸ 4 operations" not in [row.title for card in of_kind(opened, Card) for row in card.rows]
+
+
+@pytest.mark.needs_dot
+def test_a_picture_is_as_wide_as_can_be_read_whatever_was_thought(sketch):
+    svg = str(render(heads_net(sketch, 40), "svg"))
+    assert float(re.search(r'<svg width="([\d.]+)pt', svg)[1]) <= 780
+
+
+# --- figures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "points"),
+    [("3.25in", 234), ("180mm", 510.24), ("17 cm", 481.89), ("468pt", 468), (300, 300), (72.5, 72.5)],
+)
+def test_a_width_is_a_length(said, points):
+    assert points_of(said) == pytest.approx(points, abs=0.01)
+
+
+@pytest.mark.parametrize("said", ["", "wide", "3.25", "-3in", "0in", "1e3in", "3in 4in", 0, -5, float("nan"), 1e9])
+def test_what_is_no_width_is_refused(said):
+    with pytest.raises(ExportError):
+        PictureOptions(style="paper", width=said)
+
+
+def test_a_width_without_a_figure_is_refused():
+    with pytest.raises(ExportError, match="that of a figure"):
+        PictureOptions(width="3in")
+
+
+def idle_net(sketch):
+    net = sketch("Idle")
+    net.modules("a Linear *", "skip Sequential", "norm my.Norm", "b Linear *")
+    net.module("skip.0", "torch.nn.modules.linear.Identity")
+    net.module("drop", "Dropout", arguments={"p": 0.0})
+    net.module("kept", "Dropout", arguments={"p": 0.1})
+    net.nodes["norm"] = net.nodes["norm"].__class__(
+        path="norm", class_name="my.Norm", arguments={"width": 4, "eps": 1e-5, "p": 0.0}, predicted=True, observed=True
+    )
+    x = net.call("a", "input:x")
+    net.enter("skip")
+    x = net.call("skip.0", x)
+    net.leave()
+    net.output(net.chain("drop norm kept b", x))
+    return net.graph()
+
+
+def test_a_figure_shows_nothing_that_does_nothing_and_no_default(sketch):
+    graph = idle_net(sketch)
+    rows = [row for card in of_kind(picture_of(graph, PictureOptions(style="paper")), Card) for row in card.rows]
+    assert [row.title for row in rows] == ["Linear", "Norm", "Dropout", "Linear"]
+    assert rows[1].detail == "width 4"
+    assert rows[2].detail == "p 0.1"
+    screen = [row.title for card in of_kind(picture_of(graph), Card) for row in card.rows]
+    assert screen == ["Linear", "Identity", "Dropout", "Norm", "Dropout", "Linear"]
+
+
+@pytest.mark.parametrize(
+    ("name", "p", "idle"), [("Dropout", 0.0, True), ("Dropout", 0.1, False), ("Dropout2d", 0, True)]
+)
+def test_dropout_does_nothing_where_its_probability_is_0(sketch, name, p, idle):
+    net = sketch()
+    net.module("drop", f"torch.nn.modules.dropout.{name}", arguments={"p": p})
+    assert is_idle(net.nodes["drop"]) == idle
+
+
+def test_a_class_of_the_users_called_identity_is_none_of_torch(sketch):
+    net = sketch()
+    net.module("mine", "my.Identity")
+    assert not is_idle(net.nodes["mine"])
+
+
+def test_kinds_are_told_apart_without_colour():
+    assert len(set(STRIPES.values())) == len(STRIPES) == len(KINDS)
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("width", ["3.25in", "6.5in", "180mm"])
+def test_a_figure_is_no_wider_than_was_asked_for(nets, width):
+    options = PictureOptions(style="paper", width=width)
+    svg = str(render(nets["residual"](3).graph(), "svg", options))
+    assert float(re.search(r'<svg width="([\d.]+)pt', svg)[1]) <= points_of(width) + 0.01
+    assert svg_geometry["problems"](svg) == []
+
+
+@pytest.mark.needs_dot
+def test_a_figure_that_has_smaller_text_says_so_once(sketch, tmp_path, capsys):
+    net = sketch("Wide")
+    net.modules(*(f"a_layer_with_a_long_name_{number} Linear *" for number in range(6)))
+    made = [net.call(f"a_layer_with_a_long_name_{number}", f"input:x{number}") for number in range(6)]
+    x = made[0]
+    for one in made[1:]:
+        x = net.op("torch.outer", x, one)
+    net.output(x)
+    (tmp_path / "net.json").write_text(to_json(net.graph()), encoding="utf-8")
+    command = ["render", str(tmp_path / "net.json"), "--style", "paper", "--width", "1in", "--format", "svg,pdf"]
+    assert main([*command, "-o", str(tmp_path / "out")]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "smallest text" in line]
+    assert len(notes) == 1
+    assert re.search(r"note: the smallest text of this figure has \d\.\d pt, not 7", notes[0])
+    with pytest.warns(ExportWarning, match="smallest text"):
+        net.graph().save(tmp_path / "net.svg", style="paper", width="1in")
+
+
+def test_an_unknown_style_is_refused(nets):
+    with pytest.raises(ExportError, match="style cannot be 'poster'"):
+        PictureOptions(style="poster")
+
+
+def test_the_room_of_a_figure_is_that_of_text_of_seven_points():
+    room = room_of(PictureOptions(style="paper", width="3.5in"))
+    assert (room.width, room.height) == pytest.approx((3.5 * 72 * 10 / 7, 9 * 72 * 10 / 7))
+
+
+@pytest.mark.parametrize("direction", ["TB", "LR"])
+def test_how_large_a_picture_will_be_is_known_before_it_is_laid_out(nets, direction):
+    picture = picture_of(nets["residual"](3).graph(), PictureOptions(direction=direction))
+    assert across_of(picture) > 0 < length_of(picture)
+
+
+# --- sixty models --------------------------------------------------------------------------------------------------
+
+
+def quick_models():
+    sys.path.insert(0, str(TESTS / "oracle"))
+    try:
+        groups = importlib.import_module("paper_models").GROUPS
+    finally:
+        sys.path.pop(0)
+    return [shown for group in groups.values() for shown in group if shown.quick]
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    """Made once for both styles."""
+    return {}
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("style", ["screen", "paper"])
+@pytest.mark.parametrize("shown", quick_models(), ids=lambda shown: shown.name)
+def test_no_text_is_crossed_in_the_models_of_papers(graphs, shown, style):
+    """The others of the sixty are drawn by `tests/oracle/paper_pictures.py`."""
+    import torch
+
+    import modgraph
+
+    if shown.name not in graphs:
+        with torch.device("meta"):
+            model = shown.build().eval()
+        graphs[shown.name] = modgraph.trace(model, shown.inputs(), device="fake")
+    svg = str(render(graphs[shown.name], "svg", PictureOptions(style=style)))
+    assert svg_geometry["problems"](svg) == []
+    width = float(re.search(r'<svg width="([\d.]+)pt', svg)[1])
+    assert width <= (3000 if style == "screen" else 468.01)
