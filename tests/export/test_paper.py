@@ -13,10 +13,11 @@ import pytest
 from modgraph.cli import main
 from modgraph.errors import ExportError, ExportWarning
 from modgraph.export import PictureOptions, render
+from modgraph.export.look.folding import Cut
 from modgraph.export.look.options import points_of
-from modgraph.export.look.parts import Card, Frame, Pill
+from modgraph.export.look.parts import Card, Frame, Pill, Tag
 from modgraph.export.look.style import KINDS, STRIPES
-from modgraph.export.picture.choosing import picture_of, room_of
+from modgraph.export.picture.choosing import Saving, _Choice, picture_of, room_of
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import is_idle
 from modgraph.graph.serial import to_json
@@ -99,6 +100,31 @@ def test_operations_are_rows_of_several_below_a_depth_that_is_asked_for(sketch):
 def test_a_picture_is_as_wide_as_can_be_read_whatever_was_thought(sketch):
     svg = str(render(heads_net(sketch, 40), "svg"))
     assert float(re.search(r'<svg width="([\d.]+)pt', svg)[1]) <= 780
+
+
+def test_a_tag_of_several_inputs_names_what_they_have_in_common(sketch):
+    """And not one of them, which its user may not be given."""
+    net = sketch()
+    net.modules("blocks ModuleList")
+    x = "input:x"
+    for number in range(8):
+        net.module(f"blocks.{number}", "model.Block")
+        net.module(f"blocks.{number}.fc", "Linear", (4 + number, 4))
+        net.shapes[f"input:past[{number}]"] = (1, 2 + number)
+        net.enter(f"blocks.{number}")
+        x = net.op("torch.mul", net.call(f"blocks.{number}.fc", x), f"input:past[{number}]")
+        net.leave()
+    net.output(x)
+    choice = _Choice(net.graph(), PictureOptions(), None)
+    picture = choice.made(Cut(depth=2, fold=True, like_once=False), Saving(together=True))
+    said = [
+        (item.title, item.detail) if isinstance(item, Pill) else item.text
+        for item in everything(picture.items)
+        if isinstance(item, Pill | Tag)
+    ]
+    assert "past" in said
+    assert ("past ×8", "") in said
+    assert not [text for text in said if "past[" in str(text)]
 
 
 # --- figures -------------------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ LONGEST = {"TB": 3_000, "LR": 3_000}
 """Points along the way of the data: some three screens, or four pages."""
 READABLE = 6.0
 """Points that the smallest text has at least where a picture is as wide as the text of a page."""
+NEARLY = 1.05
+"""So many times too large is tried: sizes are estimated."""
 FEWEST_ROWS = 4
 """A picture with fewer shows too little to be chosen because it is small."""
 MOST_LEVELS = 24
@@ -193,7 +195,7 @@ class _Choice:
             if len(arrange(self.run, self.likeness, cut).units) > MOST_ROWS:
                 continue
             for picture, excess in self._under(cut):
-                if excess <= 1:
+                if excess <= NEARLY:
                     fitting = True
                     yield picture
                 else:
@@ -215,8 +217,8 @@ class _Choice:
             if not self.is_readable(picture):
                 continue
             excess = self.room.excess(picture) if len(self.savings) > 1 else 0
-            if cut.depth < self.levels and excess <= 1 and count_rows(picture.items) < FEWEST_ROWS:
-                excess = 1 + FEWEST_ROWS / 100  # so little is worth less than a picture that is larger
+            if cut.depth < self.levels and excess <= NEARLY and count_rows(picture.items) < FEWEST_ROWS:
+                excess = NEARLY + 0.01  # so little is worth less than a picture that is larger
             if excess < 0.97 * before:
                 yield picture, excess
             before = min(before, excess)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +15,6 @@ from modgraph.export.look.folding import (
     arrange,
     blocks_of,
     comes_again,
-    kind_of_end,
 )
 from modgraph.export.look.held_tensors import is_unnamed, module_title
 from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
@@ -40,7 +38,7 @@ from modgraph.export.picture.rows import (
     sign_of,
 )
 from modgraph.export.picture.runs import runs_of
-from modgraph.export.picture.spots import Ids, Spot, id_text, name_from, spot_name
+from modgraph.export.picture.spots import Ids, Spot, end_name, gathered_name, id_text, name_from, spot_name
 from modgraph.export.picture.turns import calls_of_all, turns_around, turns_frame
 from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.focus import Focus
@@ -50,8 +48,6 @@ from modgraph.graph.repeats import Likeness
 
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
-_KEY = re.compile(r"\['([A-Za-z_]\w*)'\]")
-"""Of a dict in what `forward` takes or returns: "aux['loss']"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -461,9 +457,8 @@ class Composer:
         if unit.middle:
             return Pill(id=spot.id, title=f"… {len(unit.members)} more {kind}s", tooltip=f"{kind}s that are left out")
         if unit.gathered:
-            shapes = {shape_text(tensor.shape, self.batch) for tensor in self._tensors(unit)}
-            shape, names = shapes.pop() if len(shapes) == 1 else "", cut_end(_gathered_names(unit), 200)
-            return Pill(id=spot.id, title=gathered_title(unit), detail=shape, tooltip=names)
+            shape, names = self._pill_shape(spot), cut_end(_gathered_names(unit), 200)
+            return Pill(id=spot.id, title=f"{gathered_name(unit)} ×{len(unit.members)}", detail=shape, tooltip=names)
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(_end_title(kind, name))
         return Pill(
@@ -483,6 +478,9 @@ class Composer:
 
     def _pill_shape(self, spot: Spot) -> str:
         """Of the input, output, parameter or constant itself, not of a view of it that its users get."""
+        if spot.units[0].gathered:
+            texts = {self.tensor_text(tensor) for tensor in self._tensors(spot.units[0])}
+            return texts.pop() if len(texts) == 1 else ""
         end, leaf = spot.units[0].occurrence.end or "", spot.units[0].occurrence.first
         if self.how.focus is None:
             edges = self.run.index.outgoing.get(end) or self.run.index.incoming.get(end)
@@ -506,7 +504,9 @@ class Composer:
         if len(block.members) > 1 and comes_again(block.members):
             marks = calls_of_all(marks, len(block.members))
         title = module_title(node)
-        parts = [cut(title), self._count(block, node), "in parallel" if block.parallel else ""]
+        # A title has half of its frame, as the arrow enters in the middle: a narrow one says no more than the class.
+        count = "" if self.how.narrow and self.how.costs is None else self._count(block, node)
+        parts = [cut(title), count, "in parallel" if block.parallel else ""]
         inner = items[0] if len(items) == 1 else None
         name = range_text(block.members)
         if block.parent is not None:
@@ -543,18 +543,11 @@ def _batch_size(run: Run) -> int | str | None:
     return None
 
 
-def gathered_title(unit: Unit) -> str:
-    """ "past_key_values ×24", "outputs ×9" of ends that have no names but their places."""
-    kind, _, name = kind_of_end(unit.occurrence.end or "").partition(":")
-    words = _KEY.sub(r".\1", name).strip("._[]'\" ")
-    return f"{cut(words) if words else f'{kind}s'} ×{len(unit.members)}"
-
-
 def _gathered_names(unit: Unit) -> str:
     return ", ".join((member.end or "").partition(":")[2] for member in unit.members)
 
 
 def _end_title(kind: str, name: str) -> str:
     """What a pill is called: "output 1[0]" of what has no name but its place, "aux.loss" for "aux['loss']"."""
-    shown = _KEY.sub(r".\1", name)
+    shown = end_name(name)
     return f"{kind} {shown}" if shown[:1].isdecimal() else shown

@@ -46,10 +46,11 @@ def write_dot(picture: Picture) -> str:
     for item in _main_first(picture.items, main):
         lines.extend(_item(item, "  ", picture.direction))
     tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1 and not card.head}
+    narrow = any(card.narrow for card in _cards(picture.items))
     titled, weights, past = _titled(picture), _weights(picture), _past_others(picture)
     for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main):
         ports = _ports(arrow, picture.direction, tall, main, titled)
-        is_slim = arrow.main and picture.direction == "TB" and arrow.id not in past
+        is_slim = picture.direction == "TB" and (narrow or (arrow.main and arrow.id not in past))
         lines.append(_arrow(arrow, ports, weights[arrow.id], is_slim=is_slim))
     lines.append("}")
     return "\n".join(lines) + "\n"

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from modgraph.export.look.folding import Block, Unit
+from modgraph.export.look.folding import Block, Unit, kind_of_end
+from modgraph.export.look.labels import cut, member_range
 from modgraph.export.look.parts import Mark
 from modgraph.export.picture.rows import path_below
 from modgraph.graph.dataflow import operation_word
@@ -58,9 +59,29 @@ def id_text(unit: Unit) -> str:
     return occurrence.path or "model"
 
 
+_KEY = re.compile(r"\['([A-Za-z_]\w*)'\]")
+"""Of a dict in what `forward` takes or returns: "aux['loss']"."""
+
+
+def end_name(name: str) -> str:
+    """ "aux.loss" for "aux['loss']"."""
+    return _KEY.sub(r".\1", name)
+
+
+def gathered_name(unit: Unit) -> str:
+    """What inputs or outputs of one kind are called: "past_key_values"; "outputs" of those that have no names."""
+    kind, _, name = kind_of_end(unit.occurrence.end or "").partition(":")
+    return cut(end_name(name).strip("._[]'\" ")) or f"{kind}s"
+
+
 def spot_name(spot: Spot) -> str:
     """What a tooltip calls a node."""
-    occurrence = spot.units[-1].occurrence
+    unit = spot.units[-1]
+    occurrence = unit.occurrence
+    if unit.gathered:
+        return f"{len(unit.members)} operations" if occurrence.operation is not None else gathered_name(unit)
+    if spot.branches and spot.units[0].occurrence.is_module and occurrence.is_module:
+        return member_range(spot.units[0].occurrence.path, occurrence.path)
     if occurrence.operation is not None:
         return operation_word(occurrence.operation.name)
     if not occurrence.is_module:
