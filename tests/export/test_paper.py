@@ -127,6 +127,15 @@ def test_a_tag_of_several_inputs_names_what_they_have_in_common(sketch):
     assert not [text for text in said if "past[" in str(text)]
 
 
+def test_mermaid_and_the_picture_of_a_diff_stay_as_they_were(sketch):
+    """A diff says what became of each module, and Mermaid is laid out elsewhere."""
+    graph = heads_net(sketch, 30)
+    assert "in parallel" not in str(render(graph, "mermaid", PictureOptions(depth=1)))
+    assert str(render(graph, "mermaid", PictureOptions(depth=1))).count("task_29") > 0
+    picture = picture_of(graph, PictureOptions(said={}))
+    assert not [card for card in of_kind(picture, Card) if card.head or card.narrow]
+
+
 # --- figures -------------------------------------------------------------------------------------------------------
 
 

@@ -34,7 +34,7 @@ def render(graph: Graph, options: PictureOptions | None = None) -> str:
     if options.depth is not None:
         depth = options.depth
         while depth >= 0:
-            picture = picture_of(graph, replace(options, depth=depth))
+            picture = picture_of(graph, replace(options, depth=depth), is_readable=_is_good)
             text = write_mermaid(picture)
             if _is_drawn(text):
                 return text
