@@ -135,7 +135,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "export/text/csv.py": ("csv.writer", "no file: it writes into a text in memory"),
     "export/picture/images.py": (".read_bytes", OWN + ": the fonts"),
     "export/picture/placing.py": (
-        "xml.etree.ElementTree xml.etree.ElementTree.fromstring",
+        "xml.etree.ElementTree xml.etree.ElementTree.ParseError xml.etree.ElementTree.fromstring",
         "no file: what Graphviz wrote, in memory",
     ),
     "export/page/html.py": (".read_text", OWN + ": the viewer"),
