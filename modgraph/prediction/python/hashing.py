@@ -241,12 +241,18 @@ def _is_parted(machine: Machine, value: Value) -> bool:
     return several.undecided(machine, (value,), ("__eq__", "__hash__")) is not None
 
 
-def _own_hash(machine: Machine, value: Value) -> Value | None:
-    """What `__hash__` of its class, written in source, gives; None where it has none, or that is not known."""
-    if not isinstance(value, Address):
+def method_of(machine: Machine, value: Value) -> FunctionValue | None:
+    """`__hash__` of its class, written in source; None where it has none, or it is not known which."""
+    if not isinstance(value, Address) or _is_parted(machine, value):
         return None
     method = machine.class_attribute(machine.class_of(value), "__hash__")
-    found = machine.call(method, (value,)) if isinstance(method, FunctionValue) else None
+    return method if isinstance(method, FunctionValue) else None
+
+
+def _own_hash(machine: Machine, value: Value) -> Value | None:
+    """What that gives; None where it is not known."""
+    method = method_of(machine, value)
+    found = machine.call(method, (value,)) if method is not None else None
     return found if isinstance(found, Constant) else None
 
 

@@ -386,8 +386,12 @@ def _identity(index: int) -> Constant:
 @models("builtins.hash")
 def hash_(arguments: Arguments, machine: Machine) -> Value:
     value = arguments.get(0, "obj", NONE)
-    hashing.asked(machine, value)
-    hashing.require(machine, value)
+    own = hashing.method_of(machine, value)
+    if own is None:
+        hashing.require(machine, value)
+        hashing.asked(machine, value)
+    else:
+        value = machine.call(own, (value,))
     if isinstance(value, Constant) and isinstance(value.value, int) and type(value.value) is not Identity:
         return Constant(hash(value.value))
     return machine.unknown("hash() differs from run to run", value)
