@@ -51,9 +51,14 @@ from modgraph.source.reached import Reached
 
 @models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack")
 def join(arguments: Arguments, machine: Machine) -> Value:
-    name, given = last_name(arguments.function), machine.iterate(arguments.get(0, "tensors", NONE))
+    name, held = last_name(arguments.function), arguments.get(0, "tensors", NONE)
+    if tensor_of(machine, held) is not None or machine.state.find(held, IteratorObject) is not None:
+        raise machine.raises("TypeError", f"{name}(): argument 'tensors' must be tuple of Tensors")
+    given = machine.iterate(held)
     tensors = [] if isinstance(given, Unknown) else [tensor_of(machine, value) for value in given]
     found = [tensor for tensor in tensors if tensor is not None]
+    if not isinstance(given, Unknown):
+        _require_tensors(machine, name, given)
     if isinstance(given, Unknown) or not found or len(found) != len(given):
         return made(machine, None, found[0].dtype if found and len(found) == len(tensors) else None)
     dtype: str | None = found[0].dtype
@@ -83,6 +88,20 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
         shape = replaced(shapes[0], place, total)
     return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+def _require_tensors(machine: Machine, name: str, given: Sequence[Value]) -> None:
+    """Of what is joined.
+
+    Raises:
+        Raised: where there is none, or one is certainly something else.
+    """
+    if not given:
+        raise machine.raises("RuntimeError", f"{name} expects a non-empty list of tensors")
+    for place, value in enumerate(given):
+        if isinstance(value, Constant | TupleValue):
+            other = type(value.value).__name__ if isinstance(value, Constant) else "tuple"
+            raise machine.raises("TypeError", f"expected Tensor as element {place} in argument 0, but got {other}")
 
 
 @models("torch._C._nn.pad_sequence")
