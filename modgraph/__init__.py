@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from modgraph.findings import Finding
     from modgraph.graph.model import Graph
     from modgraph.source.targets import Ref
+    from modgraph.suggesting import suggest
 
 _HOMES = {
     **dict.fromkeys(("analyze", "check", "load", "predict", "trace"), "modgraph.api"),
@@ -44,6 +45,7 @@ _HOMES = {
     "Ref": "modgraph.source.targets",
     "diff": "modgraph.diffing",
     "merge_ranks": "modgraph.api_ranks",
+    "suggest": "modgraph.suggesting",
 }
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "load",
     "merge_ranks",
     "predict",
+    "suggest",
     "trace",
 ]
 

@@ -187,6 +187,7 @@ def _merge_module(path: str, halves: _Halves) -> tuple[ModuleNode, list[Problem]
         unknown_arguments=predicted.unknown_arguments if arguments else (),
         defaults=predicted.defaults,
         source=predicted.source or traced.source,
+        torch_base=traced.torch_base or (predicted.torch_base if is_as_predicted else None),
     )
     return node, problems
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from modgraph.cli.analyze_saved import run as run_saved
 from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
 from modgraph.cli.analyze_tree import run as run_tree
-from modgraph.cli.arguments import seconds, size
+from modgraph.cli.arguments import names, seconds, size
 from modgraph.cli.console import Console
 from modgraph.cli.input_help import help_with_inputs
 from modgraph.cli.onnx_arguments import add_onnx_arguments, exporting_to, onnx_options
@@ -28,6 +28,7 @@ from modgraph.cli.output import (
     write_interrupted,
 )
 from modgraph.cli.places import error_seen_from_here, seen_from_here
+from modgraph.cli.suggest import check_suggestions, with_suggestions
 from modgraph.doors.printing import place, printable
 from modgraph.errors import (
     ArgumentsError,
@@ -98,6 +99,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
     run.add_argument(
+        "--suggest", type=names, default=(), metavar="LIST", help="names: lora, fsdp, compile, quantize, groups, all"
+    )
+    run.add_argument(
         "--device",
         choices=get_args(Device),
         default="cpu",
@@ -145,6 +149,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     onnx = onnx_options(arguments, where)
     check_color(arguments)
     check_columns(arguments.columns)
+    check_suggestions(arguments)
     _check_against(arguments, targets)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     together = Together(reads=arguments.static, named=len(groups))
@@ -266,7 +271,7 @@ class _Work:
                 seek=("assumed" if alone else "called") if arguments.assume else "found",
                 forward=arguments.forward,
             )
-            graph = with_checkpoint(graph, self.checkpoint)
+            graph = with_suggestions(with_checkpoint(graph, self.checkpoint), arguments)
             files = () if exporting is None else exporting.files
             written = write_graph(graph, self.where, arguments, console, stem=stem, onnx=files)
         _say_what_was_taken(target, graph, console, static=arguments.static)

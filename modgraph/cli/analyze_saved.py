@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from modgraph.cli.analyze_tree import check_alone
 from modgraph.cli.console import Console
 from modgraph.cli.output import check_color, destination, write_graph
+from modgraph.cli.suggest import check_suggestions, with_suggestions
 from modgraph.errors import ConfigError, ExitStatus
 from modgraph.options import TraceOptions
 
@@ -33,9 +34,10 @@ def run(arguments: argparse.Namespace, options: TraceOptions, kind: Kind, consol
     where.check(n_models=1)
     check_color(arguments)
     check_columns(arguments.columns)
+    check_suggestions(arguments)
     checkpoint = None if arguments.against is None else read_checkpoint(arguments.against, options)
     with console.stage("read"):
-        graph = with_checkpoint(load_file(arguments.target, kind), checkpoint)
+        graph = with_suggestions(with_checkpoint(load_file(arguments.target, kind), checkpoint), arguments)
     stem = where.stem(next(iter(file_stems([graph.model.name]))))
     written = write_graph(graph, where, arguments, console, stem=stem)
     report(graph, where, arguments, console)

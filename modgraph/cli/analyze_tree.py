@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from modgraph.batch.manifest import Record
     from modgraph.batch.running import Batch
 
-_NOT_HERE = ("input", "against", "focus", "columns", "dynamic")
+_NOT_HERE = ("input", "against", "focus", "columns", "dynamic", "suggest")
 """Options of one model."""
 
 

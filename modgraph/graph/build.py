@@ -25,6 +25,7 @@ from modgraph.graph.model import (
     TensorInfo,
 )
 from modgraph.graph.stored import Stored
+from modgraph.graph.suggestions import Suggestion
 
 _Owned = TypeVar("_Owned", Call, BackwardRecord)
 
@@ -54,6 +55,7 @@ class GraphBuilder:
         self.profile: Profile | None = None
         self.stored: Stored | None = None
         self.rank_differences: list[RankDifference] = []
+        self.suggestions: list[Suggestion] = []
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:

@@ -42,6 +42,7 @@ from modgraph.graph.model import (
 from modgraph.graph.no_gradient import WithoutGradient
 from modgraph.graph.nonfinite import NonFinite
 from modgraph.graph.stored import Stored, StoredDtype
+from modgraph.graph.suggestions import SuggestedEntry, Suggestion
 
 MAX_DEPTH = 50
 """Lists and objects inside each other in the arguments of a module."""
@@ -58,7 +59,7 @@ class _NotCounted:
 
 KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
-    "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences?",
+    "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences? suggestions?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
     "backward? ranks? world_size? arguments_from? assumed? no_calls? open_shapes? absent_packages? missing_weights? "
     "left_out?",
@@ -67,8 +68,8 @@ KEYS: dict[Any, str] = {
     OtherArguments: "text file line",
     ModelInput: "name origin tensors? literal? rules? constraints? followed?",
     ModuleNode: "path class:class_name predicted observed registered alias_of calls repeat parameters buffers hooks "
-    "arguments source made_in_forward? lazy_class? own_state_dict? extra_state? unknown_arguments? defaults? wrappers? "
-    "ranks? certain? condition?",
+    "arguments source made_in_forward? lazy_class? own_state_dict? extra_state? unknown_arguments? defaults? "
+    "torch_base? wrappers? ranks? certain? condition?",
     Repeat: "group count",
     ParameterInfo: "name shape dtype trainable alias_of? sharding?",
     BufferInfo: "name shape dtype persistent alias_of? sharding?",
@@ -101,6 +102,8 @@ KEYS: dict[Any, str] = {
     WithoutGradient: "parameter reason",
     NonFinite: "kind node name module source values numel",
     Stored: "format tensors elements bytes dtypes entry? other? metadata?",
+    Suggestion: "kind paste entries notes unknown",
+    SuggestedEntry: "role name count parameters class:class_name? where? note?",
     StoredDtype: "dtype tensors elements bytes",
     RankDifference: "module message about? values?",
     RankValue: "rank text",

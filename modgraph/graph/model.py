@@ -17,6 +17,7 @@ from modgraph.findings import Finding as Finding
 from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.stored import Stored
+from modgraph.graph.suggestions import Suggestion
 
 if TYPE_CHECKING:
     import networkx
@@ -168,6 +169,9 @@ class ModuleNode:
     extra_state: tuple[str, ...] = ()
     """Which of "get" and "set" its class defines, `get_extra_state` and `set_extra_state`: the first saves a key
     `_extra_state` beside those of its parameters and buffers, the second asks for it."""
+    torch_base: str | None = None
+    """Of a class that is not torch's, the nearest of its bases that is a layer or container of torch.nn; None where
+    none is, or it is not known."""
     wrappers: tuple[str, ...] = ()
     """Classes of torch.distributed that are put around it and seen through, the outermost first."""
     ranks: tuple[int, ...] | None = None
@@ -616,6 +620,8 @@ class Graph:
     """What it costs; None where that was not asked for."""
     stored: Stored | None = None
     """The file of weights, or the exported program, that it was read from; None where it was read from none."""
+    suggestions: tuple[Suggestion, ...] = ()
+    """Names that were proposed for other tools; empty where none were asked for."""
 
     def __repr__(self) -> str:
         """Name and counts: all of a graph is as long as its JSON, which `to_json` gives."""

@@ -7,6 +7,7 @@ from modgraph.export.look.options import PictureOptions
 from modgraph.export.text.arguments import assumed_line, no_calls_line, open_shapes_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
 from modgraph.export.text.left_out import left_out_line
+from modgraph.export.text.suggestions import suggestions_markdown
 from modgraph.export.text.summary import MAX_LINES
 from modgraph.export.text.tree import ModuleTree, Row
 from modgraph.export.text.weights import weights_line
@@ -45,6 +46,7 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         _line(["---", *("---:" if each.column.right else "---" for each in columns)]),
     ]
     lines += [_line([_name(graph, row), *(_field(each, row) for each in columns)]) for row in rows]
+    lines += suggestions_markdown(graph)
     return "\n".join(lines) + "\n"
 
 

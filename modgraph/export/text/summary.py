@@ -18,6 +18,7 @@ from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.ranks import ranks_text
 from modgraph.export.text.run import cost_text, verification_text
 from modgraph.export.text.stored import counts_parameters, stored_facts, stored_title
+from modgraph.export.text.suggestions import suggestions_text
 from modgraph.export.text.table import Pen, table
 from modgraph.export.text.tree import ModuleTree, Row
 from modgraph.export.text.values import gradient_text, nonfinite_text
@@ -95,6 +96,7 @@ def summary(
         cost_text(graph, width, pen),
         nonfinite_text(graph, width, pen),
         gradient_text(graph, width, pen),
+        suggestions_text(graph, width, pen),
         _findings(graph, width, pen),
         _problems(graph, width, pen),
     ]

@@ -25,6 +25,7 @@ from modgraph.graph.model import (
     Problem,
     SourceLocation,
 )
+from modgraph.graph.torch_classes import torch_base
 from modgraph.names import last_name
 from modgraph.prediction.answer.argument_literals import (
     Defaults,
@@ -336,6 +337,7 @@ class _Tree:
             source=_place_for_all(module.where),
             own_state_dict=own or extra is None,
             extra_state=extra or (),
+            torch_base=self._torch_base(module),
         )
         self.nodes.append(node)
         self.places[entry.path] = node.source
@@ -348,6 +350,15 @@ class _Tree:
         if module.mixed is not None and any(len(getattr(module, store)) > 1 for store in STORES):
             self._problem(f"{_shown(entry.path)} {IN_ANY_ORDER}: {module.mixed.reason}", entry.path, module.mixed)
         self._add_tensor_problems(node, module)
+
+    def _torch_base(self, module: ModuleObject) -> str | None:
+        """None also where a base before it is not known: that may be a layer as well."""
+        names = []
+        for base in self.prediction.machine.mro(module.cls):
+            if not isinstance(base, (ClassValue, KnownClass)):
+                break
+            names.append(base.name)
+        return torch_base(names)
 
     def _add_either(self, entry: _Entry, module: ModuleObject) -> None:
         """One of several modules of one class, which of them is not known."""

@@ -18,6 +18,7 @@ from torch.nn.parameter import is_lazy
 
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo, SourceLocation
 from modgraph.graph.paths import parameter_path
+from modgraph.graph.torch_classes import torch_base
 from modgraph.tracing.basics.hooks import extra_state_of, hooks_of, saves_its_own
 from modgraph.tracing.basics.members import registered_modules
 from modgraph.tracing.basics.parameters import parameters_of
@@ -308,6 +309,7 @@ class Tree:
             source=self._classes[kind],
             own_state_dict=saves_its_own(module),
             extra_state=extra_state_of(module),
+            torch_base=torch_base([f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__]),
             wrappers=wrappers_of(type(module)),
         )
 
