@@ -80,7 +80,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument("--format", metavar="LIST", help=", ".join(FORMATS))
     output.add_argument("-o", "--output", metavar="DIR", help="modgraph-out/; FILE for one file; - for stdout")
     output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
-    output.add_argument("--no-fold", action="store_true", help="draw repeated blocks one by one")
+    output.add_argument("--no-fold", action="store_true", help="draw blocks one by one; --show-views: view, size too")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
     output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,...")
     output.add_argument(
@@ -89,7 +89,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     figure = "paper: a figure to print; --width 3.25in, 180mm"
     output.add_argument("--style", choices=("screen", "paper"), default="screen", metavar="STYLE", help=figure)
     output.add_argument("--width", metavar="LEN", help=argparse.SUPPRESS)  # told of beside --style: help is long enough
-    output.add_argument("--show-views", action="store_true", help="draw view, permute, size and the like too")
+    output.add_argument("--show-views", action="store_true", help=argparse.SUPPRESS)  # the same, beside --no-fold
 
 
 def picture_options(arguments: argparse.Namespace) -> PictureOptions:
