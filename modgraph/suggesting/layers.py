@@ -58,6 +58,8 @@ _ADDED = frozenset(
 )
 """What is done with a table or a token."""
 _MOST_STEPS = 5
+LONGEST = 4
+"""Parts of a path that are taken to name modules by its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,22 @@ class Layers:
     def own(self) -> dict[str, ModuleNode]:
         """Those of `nodes` under their first names."""
         return {path: node for path, node in self.nodes.items() if node.alias_of is None}
+
+    @cached_property
+    def by_end(self) -> dict[str, list[str]]:
+        """The paths of `own` by their last part, by the last two, ..."""
+        found: dict[str, list[str]] = {}
+        for path in self.own:
+            parts = path.split(".")
+            for length in range(1, min(len(parts), LONGEST) + 1):
+                found.setdefault(".".join(parts[-length:]), []).append(path)
+        return found
+
+    @cached_property
+    def tied(self) -> frozenset[str]:
+        """Paths of the modules that hold a parameter under two names, as first or as further one."""
+        shared = [held for held in self.held.values() if held.first != held.key and held.node.alias_of is None]
+        return frozenset(path for held in shared for path in (held.node.path, held.first.rpartition(".")[0]))
 
     def children(self, path: str) -> list[ModuleNode]:
         """Those of `own` that a module holds itself."""
@@ -188,8 +206,15 @@ class Layers:
 
     def _lies_plainly(self, node: ModuleNode) -> bool:
         """Whether no layer of its class has a weight that is stored the other way round."""
-        of_class = (each for each in self.own.values() if each.class_name == node.class_name)
-        return not any(self.role(each.path) == "transposed" for each in of_class if not _is_square(each))
+        name = node.class_name or ""
+        if name not in self._plain:
+            of_class = (each for each in self.own.values() if each.class_name == name and not _is_square(each))
+            self._plain[name] = not any(self.role(each.path) == "transposed" for each in of_class)
+        return self._plain[name]
+
+    @cached_property
+    def _plain(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def _words(self) -> dict[str, set[str]]:

@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from modgraph.graph.paths import parameter_path
 from modgraph.graph.suggestions import SuggestedEntry, Suggestion
 from modgraph.suggesting.blocks import Blocks
-from modgraph.suggesting.layers import Held, Layers, as_known, plural
+from modgraph.suggesting.layers import LONGEST, Held, Layers, as_known, plural
 from modgraph.suggesting.patterns import covering, listed, quoted, starred
 
 SMALL = 0.01
 """Of the weights of all layers in the blocks; layers of a name that hold less stay as they are."""
 _LINEAR = ("linear", "transposed")
-_LONGEST = 4
-"""Names that are put before the last one at most, to tell a layer from another module of that name."""
 _MOST_NAMED = 4
 
 
@@ -54,14 +52,18 @@ def suggest_lora(layers: Layers, blocks: Blocks) -> Suggestion:
 def _named(inside: list[str], linear: set[str], layers: Layers) -> dict[str, list[str]]:
     """The layers in the blocks by their last name; by more of it where that also names what is no such layer."""
     found: dict[str, list[str]] = {}
+    fits: dict[str, bool] = {}
     for path in inside:
         parts = path.split(".")
         choices = []
-        for length in range(1, min(len(parts), _LONGEST) + 1):
+        for length in range(1, min(len(parts), LONGEST) + 1):
             name = ".".join(parts[-length:])
-            if not parts[-length].isdecimal() or length == len(parts):
+            if not parts[-length].isdecimal():
                 choices.append(name)
-        good = (name for name in choices if not any(each not in linear for each in _matched(name, layers)))
+        for name in choices:
+            if name not in fits:
+                fits[name] = all(each in linear for each in _matched(name, layers))
+        good = (name for name in choices if fits[name])
         name = next(good, choices[0] if choices else path)
         found.setdefault(name, []).append(path)
     return found
@@ -69,7 +71,7 @@ def _named(inside: list[str], linear: set[str], layers: Layers) -> dict[str, lis
 
 def _matched(name: str, layers: Layers) -> Iterable[str]:
     """The modules that a name in `target_modules` is taken to mean."""
-    return (path for path in layers.own if path == name or path.endswith(f".{name}"))
+    return layers.by_end.get(name, ())
 
 
 def _is_numbered(name: str) -> bool:

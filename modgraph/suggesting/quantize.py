@@ -37,7 +37,7 @@ def _reason(path: str, layers: Layers, blocks: Blocks) -> str:
     """Why a linear layer is left as it is; "" where it is not."""
     if layers.is_read_by_attention(path):
         return "its weight is read by MultiheadAttention, and it is never called"
-    if path in _tied(layers):
+    if path in layers.tied:
         return "its weight is tied"
     weight = next(
         (each for each in layers.own[path].parameters if each.shape is not None and len(each.shape) == 2), None
@@ -52,14 +52,6 @@ def _reason(path: str, layers: Layers, blocks: Blocks) -> str:
     if path not in blocks.unit_of:
         return "outside of the blocks: a head, or a projection that occurs once" if blocks.series else ""
     return ""
-
-
-def _tied(layers: Layers) -> set[str]:
-    found = set()
-    for held in layers.held.values():
-        if held.first != held.key and held.node.alias_of is None:
-            found |= {held.node.path, held.first.rpartition(".")[0]}
-    return found
 
 
 def _group_note(path: str, layers: Layers) -> str:
