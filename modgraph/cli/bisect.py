@@ -77,7 +77,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     with console.stage("search"):
         found = Bisector(past, checkpoint).between(good.commit, bad.commit)
     if arguments.format == "json":
-        console.document(json.dumps(_as_json(found, past), indent=2, ensure_ascii=True))
+        from modgraph.doors.printing import json_text
+
+        console.document(json_text(json.dumps(_as_json(found, past), indent=2, ensure_ascii=False)))
     else:
         _tell(found, arguments, console)
     for note in found.notes:

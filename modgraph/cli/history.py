@@ -64,7 +64,9 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         why = found.why or "no commit touches a source"
         raise TargetError(f"the keys of {arguments.target} are known at no revision: {why}")
     if arguments.format == "json":
-        console.document(json.dumps(_as_json(found), indent=2, ensure_ascii=True))
+        from modgraph.doors.printing import json_text
+
+        console.document(json_text(json.dumps(_as_json(found), indent=2, ensure_ascii=False)))
     elif arguments.format == "markdown":
         console.document(_markdown(found))
     else:

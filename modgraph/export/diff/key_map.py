@@ -65,7 +65,8 @@ def _is_plain(each: Carried) -> bool:
 
 def _quoted(key: str) -> str:
     """As Python reads it, on one line and in ASCII."""
-    return f'"{key}"' if key.isascii() and key.isprintable() and not {'"', "\\"} & set(key) else ascii(key)
+    written = ascii(key)
+    return f'"{key}"' if written == f"'{key}'" and '"' not in key else written
 
 
 def _to_do(each: Carried, names: Mapping[str, str]) -> Iterator[str]:
