@@ -41,15 +41,19 @@ def test_pictures(asked: list[Task]):
     assert analyze("--static") == 0
     given = ("--direction", "LR", "--color", "parameters", "--depth", "2", "--no-fold", "--show-views")
     assert analyze("--static", *given) == 0
+    screen = {"style": "screen", "width": None}
     assert [task.picture for task in asked] == [
-        {"depth": None, "fold": True, "direction": "TB", "views": False, "color": "kind"},
-        {"depth": 2, "fold": False, "direction": "LR", "views": True, "color": "parameters"},
+        {**screen, "depth": None, "fold": True, "direction": "TB", "views": False, "color": "kind"},
+        {**screen, "depth": 2, "fold": False, "direction": "LR", "views": True, "color": "parameters"},
     ]
     assert analyze("--static", *given) == 0
     assert len(asked) == 2
+    analyze("--static", *given, "--style", "paper", "--width", "4in")
+    assert asked[-1].picture["style"] == "paper"
+    assert asked[-1].picture["width"] is not None
     for number in range(0, 6, 2):  # each of them is part of what the result depends on
         analyze("--static", *given[:number], *given[number + 2 :])
-    assert len({task.key for task in asked}) == 5
+    assert len({task.key for task in asked}) == 6
 
 
 def test_onnx(asked: list[Task]):
