@@ -173,7 +173,7 @@ PREPARE = {
 """What is run once in a scene's folder before the page's commands."""
 SCENES = {
     ("README.md", "Before every commit"): "unregistered",
-    ("README.md", "What a change did"): "history",
+    ("README.md", "What changed"): "history",
     ("README.md", "In CI, and over whole repositories"): "configured",
     ("docs/check.md", "*"): "unregistered",
     ("docs/diff.md", "*"): "history",

@@ -1,4 +1,4 @@
-"""What a change did, in every format."""
+"""What changed, in every format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a change did, in each format."""
+"""What changed, in each format."""

@@ -1,4 +1,4 @@
-"""What a change did to checkpoints, in words: the verdict, what explains each key, and what nothing explains."""
+"""What changed for checkpoints, in words: the verdict, what explains each key, and what nothing explains."""
 
 from __future__ import annotations
 

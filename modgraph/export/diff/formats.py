@@ -1,4 +1,4 @@
-"""What a change did, in every format there is: the formats, and one `Changes` in one of them."""
+"""What changed, in every format there is: the formats, and one `Changes` in one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from modgraph.export.formats import TEXT_WIDTH, by, chosen
 
 @dataclass(frozen=True, slots=True)
 class DiffFormat:
-    """One way to write what a change did."""
+    """One way to write what changed."""
 
     render: Callable[[Changes], str]
     extension: str

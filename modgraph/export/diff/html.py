@@ -1,4 +1,4 @@
-"""What a change did, as one page: the picture, and the tables. No network, no script."""
+"""What changed, as one page: the picture, and the tables. No network, no script."""
 
 from __future__ import annotations
 

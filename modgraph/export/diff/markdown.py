@@ -1,4 +1,4 @@
-"""What a change did, for a pull request: a verdict, a table, the rest folded away, and no more than GitHub takes.
+"""What changed, for a pull request: a verdict, a table, the rest folded away, and no more than GitHub takes.
 
 The first line is a comment that names the target, by which a job finds its own comment again to update it.
 """

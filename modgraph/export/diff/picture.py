@@ -1,4 +1,4 @@
-"""What a change did, as a picture: the new model with what was removed still in it, in the states of a diff.
+"""What changed, as a picture: the new model with what was removed still in it, in the states of a diff.
 
 The picture is an ordinary one, of a graph that holds both, with what is said of each module handed to it.
 """

@@ -1,4 +1,4 @@
-"""What a change did, for a terminal."""
+"""What changed, for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change did, in words: one line for all that is alike, and none for what follows from something else.
+"""What changed, in words: one line for all that is alike, and none for what follows from something else.
 
 layers.0 – 11   hidden 3072 → 4096, in 12 places       +37.8 M
 layer3          widened 256 → 512, in 5 layers         +1.2 M

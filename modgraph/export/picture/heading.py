@@ -134,7 +134,7 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         shown.append(f"{arrangement.operations} operations collapsed (▸)")
     if arrangement.like:
         what = "1 container" if arrangement.like == 1 else f"{arrangement.like} containers"
-        shown.append(f"{what} collapsed (▸), like an open one but for sizes")
+        shown.append(f"{what} collapsed (▸): same structure, other sizes")
     if shown:
         notes.append(" · ".join(shown))
     if partial := partial_line(graph):

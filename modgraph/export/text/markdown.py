@@ -15,7 +15,7 @@ from modgraph.graph.model import Graph
 
 
 def render(graph: Graph, options: PictureOptions | None) -> str:
-    """A line that names the model, and the table; neighbours that read the same are one row, with ×N.
+    """A line that names the model, and the table; identical rows beside each other are one row, with ×N.
 
     Raises:
         ConfigError: there is no such column.

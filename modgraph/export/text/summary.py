@@ -163,9 +163,7 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
         lines += _entry(label, text, width, pen)
     lines += _entry("shared", _shared(graph), width, pen)
     if any("×" in row.name for row in rows):
-        lines += _entry(
-            "folded", "×N stands for N neighbours that read the same; the figures are of each one", width, pen
-        )
+        lines += _entry("folded", "×N: N identical rows; the figures are of each", width, pen)
     gaps = Counter(gap.kind for gap in graph.gaps)
     if gaps:
         kinds = ", ".join(f"{kind} {count}×" for kind, count in sorted(gaps.items()))
