@@ -182,10 +182,8 @@ class _Page:
             elif element.tag in _SHAPES:
                 yield from self._line(line, boxes)
                 line = []
-                if boxes or kind != "frame":
-                    boxes.append(_bounds(element))
-                else:
-                    boxes.append(_NOWHERE)  # a frame's border: its title has the room that was left for it
+                # A frame's border and the page are none: what stands there has the room that was left for it.
+                boxes.append(_bounds(element) if boxes or kind not in ("frame", "picture") else _NOWHERE)
                 yield from self._shape(element)
         yield from self._line(line, boxes)
 
