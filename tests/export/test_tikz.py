@@ -216,7 +216,6 @@ def compiled(folder: Path, source: str) -> str:
 
 
 @needs_latex
-@pytest.mark.long
 def test_it_stands_alone_and_in_a_paper(tmp_path):
     """Every character that is known, in the file's own fonts and in those of a paper where half of ASCII is active."""
     known = "".join([*map(chr, range(32, 127)), *latex_text._LETTERS, *latex_text._MATHS, *latex_text.MARKS, "éüřx₁日"])
