@@ -84,6 +84,7 @@ FORMATS: dict[str, Format] = {
     "html": Format(render=lambda graph, options: by("page.html")(as_assumed(graph), options), extension="html"),
     "dot": Format(render=by("picture.dot"), extension="dot"),
     "mermaid": Format(render=by("picture.mermaid"), extension="mmd"),
+    "tex": Format(render=by("picture.tikz"), extension="tex", instead=("html", "dot")),
     "json": Format(render=_json, extension="json"),
     "onnx": Format(render=_whole("onnx.structural"), extension="onnx", binary=True),
     "model-explorer": Format(render=_whole("interchange.model_explorer"), extension="model-explorer.json"),

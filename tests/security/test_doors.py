@@ -138,6 +138,10 @@ ALLOWED: dict[str, tuple[str, str]] = {
         "xml.etree.ElementTree xml.etree.ElementTree.ParseError xml.etree.ElementTree.fromstring",
         "no file: what Graphviz wrote, in memory",
     ),
+    "export/picture/tikz.py": (
+        "xml.etree.ElementTree xml.etree.ElementTree.ParseError xml.etree.ElementTree.fromstring",
+        "no file: what Graphviz wrote, in memory",
+    ),
     "export/page/html.py": (".read_text", OWN + ": the viewer"),
     "export/onnx/capture.py": (
         "torch.onnx.export",
