@@ -306,7 +306,9 @@ WRITTEN = ("text", "json", "dot", "mermaid", "html")
 @pytest.mark.parametrize("form", WRITTEN)
 @pytest.mark.parametrize("make", [chain, nested_calls, one_module, aliases, fan, children])
 def test_four_times_the_graph_takes_four_times_the_steps(make: Any, form: str):
-    sizes = (240, 960) if form in ("dot", "html") else (60, 240)  # both so large that a picture is tried in several ways
+    sizes = (
+        (240, 960) if form in ("dot", "html") else (60, 240)
+    )  # both so large that a picture is tried in several ways
     texts = [json.dumps(make(n)) for n in (10, *sizes)]
     render(from_json(texts[0]), form)  # what is imported and made once is there now
     few, many = (calls_of(lambda text=text: render(from_json(text), form)) for text in texts[1:])  # type: ignore[misc]
