@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from modgraph.prediction.code.import_order import imported_by, top_of
 from modgraph.prediction.domain.limits import MAX_IMPORT_CHAIN, MAX_KEYED_STATEMENTS
 from modgraph.prediction.domain.values import Address, ClassValue, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.project import registries
+from modgraph.prediction.project.reading_methods import reads_alone
 from modgraph.prediction.project.side_effects import Effect
 from modgraph.source import containers
 from modgraph.source.index import Statement
@@ -124,13 +125,19 @@ def _writes_to(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b{name}\b\s*(?:\[|\.(?!(?:{_READING})\b)\w+\()")
 
 
-def _is_written(writes: re.Pattern[str], text: str) -> bool:
-    """Where the text writes to a name, an item is stored or a method called that changes what bears it."""
+def _is_written(writes: re.Pattern[str], text: str, reads: Callable[[str], bool] = lambda _: False) -> bool:
+    """Where the text writes to a name, an item is stored or a method called that changes what bears it.
+
+    Args:
+        reads: whether the method of that name is known to change nothing.
+    """
     stores = (match.start() for match in _STORED.finditer(text))
     stored = end = -1
     for match in writes.finditer(text):
         opened = match.end()
         if text[opened - 1] == "(":
+            if reads(_WORD.findall(match[0])[-1]):
+                continue
             return True
         while stored < opened:
             stored = next(stores, len(text))
@@ -150,12 +157,12 @@ _ROW = re.compile(r"[ \t]*(?:for[ \t]+([\w, \t]+)[ \t]in[ \t]*[(\[]|([\w., \t]+,
 _CALLED = re.compile(r"(\w+)\([^()\n]*$")
 
 
-def _filled_as(name: str, text: str) -> str | None:
+def _filled_as(name: str, text: str, reads: Callable[[str], bool]) -> str | None:
     """The other name, where a function has `other = name`, or is given it as `other`, and changes what bears that."""
     others = dict.fromkeys(_other_names(name, text))
     if len(others) > _MAX_OTHERS:
         return next(iter(others))
-    return next((other for other in others if _is_written(_writes_to(other), text)), None)
+    return next((other for other in others if _is_written(_writes_to(other), text, reads)), None)
 
 
 def _other_names(name: str, text: str) -> Iterator[str]:
@@ -186,7 +193,12 @@ class Wanted:
         source = machine.finder.source(self.module)
         self.is_filled_at_home = source is not None and self.writes(source.text)
         is_followed = source is None or attribute or top_of(self.module) in sys.stdlib_module_names
-        self.renamed = None if is_followed or source is None else _filled_as(self.name, source.text)
+        cls = machine.class_of(of_module) if self.is_inside and of_module is not None else None
+
+        def reads(method: str) -> bool:
+            return isinstance(cls, ClassValue) and reads_alone(machine, cls, method)
+
+        self.renamed = None if is_followed or source is None else _filled_as(self.name, source.text, reads)
         """Another name by which a function of its module fills it, where that is no module of Python's own."""
         self.has_writers = self.is_filled_at_home or self.is_inside
         self.may_be_filled = self.is_filled_at_home or not attribute
