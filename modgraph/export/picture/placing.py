@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
-from modgraph.export.look.metrics import text_width
+from modgraph.export.picture.svg_shapes import SVG, Point, bounds_of, line_of, points_of
 
-_SVG = "{http://www.w3.org/2000/svg}"
 _ASCENT, _DESCENT = 0.72, 0.2
 """Of a text, in its size."""
 _STEP = 2.0
@@ -204,46 +203,31 @@ def _unlabelled(found: re.Match[str]) -> str:
 
 
 def _parts(root: ElementTree.Element) -> list[_Part]:
-    return [part for group in root.iter(f"{_SVG}g") if (part := _part(group)) is not None]
+    return [part for group in root.iter(f"{SVG}g") if (part := _part(group)) is not None]
 
 
 def _part(group: ElementTree.Element) -> _Part | None:
     kind = group.attrib.get("class", "")
     if kind not in ("node", "cluster", "edge"):
         return None
-    shapes = [element for element in group.iter() if element.tag != f"{_SVG}text" and _numbers(element)]
+    shapes = [element for element in group.iter() if points_of(element)]
     if not shapes:
         return None
-    texts = [_text(each) for each in group.iter(f"{_SVG}text") if (each.text or "").strip()]
-    around = shapes[:1] if kind == "cluster" else shapes
+    texts = [_text(each) for each in group.iter(f"{SVG}text") if (each.text or "").strip()]
+    outer = shapes[:1] if kind == "cluster" else shapes
     badges = [_bounds([shape]) for shape in shapes[1:]] if kind == "cluster" else []
     path = [at for shape in shapes for at in _line(shape)] if kind == "edge" else []
-    return _Part(group.attrib.get("id", ""), kind, _bounds(around), texts, path, badges)
-
-
-_NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?")
-
-
-def _numbers(element: ElementTree.Element) -> list[float]:
-    if element.tag == f"{_SVG}ellipse":
-        x, y, across, down = (float(element.attrib[key]) for key in ("cx", "cy", "rx", "ry"))
-        return [x - across, y - down, x + across, y + down]
-    text = element.attrib.get("points") or (element.attrib.get("d") if element.tag == f"{_SVG}path" else "")
-    return [float(number) for number in _NUMBER.findall(text or "")]
+    return _Part(group.attrib.get("id", ""), kind, _bounds(outer), texts, path, badges)
 
 
 def _bounds(shapes: Iterable[ElementTree.Element]) -> _Box:
-    numbers = [_numbers(shape) for shape in shapes]
-    xs = [x for each in numbers for x in each[::2]]
-    ys = [y for each in numbers for y in each[1::2]]
-    return _Box(min(xs), min(ys), max(xs), max(ys))
+    return _Box(*bounds_of([point for shape in shapes for point in points_of(shape)]))
 
 
-def _line(shape: ElementTree.Element) -> Iterator[tuple[float, float]]:
+def _line(shape: ElementTree.Element) -> Iterator[Point]:
     """Places of an edge, close to each other; of its arrowhead, the corners."""
-    numbers = _numbers(shape)
-    points = list(zip(numbers[::2], numbers[1::2], strict=False))
-    if shape.tag != f"{_SVG}path":
+    points = points_of(shape)
+    if shape.tag != f"{SVG}path":
         yield from points
         return
     for start in range(0, len(points) - 3, 3):
@@ -259,12 +243,8 @@ def _line(shape: ElementTree.Element) -> Iterator[tuple[float, float]]:
 
 
 def _text(element: ElementTree.Element) -> _Box:
-    text, attributes = element.text or "", element.attrib
-    size, mono = float(attributes["font-size"]), "Courier" in attributes["font-family"]
-    width = text_width(text, size, bold=attributes.get("font-weight") == "bold", mono=mono)
-    x, y = float(attributes["x"]), float(attributes["y"])
-    left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[attributes.get("text-anchor", "start")] * width
-    space = text_width(" ", size, mono=mono)
-    right = left + width - (len(text) - len(text.rstrip())) * space
-    left += (len(text) - len(text.lstrip())) * space
-    return _Box(left, y - _ASCENT * size, right, y + _DESCENT * size)
+    text = element.text or ""
+    line = line_of(element, text)
+    right = line.left + line.width - (len(text) - len(text.rstrip())) * line.space()
+    left = line.left + (len(text) - len(text.lstrip())) * line.space()
+    return _Box(left, line.y - _ASCENT * line.size, right, line.y + _DESCENT * line.size)

@@ -20,11 +20,20 @@ from modgraph.export.look.widths import BAR
 from modgraph.export.picture.images import render as draw
 from modgraph.export.picture.images import svg_size
 from modgraph.export.picture.latex_text import MARKS, latex
+from modgraph.export.picture.svg_shapes import (
+    SVG,
+    Point,
+    bounds_of,
+    ellipse_of,
+    line_of,
+    numbers_in,
+    points_in,
+    points_of,
+)
 from modgraph.graph.model import Graph
 
 LONGEST_SIDE = 14_000.0
 """Points that a picture is wide or high at most: TeX knows no length of 16,384, PDF no page of 14,400."""
-_SVG = "{http://www.w3.org/2000/svg}"
 _FONT_SIZE = 10 * 72 / 72.27
 """Points of the font that every text is set in before it is scaled: of that size there are all fonts."""
 _ADJACENT = 2.5
@@ -34,7 +43,6 @@ _PADDING = 4.5
 _EDGE = 1.5
 """Points that are left between a text and the border where there is little room."""
 Side = Literal["l", "c", "r"]
-Point = tuple[float, float]
 
 
 def render(graph: Graph, options: PictureOptions | None = None) -> str:
@@ -60,9 +68,9 @@ def write_tikz(svg: bytes) -> str:
     size = svg_size(svg)
     shrunk = min(1.0, LONGEST_SIDE / max(size))
     width, height = (side * shrunk for side in size)
-    scale = width / _numbers(root.attrib["viewBox"])[2]
+    scale = width / numbers_in(root.attrib["viewBox"])[2]
     page = _Page(scale, _shift(root))
-    body = [line for element in root for line in page.written(element) if element.tag == f"{_SVG}g"]
+    body = [line for element in root for line in page.written(element) if element.tag == f"{SVG}g"]
     macros = [f"\\def\\{name}{{{drawn}}}%" for name, drawn in MARKS.values() if f"\\{name}{{}}" in page.said]
     colors = [f"\\definecolor{{mg{color}}}{{HTML}}{{{color.upper()}}}%" for color in sorted(page.colors)]
     sides = f"{_number(width)}", f"{_number(height)}"
@@ -160,7 +168,7 @@ class _Page:
             yield f"% {kind} {_COMMENTED.sub('_', group.attrib.get('id', ''))}"
         together: list[ElementTree.Element] = []
         for element in _linked(group):
-            if element.tag == f"{_SVG}g":
+            if element.tag == f"{SVG}g":
                 yield from self._together(together, kind or around)
                 yield from self.written(element, kind or around)
                 together = []
@@ -173,7 +181,7 @@ class _Page:
         boxes: list[_Box] = []
         line: list[_Text] = []
         for element in elements:
-            if element.tag == f"{_SVG}text":
+            if element.tag == f"{SVG}text":
                 text = self._text(element)
                 if line and not _continues(line, text):
                     yield from self._line(line, boxes)
@@ -212,21 +220,21 @@ class _Page:
         if stroke:
             width = float(attributes.get("stroke-width", "1")) * self.scale
             options += [f"draw=mg{stroke}", f"line width={_number(width)}bp"]
-            dashes = [float(each) for each in _NUMBER.findall(attributes.get("stroke-dasharray", ""))]
+            dashes = numbers_in(attributes.get("stroke-dasharray", ""))
             if len(dashes) == 2:
                 on, off = (_number(each * self.scale) for each in dashes)
                 options.append(f"dash pattern=on {on}bp off {off}bp")
         yield f"\\path[{','.join(options)}] {self._outline(element)};"
 
     def _outline(self, element: ElementTree.Element) -> str:
-        if element.tag == f"{_SVG}ellipse":
-            x, y, across, down = (float(element.attrib[key]) for key in ("cx", "cy", "rx", "ry"))
+        if element.tag == f"{SVG}ellipse":
+            x, y, across, down = ellipse_of(element)
             radii = f"{_number(across * self.scale)}bp and {_number(down * self.scale)}bp"
             return f"{self._place(x, y)} ellipse ({radii})"
-        if element.tag == f"{_SVG}path":
+        if element.tag == f"{SVG}path":
             return self._curve(element.attrib["d"])
-        points = _points(element.attrib["points"])
-        if element.tag == f"{_SVG}polyline":
+        points = points_of(element)
+        if element.tag == f"{SVG}polyline":
             return "--".join(self._place(*point) for point in points)
         if points[0] == points[-1]:
             points = points[:-1]
@@ -239,7 +247,7 @@ class _Page:
         """Of the commands of a path, Graphviz writes M, C and L, with places from the page's corner."""
         parts: list[str] = []
         for letter, numbers in _COMMAND.findall(written):
-            places = [self._place(*point) for point in _points(numbers)]
+            places = [self._place(*point) for point in points_in(numbers)]
             if letter == "C":
                 triples = zip(places[::3], places[1::3], places[2::3], strict=False)
                 parts += [f"..controls {a} and {b}..{c}" for a, b, c in triples]
@@ -248,16 +256,11 @@ class _Page:
         return "".join(parts) + ("--cycle" if written.rstrip().upper().endswith("Z") else "")
 
     def _text(self, element: ElementTree.Element) -> _Text:
-        attributes = element.attrib
         said = "".join(element.itertext()).replace("\u00a0", " ")
-        size, bold = float(attributes["font-size"]), attributes.get("font-weight") == "bold"
-        mono = "Courier" in attributes.get("font-family", "")
-        width = text_width(said, size, bold=bold, mono=mono)
-        anchor = attributes.get("text-anchor", "start")
-        left = float(attributes["x"]) - {"middle": 0.5, "end": 1.0}.get(anchor, 0.0) * width
-        look = "t" if mono else "b" if bold else "s"
-        color = self._color(attributes.get("fill", "black")) or "000000"
-        return _Text(left, float(attributes["y"]), width, anchor, size, look, color, said)
+        line = line_of(element, said)
+        look = "t" if line.mono else "b" if line.bold else "s"
+        color = self._color(element.attrib.get("fill", "black")) or "000000"
+        return _Text(line.left, line.y, line.width, line.anchor, line.size, look, color, said)
 
     def _line(self, texts: list[_Text], boxes: Sequence[_Box]) -> Iterator[str]:
         """Texts that follow each other, as one; spaces at its ends are room around it."""
@@ -283,7 +286,6 @@ _NOWHERE = _Box(0, 0, 0, 0)
 _KINDS = {"graph": "picture", "cluster": "frame", "node": "node", "edge": "arrow"}
 _HEX = re.compile(r"#([0-9A-Fa-f]{6})")
 _NAMED = {"white": "ffffff", "black": "000000"}
-_NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
 _COMMAND = re.compile(r"([MCL])([^MCLZz]*)")
 _COMMENTED = re.compile(r"[^A-Za-z0-9._:\[\]~-]")
 _MACRO = re.compile(r"\\mg[a-z]+\{\}")
@@ -296,18 +298,9 @@ def _number(value: float, digits: int = 2) -> str:
     return "0" if written in ("-0", "") else written
 
 
-def _numbers(text: str) -> list[float]:
-    return [float(each) for each in _NUMBER.findall(text)]
-
-
-def _points(text: str) -> list[Point]:
-    numbers = _numbers(text)
-    return list(zip(numbers[::2], numbers[1::2], strict=False))
-
-
 def _shift(root: ElementTree.Element) -> Point:
     """How far what is drawn is moved, from its own corner to that of the page."""
-    group = root.find(f"{_SVG}g")
+    group = root.find(f"{SVG}g")
     found = _TRANSLATE.search(group.attrib.get("transform", "")) if group is not None else None
     return (float(found[1]), float(found[2])) if found else (0.0, 0.0)
 
@@ -315,23 +308,18 @@ def _shift(root: ElementTree.Element) -> Point:
 def _linked(group: ElementTree.Element) -> Iterator[ElementTree.Element]:
     """What stands in a group, and in links there."""
     for element in group:
-        if element.tag == f"{_SVG}a":
+        if element.tag == f"{SVG}a":
             yield from _linked(element)
         else:
             yield element
 
 
-_SHAPES = frozenset(f"{_SVG}{name}" for name in ("polygon", "polyline", "path", "ellipse"))
+_SHAPES = frozenset(f"{SVG}{name}" for name in ("polygon", "polyline", "path", "ellipse"))
 
 
 def _bounds(element: ElementTree.Element) -> _Box:
-    if element.tag == f"{_SVG}ellipse":
-        x, y, across, down = (float(element.attrib[key]) for key in ("cx", "cy", "rx", "ry"))
-        return _Box(x - across, y - down, x + across, y + down, is_round=True)
-    is_path = element.tag == f"{_SVG}path"
-    points = _points(element.attrib["d" if is_path else "points"])
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    return _Box(min(xs), min(ys), max(xs), max(ys), is_round=is_path)
+    is_round = element.tag in (f"{SVG}ellipse", f"{SVG}path")
+    return _Box(*bounds_of(points_of(element)), is_round=is_round)
 
 
 def _continues(line: Sequence[_Text], text: _Text) -> bool:
