@@ -92,7 +92,8 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     end = time.monotonic() + TIME_LIMIT
     last: LayoutLimitError | None = None
     late = False
-    for picture in _coarser(graph, options):
+    pictures = pictures_of(graph, options)
+    for picture in _coarser(graph, options, next(pictures)):
         # Half of the time that is left, so that there is some for a coarser picture.
         seconds = max((end - time.monotonic()) / 2, TIME_LIMIT / 10)
         nodes, arrows = count_nodes(picture), len(picture.arrows)
@@ -104,7 +105,7 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
             told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
             laid = lay_out(write_dot(told), engine=engine, many=many, seconds=seconds)
             if last is None:
-                laid = _smaller(graph, options, laid, engine, end)
+                laid = _smaller(pictures, options, laid, engine, end)
             if options.is_paper:
                 laid = replace(laid, paper=picture.paper)
                 _tell_of_small_text(laid.scale * DETAIL_SIZE)
@@ -115,12 +116,12 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     raise last
 
 
-def _smaller(graph: Graph, options: PictureOptions, laid: Layout, engine: Engine, end: float) -> Layout:
+def _smaller(pictures: Iterator[Picture], options: PictureOptions, laid: Layout, engine: Engine, end: float) -> Layout:
     """`laid`, or the first picture of less that fits on a page as it was thought to: how large one is, is known now."""
     if options.said is not None or _excess(laid, options) <= 1:
         return laid
     found = [laid]
-    for picture in itertools.islice(pictures_of(graph, options), 1, MOST_SMALLER + 1):
+    for picture in itertools.islice(pictures, MOST_SMALLER):
         if time.monotonic() > end:
             break
         found.append(lay_out(write_dot(picture), engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
@@ -149,9 +150,8 @@ def _excess(laid: Layout, options: PictureOptions) -> float:
     return max(1.0, width / room.width, height / room.height)
 
 
-def _coarser(graph: Graph, options: PictureOptions) -> Iterator[Picture]:
+def _coarser(graph: Graph, options: PictureOptions, picture: Picture) -> Iterator[Picture]:
     """The picture that is wanted, and others with less and less in them, down to a few closed containers."""
-    picture = picture_of(graph, options)
     yield picture
     deepest = picture.depth if options.depth is not None else picture.depth - 1
     options = replace(options, depth=None)
