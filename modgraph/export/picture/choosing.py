@@ -175,7 +175,6 @@ class _Choice:
             narrow=saving.narrow,
             grid=saving.together,
             joined=saving.joined,
-            stacked=saving.joined,
             bare=saving.bare,
         )
         return compose(self.run, self.likeness, cut, self.levels, how)

@@ -64,9 +64,8 @@ class Style:
     paper: tuple[float, float] | None = None
     """Of a figure: how many points it may be wide and high."""
     joined: bool = False
-    """Norms and activations stand in the row of the layer before them."""
-    stacked: bool = False
-    """Closed containers that follow each other share a card, as layers do."""
+    """Norms and activations stand in the row of the layer before them; closed containers that follow each other share a
+    card, as layers do."""
     bare: bool = False
     """Rows have neither path nor parameters."""
     grid: bool = False
@@ -132,7 +131,7 @@ class Composer:
     def gather(self) -> None:
         """Units to spots; a plain container that is one card alone gets no frame."""
         blocks = blocks_of(self.arrangement.root)
-        runs = {units[0]: units for units in runs_of(self.run, self.arrangement, stacked=self.how.stacked)}
+        runs = {units[0]: units for units in runs_of(self.run, self.arrangement, stacked=self.how.joined)}
         for block in reversed(blocks):
             content: list[Spot | Block] = []
             for item in block.items:
