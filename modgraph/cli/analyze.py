@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from modgraph.cli.analyze_saved import run as run_saved
 from modgraph.cli.analyze_tree import add_tree_arguments, check_alone
@@ -29,6 +28,7 @@ from modgraph.cli.output import (
 )
 from modgraph.cli.places import error_seen_from_here, seen_from_here
 from modgraph.cli.suggest import check_suggestions, with_suggestions
+from modgraph.cli.warned import told_by
 from modgraph.doors.printing import place, printable
 from modgraph.errors import (
     ArgumentsError,
@@ -258,7 +258,7 @@ class _Work:
         if target.doubtful and not arguments.static and not target.note:
             what = "nothing in the file says whether it is an nn.Module; it is looked at when the file runs"
             console.note(f"note: {target.name}: {what}")
-        with _warning_on(console), exporting_to(self.where, stem, self.onnx) as exporting:
+        with told_by(console.warning, CheckWarning), exporting_to(self.where, stem, self.onnx) as exporting:
             graph = analyze_target(
                 target,
                 specs=self.specs,
@@ -286,24 +286,6 @@ class _Work:
             console.result("\n")
         report(seen_from_here(graph, target), self.where, arguments, console)
         return max(written, status_of(graph))
-
-
-@contextmanager
-def _warning_on(console: Console) -> Iterator[None]:
-    """What is amiss with the findings is said as everything else is, and not as Python shows a warning."""
-    import warnings
-
-    with warnings.catch_warnings():
-        show = warnings.showwarning
-
-        def tell(message: Warning | str, category: type[Warning], *place: Any) -> None:
-            if issubclass(category, CheckWarning):
-                console.warning(str(message))
-            else:
-                show(message, category, *place)
-
-        warnings.showwarning = tell  # type: ignore[assignment]
-        yield
 
 
 _MAX_BESIDE = 8

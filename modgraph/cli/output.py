@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from modgraph.cli.arguments import count, names
 from modgraph.cli.console import Console
+from modgraph.cli.warned import told_by
 from modgraph.errors import ConfigError, ExitStatus, ExportError, ExportWarning, ModgraphError
 from modgraph.graph.model import Graph
 from modgraph.options import DEFAULT_DIRECTORY
@@ -232,19 +233,10 @@ def write_graph(
 
 @contextmanager
 def _export_warnings() -> Iterator[list[str]]:
-    """What is warned of while files are written, to be said as everything else is."""
+    """What is warned of while files are written, each time, to be said as everything else is."""
     said: list[str] = []
-    with warnings.catch_warnings():
+    with told_by(said.append, ExportWarning):
         warnings.simplefilter("always", ExportWarning)
-        show = warnings.showwarning
-
-        def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, ExportWarning):
-                said.append(str(message))
-            else:
-                show(message, category, *place, **more)
-
-        warnings.showwarning = tell
         yield said
 
 

@@ -41,11 +41,16 @@ def carried_text(each: Carried) -> str:
     return f"{text} ({said})"
 
 
+def reshaped_words(state: StateChanges) -> dict[str, str]:
+    """By key of another shape: "4×3 → 4×5"."""
+    return {one.key: f"{shape_text(one.old)} → {shape_text(one.new)}" for one in state.mismatched}
+
+
 def every_key(changes: Changes) -> Iterator[str]:
     """Each key of the old model that the new one does not take, and each that it misses, one a row."""
     found, state = changes.checkpoint, changes.state
     yield from map(carried_text, found.carried)
-    shapes = {one.key: f"{shape_text(one.old)} → {shape_text(one.new)}" for one in state.mismatched}
+    shapes = reshaped_words(state)
     yield from (f"{key}: {shapes[key]}" for key in found.reshaped)
     yield from (f"it has no values for {key}" for key in found.fresh)
     yield from (f"the new model has no place for {key}" for key in found.lost)
@@ -66,11 +71,9 @@ def checkpoint_rows(changes: Changes) -> Iterator[str]:
     yield from map(carried_text, found.carried)
     alike: dict[tuple[str, str], list[str]] = {}
     reshaped = set(found.reshaped)
-    for one in state.mismatched:
-        if one.key not in reshaped:
-            continue
-        words = f"{shape_text(one.old)} → {shape_text(one.new)}"
-        alike.setdefault((pattern_of(one.key), words), []).append(one.key)
+    for key, words in reshaped_words(state).items():
+        if key in reshaped:
+            alike.setdefault((pattern_of(key), words), []).append(key)
     yield from (f"{range_of(keys)}: {words}" for (_, words), keys in alike.items())
     for keys, subtrees, words in (
         (found.fresh, changes.added, "it has no values for"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from modgraph.changes.model import Changes
 from modgraph.changes.weights import Carried
 from modgraph.doors.printing import printable
-from modgraph.export.look.labels import shape_text
+from modgraph.export.diff.checkpoint import reshaped_words
 
 LOADER = """\
 def with_new_names(state, file):
@@ -95,7 +95,7 @@ def _to_do(each: Carried, names: Mapping[str, str]) -> Iterator[str]:
 
 def _left_over(changes: Changes) -> Iterator[str]:
     found, state = changes.checkpoint, changes.state
-    shapes = {one.key: f"{shape_text(one.old)} → {shape_text(one.new)}" for one in state.mismatched}
+    shapes = reshaped_words(state)
     for title, keys in (
         ("the new model has no place for these, as far as is known; load_state_dict refuses them", found.lost),
         ("an old checkpoint has nothing for these, as far as is known; load_state_dict misses them", found.fresh),
