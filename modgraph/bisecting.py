@@ -8,9 +8,8 @@ does; where that leaves several commits, all are named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from modgraph.checkpoint import compare
@@ -18,7 +17,7 @@ from modgraph.diffing import Found
 from modgraph.errors import ModgraphError
 from modgraph.graph.model import CheckpointComparison
 from modgraph.graph.state_dict import state_dict_of
-from modgraph.source.history import SOURCES, Commit, commits_between, is_ancestor, merge_base
+from modgraph.source.history import SOURCES, Commit, commits_between, merge_base
 
 if TYPE_CHECKING:
     from modgraph.past import Past
@@ -138,7 +137,7 @@ class Bisector:
         Raises:
             _ContradictionError: the last one fits, or the parent of the first one does not.
         """
-        if not chain or self._until_told(chain[-1].id) == "fits":
+        if not chain or self.verdict(chain[-1].id).fit == "fits":
             raise _ContradictionError
         below, above = -1, len(chain) - 1
         while above - below > 1:
@@ -153,9 +152,6 @@ class Bisector:
         if len(candidates) > 1 or self.verdict(candidates[0].id).fit == "open":
             return self._left_open(candidates)
         return self._confirmed(chain, above, good)
-
-    def _until_told(self, commit: str) -> Fit:
-        return self.verdict(commit).fit
 
     def _between(self, chain: Sequence[Commit], below: int, above: int) -> int | None:
         """The place nearest to the middle of which it can be told; None where there is none."""
@@ -200,9 +196,3 @@ class Bisector:
             self._notes[f"{commit.short} is a merge; which commit of its branch it is cannot be told"] = None
             return found
         return inner
-
-
-def require_in_order(top: Path, good: str, bad: str, refuse: Callable[[], ModgraphError]) -> None:
-    """Raises what `refuse` gives where one commit is not part of the history of the other."""
-    if good != bad and not is_ancestor(top, good, bad):
-        raise refuse()

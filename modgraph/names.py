@@ -37,3 +37,8 @@ def listed(names: Sequence[str], most: int) -> str:
 def natural(path: str) -> tuple[tuple[int, str], ...]:
     """Sorts paths so that "layers.10" follows "layers.9"."""
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path))
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 module", "2 modules"."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

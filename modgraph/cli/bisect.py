@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, TargetError
+from modgraph.names import plural
 from modgraph.options import TraceOptions
 
 if TYPE_CHECKING:
@@ -58,20 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Search, and tell what was found."""
     from modgraph.api import read_checkpoint
-    from modgraph.bisecting import Bisector, require_in_order
+    from modgraph.bisecting import Bisector
     from modgraph.past import Past
+    from modgraph.source.history import is_ancestor
 
     good, bad = _ends(arguments.range)
     refuse_revision(arguments.target)
-    require_in_order(
-        bad.top,
-        good.commit,
-        bad.commit,
-        lambda: TargetError(
+    if good.commit != bad.commit and not is_ancestor(bad.top, good.commit, bad.commit):
+        raise TargetError(
             f"{good.name} is not part of the history of {bad.name}",
             hint=f"begin where both come from: git merge-base {shlex.quote(good.name)} {shlex.quote(bad.name)}",
-        ),
-    )
+        )
     checkpoint = read_checkpoint(arguments.checkpoint, TraceOptions.among(vars(arguments)))
     past = Past(arguments.target, bad)
     with console.stage("search"):
@@ -84,14 +82,15 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         _tell(found, arguments, console)
     for note in found.notes:
         console.warning(note)
-    console.note(f"read: {past.n_read:,} revision{'s' * (past.n_read != 1)}{_among(found.n_listed)}")
+    console.note(f"read: {plural(past.n_read, 'revision')}{_among(found.n_listed)}")
     if found.kind == "found":
         return ExitStatus.OK
     return ExitStatus.PARTIAL if found.kind in ("fits everywhere", "fits nowhere") else ExitStatus.FAILED
 
 
 def _among(count: int) -> str:
-    return f"; {count:,} commit{' touches' if count == 1 else 's touch'} what the model reads" if count else ""
+    touch = "touches" if count == 1 else "touch"
+    return f"; {plural(count, 'commit')} {touch} what the model reads" if count else ""
 
 
 def _ends(text: str) -> tuple[Revision, Revision]:

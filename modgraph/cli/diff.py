@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from modgraph.cli.arguments import seconds, size
 from modgraph.cli.console import Console
 from modgraph.errors import ConfigError, ExitStatus, GraphError
+from modgraph.names import plural
 from modgraph.options import Device, Mode, TraceOptions
 
 if TYPE_CHECKING:
@@ -127,10 +128,10 @@ def status_of(changes: Changes, fail_on: str, console: Console, named: str = "")
     of = f"{named}: " if named else ""
     state = changes.state
     if changes.checkpoint.fits is None:
-        places = f"{len(state.undecided):,} place" + ("s" if len(state.undecided) > 1 else "")
+        places = plural(len(state.undecided), "place")
         console.warning(f"{of}whether a checkpoint of the old model loads is not known: {places} left open")
     if state.misplaced:
-        count = f"{len(state.misplaced):,} key" + ("s" if len(state.misplaced) > 1 else "")
+        count = plural(len(state.misplaced), "key")
         console.warning(f"{of}{count} would load into another layer, the first: {state.misplaced[0]}")
     return ExitStatus.PARTIAL if changes.checkpoint.fits is False else ExitStatus.OK
 

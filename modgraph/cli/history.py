@@ -10,6 +10,7 @@ from modgraph.cli.arguments import count
 from modgraph.cli.bisect import refuse_revision
 from modgraph.cli.console import Console
 from modgraph.errors import ExitStatus, TargetError
+from modgraph.names import plural
 
 if TYPE_CHECKING:
     from modgraph.past_keys import KeyHistory, KeyStep
@@ -82,8 +83,8 @@ def _notes(found: KeyHistory, console: Console) -> None:
         console.warning(f"passed over: {len(found.unknown) - 5:,} more revisions")
     if found.cut:
         console.warning(f"older commits are left out: the newest {found.n_commits:,} were looked at (--most)")
-    plural, touch = "s" * (found.n_read != 1), "s touch" if found.n_commits != 1 else " touches"
-    console.note(f"read: {found.n_read:,} revision{plural}; {found.n_commits:,} commit{touch} sources")
+    touch = "touches" if found.n_commits == 1 else "touch"
+    console.note(f"read: {plural(found.n_read, 'revision')}; {plural(found.n_commits, 'commit')} {touch} sources")
 
 
 _TITLES = ("commit", "date", "subject", "added", "removed", "renamed", "reshaped", "such as")

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 
 from modgraph.graph.model import Shape
+from modgraph.graph.sizes import elements
 from modgraph.graph.suggestions import SuggestedEntry, Suggestion
-from modgraph.names import last_name
+from modgraph.names import last_name, plural
 from modgraph.suggesting.blocks import Blocks
-from modgraph.suggesting.layers import Held, Layers, elements_of, plural
+from modgraph.suggesting.layers import Held, Layers
 from modgraph.suggesting.patterns import covering, listed, starred
 
 _GROUPS = {
@@ -75,7 +76,7 @@ def _verify(patterns: dict[str, list[str]], every: list[str]) -> None:
 def _entry(role: str, text: str, keys: list[str], layers: Layers) -> SuggestedEntry:
     fitting = [layers.held[key] for key in keys if re.fullmatch(text, key)]
     own = [each for each in fitting if each.first == each.key]
-    sizes = [elements_of(each.parameter.shape) for each in own]
+    sizes = [elements(each.parameter.shape) for each in own]
     known = [size for size in sizes if size is not None]
     return SuggestedEntry(
         role=role,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Literal
 
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import IN_ANY_ORDER, MAY_HIDE, Graph, ModuleNode, ParameterInfo, Shape
+from modgraph.graph.model import IN_ANY_ORDER, MAY_HIDE, Graph, ModuleNode, ParameterInfo
 from modgraph.graph.paths import is_open_place, parameter_path
+from modgraph.graph.sizes import elements
 from modgraph.graph.torch_classes import CONTAINERS
 from modgraph.suggesting.patterns import starred
 
@@ -142,7 +142,7 @@ class Layers:
         counts: dict[str, int | None] = {path: None if path and path in self.open_at else 0 for path in self.own}
         for held in self.held.values():
             if held.first == held.key and held.node.path in counts:
-                counts[held.node.path] = _sum([counts[held.node.path], elements_of(held.parameter.shape)])
+                counts[held.node.path] = _sum([counts[held.node.path], elements(held.parameter.shape)])
         return counts
 
     def weight_of(self, path: str) -> int | None:
@@ -302,14 +302,6 @@ def _ends(inputs: object, outputs: object) -> tuple[int | str | None, int | str 
     return inputs[0].shape[-1], outputs[0].shape[-1]
 
 
-def elements_of(shape: Shape | None) -> int | None:
-    """None where a size is not known."""
-    if shape is None:
-        return None
-    sizes = [size for size in shape if isinstance(size, int)]
-    return prod(sizes) if len(sizes) == len(shape) else None
-
-
 def _sum(counts: list[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
@@ -318,8 +310,3 @@ def _sum(counts: list[int | None]) -> int | None:
 def as_known(layers: Layers) -> str:
     """What a sentence that denies something ends with, where the graph leaves something open."""
     return " as far as is known" if layers.unknown else ""
-
-
-def plural(count: int, noun: str) -> str:
-    """ "1 module", "2 modules"."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from modgraph.graph.paths import parameter_path
 from modgraph.graph.suggestions import SuggestedEntry, Suggestion
+from modgraph.names import plural
 from modgraph.suggesting.blocks import Blocks
-from modgraph.suggesting.layers import LONGEST, Held, Layers, as_known, plural
+from modgraph.suggesting.layers import LONGEST, Held, Layers, as_known
 from modgraph.suggesting.patterns import covering, listed, quoted, starred
 
 SMALL = 0.01

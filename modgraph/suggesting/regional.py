@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from modgraph.graph.suggestions import SuggestedEntry, Suggestion
-from modgraph.names import last_name
+from modgraph.names import last_name, plural
 from modgraph.suggesting.blocks import Blocks, Series
-from modgraph.suggesting.layers import Layers, as_known, plural
+from modgraph.suggesting.layers import Layers, as_known
 from modgraph.suggesting.patterns import covering, listed, starred
 
 

@@ -29,6 +29,7 @@ from modgraph.graph.index import parents_of
 from modgraph.graph.model import Finding, Graph, ModelInput, Problem, TensorInfo
 from modgraph.graph.paths import is_open_place, parameter_path
 from modgraph.graph.untaken import as_run
+from modgraph.names import plural
 
 MOST_UNTAKEN = 6
 """Calls that are named which a run did not take."""
@@ -120,7 +121,7 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
         lines[0] = pen.paint(name, "bold") + lines[0][len(name) :]
     if graph.complete:
         return lines
-    partial = f"partial: {_plural(len(graph.problems), 'problem')}, see below"
+    partial = f"partial: {plural(len(graph.problems), 'problem')}, see below"
     return [*lines, pen.paint(pen.plain(partial), "bold yellow")]
 
 
@@ -155,7 +156,7 @@ def _totals(graph: Graph, hidden: Count, rows: Iterable[Row], width: int, pen: P
             "", f"and {hidden.text} in unregistered modules, which no optimizer or state dict reaches", width, pen
         )
     modules = sum(1 for node in graph.modules if node.class_name != "NoneType" and not is_open_place(node.path))
-    parts = [_plural(modules, "module")]
+    parts = [plural(modules, "module")]
     if graph.calls:
         parts += [calls_text(graph.calls, "call"), calls_text(graph.operations, "operation")]
     lines += _entry(_kind_of_calls(graph), " · ".join(parts), width, pen)
@@ -235,7 +236,7 @@ def _tensor(tensor: TensorInfo, name: str) -> str:
 
 
 def _findings(graph: Graph, width: int, pen: Pen) -> list[str]:
-    lines = [pen.paint(_plural(len(graph.findings), "finding"), "bold")] if graph.findings else []
+    lines = [pen.paint(plural(len(graph.findings), "finding"), "bold")] if graph.findings else []
     places: dict[tuple[object, ...], list[Finding]] = {}
     for each in graph.findings:
         key = (each.code, each.file, each.line, each.column, each.attribute, None if each.file else each.module)
@@ -250,7 +251,7 @@ def _findings(graph: Graph, width: int, pen: Pen) -> list[str]:
 
 
 def _problems(graph: Graph, width: int, pen: Pen) -> list[str]:
-    lines = [pen.paint(_plural(len(graph.problems), "problem"), "bold yellow")] if graph.problems else []
+    lines = [pen.paint(plural(len(graph.problems), "problem"), "bold yellow")] if graph.problems else []
     for problem in graph.problems:
         # The cause is where its line is, and not of the module that holds all that depends on it.
         module = None if problem.places else problem.module
@@ -318,7 +319,3 @@ def _entry(label: str, text: str, width: int, pen: Pen) -> list[str]:
     wrapped = textwrap.wrap(pen.plain(text), max(width - LABEL_WIDTH, 30), break_on_hyphens=False)
     first = pen.paint(label, "dim") + " " * (LABEL_WIDTH - len(label)) + wrapped[0]
     return [first, *(" " * LABEL_WIDTH + line for line in wrapped[1:])]
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
