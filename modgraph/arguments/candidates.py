@@ -38,6 +38,11 @@ class Candidate:
     arguments: Mapping[str, Any]
     """By parameter name."""
 
+    @property
+    def key(self) -> str:
+        """The same of two that give the same."""
+        return repr(sorted(self.arguments.items()))
+
     def beside(self, others: tuple[Candidate, ...]) -> ArgumentsFrom:
         """Its origin, with those calls and configurations among the others that give something else."""
         told: list[OtherArguments] = []
@@ -127,8 +132,7 @@ def _as_named(found: Target, target: Target) -> Target:
 def _without_the_same(found: Iterable[Candidate]) -> Iterator[Candidate]:
     seen: set[str] = set()
     for each in found:
-        key = repr(sorted(each.arguments.items()))
-        if key not in seen:
+        if (key := each.key) not in seen:
             seen.add(key)
             yield each
 

@@ -52,10 +52,10 @@ def ways_to_build(target: Target, predict: Callable[[Target], Graph], seek: Seek
         found = candidates(target, assume=False, needed=False)
     n_built, tried = 0, set[str]()
     for all_found in _one_after_the_other(target, seek, found):
-        for candidate in [each for each in all_found if _key(each) not in tried][: MAX_PREDICTED - len(tried)]:
+        for candidate in [each for each in all_found if each.key not in tried][: MAX_PREDICTED - len(tried)]:
             if candidate.origin.kind == "assumed" and n_built:
                 break
-            tried.add(_key(candidate))
+            tried.add(candidate.key)
             graph = predict(candidate.target)
             if not _is_not_built(graph):
                 n_built += 1
@@ -69,10 +69,6 @@ def _one_after_the_other(target: Target, seek: Seek, found: Candidates) -> Itera
     yield found
     if found.is_brief:
         yield sought(target, seek)
-
-
-def _key(candidate: Candidate) -> str:
-    return repr(sorted(candidate.arguments.items()))
 
 
 def _with_cut(graph: Graph) -> Graph:

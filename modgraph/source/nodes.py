@@ -608,3 +608,8 @@ def dotted(node: Expression) -> str | None:
         owner = dotted(node.value)
         return None if owner is None else f"{owner}.{node.attr}"
     return node.value if isinstance(node, Name) else None
+
+
+def is_super(node: Node) -> bool:
+    """It is a call of `super`."""
+    return isinstance(node, Call) and isinstance(node.func, Name) and node.func.value == "super"

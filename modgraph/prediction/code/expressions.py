@@ -201,7 +201,7 @@ def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
         else:  # what stands behind arguments whose number is not known is one of the further ones
             unknown = points_to.either_of(unknown, (value,))
     where = frame.location(node)
-    if type(function) is Unknown and type(node.func) is nodes.Name and node.func.value == "super":
+    if type(function) is Unknown and nodes.is_super(node):
         machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
     outer, frame.calling = frame.calling, where
     try:

@@ -200,7 +200,7 @@ class _Body:
             return self.names.get(node.value) or self._before(node.value)
         if isinstance(node, nodes.Attribute):
             return self._attribute(node)
-        if isinstance(node, nodes.Call) and isinstance(node.func, nodes.Name) and node.func.value == "super":
+        if nodes.is_super(node):
             receiver = self._receiver()
             return (frozenset() if receiver is None else frozenset([receiver])), True
         if isinstance(node, nodes.Call) and _last_name(node.func) in _PLAIN:

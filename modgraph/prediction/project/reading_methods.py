@@ -76,11 +76,11 @@ class _Reading:
         return self._reads(each.comparator, this)
 
     def _is_self(self, node: nodes.Node, this: str) -> bool:
-        return _is_name(node, this) or _is_super(node)
+        return _is_name(node, this) or nodes.is_super(node)
 
     def _calls(self, receiver: nodes.Node, attr: str) -> bool:
         """Of `super()`, each class that has the method counts: which of them is meant depends on where it stands."""
-        if not _is_super(receiver):
+        if not nodes.is_super(receiver):
             return self._named(attr)
         bases = [each for each in self._machine.mro(self._cls) if isinstance(each, ClassValue)]
         own = [each for each in (self._machine.own_attribute(base, attr) for base in bases) if each is not None]
@@ -95,10 +95,6 @@ def _is_name(node: nodes.Node, this: str) -> bool:
 def _is_held(node: nodes.Node, this: str) -> bool:
     """`self.table`."""
     return isinstance(node, nodes.Attribute) and _is_name(node.value, this)
-
-
-def _is_super(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Call) and isinstance(node.func, nodes.Name) and node.func.value == "super"
 
 
 def _is_of(node: nodes.Node, this: str) -> bool:

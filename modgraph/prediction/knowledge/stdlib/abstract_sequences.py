@@ -19,16 +19,18 @@ MAPPING = "collections.abc.MutableMapping"
 
 def _all(machine: Machine, value: Value) -> Value:
     """A list of what the sequence holds, as its own `__iter__` or the places 0, 1, 2, ... give it."""
-    items = machine.iterate(value)
-    held, why = ([], items) if isinstance(items, Unknown) else (items, None)
-    return machine.allocate(ListObject(held, why))
+    return machine.allocate(ListObject(*_as_held(machine.iterate(value))))
+
+
+def _as_held(items: list[Value] | Unknown) -> tuple[list[Value], Unknown | None]:
+    """The items, and why there may be others."""
+    return ([], items) if isinstance(items, Unknown) else (items, None)
 
 
 @models(f"{SEQUENCE}.__iter__")
 def iterator(arguments: Arguments, machine: Machine) -> Value:
-    items = iteration.by_place(machine, arguments.positional[0])
-    held, why = ([], items) if isinstance(items, Unknown) else (items, None)
-    return machine.allocate(IteratorObject(items=held, open=why))
+    held, why = _as_held(iteration.by_place(machine, arguments.positional[0]))
+    return machine.allocate(IteratorObject(held, open=why))
 
 
 @models(f"{SEQUENCE}.__reversed__")
