@@ -15,26 +15,16 @@ from modgraph.errors import ExportError, ExportWarning
 from modgraph.export import PictureOptions, render
 from modgraph.export.look.folding import Cut
 from modgraph.export.look.options import points_of
-from modgraph.export.look.parts import Card, Frame, Pill, Tag
+from modgraph.export.look.parts import Card, Pill, Tag
 from modgraph.export.look.style import KINDS, STRIPES
 from modgraph.export.picture.choosing import Saving, _Choice, picture_of, room_of
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import is_idle
 from modgraph.graph.serial import to_json
+from tests.export.items import everything, of_kind
 
 TESTS = Path(__file__).parents[1]
 svg_geometry = runpy.run_path(str(Path(__file__).with_name("svg_geometry.py")))
-
-
-def everything(items):
-    for item in items:
-        yield item
-        if isinstance(item, Frame):
-            yield from everything(item.items)
-
-
-def of_kind(picture, kind):
-    return [item for item in everything(picture.items) if isinstance(item, kind)]
 
 
 def heads_net(sketch, count: int, *, width=lambda number: number + 1):

@@ -10,6 +10,7 @@ from modgraph.export import render
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Card, Frame
 from modgraph.export.picture.choosing import picture_of
+from tests.export.items import everything
 
 
 def experts_net(sketch, count: int = 4, *, rows=lambda number: 2, odd: int | None = None, fed_by_another: bool = False):
@@ -33,13 +34,6 @@ def experts_net(sketch, count: int = 4, *, rows=lambda number: 2, odd: int | Non
         total = net.op("torch.Tensor.index_add", total, net.op("torch.mul", made, chosen), pick)
     net.output(net.call("head", total))
     return net.graph()
-
-
-def everything(items):
-    for item in items:
-        yield item
-        if isinstance(item, Frame):
-            yield from everything(item.items)
 
 
 def folds(graph, **options):

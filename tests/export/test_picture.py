@@ -18,18 +18,7 @@ from modgraph.export.look.parts import Card, Frame, Join, Pill, Tag
 from modgraph.export.look.widths import card_width, mark_width, title_width
 from modgraph.export.picture.choosing import FEW_CARDS, MOST_CARDS, MOST_EDGES, count_cards, picture_of
 from modgraph.graph.model import CheckpointComparison, ModuleNode, ParameterInfo
-
-
-def everything(items):
-    """Every item, those in frames included, outermost first."""
-    for item in items:
-        yield item
-        if isinstance(item, Frame):
-            yield from everything(item.items)
-
-
-def of_kind(picture, kind):
-    return [item for item in everything(picture.items) if isinstance(item, kind)]
+from tests.export.items import everything, of_kind
 
 
 def rows(picture):

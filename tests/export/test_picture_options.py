@@ -15,19 +15,9 @@ from modgraph.export.look.style import KINDS, MUTED, RAMP, TEXT
 from modgraph.export.picture.choosing import picture_of
 from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.serial import to_json
+from tests.export.items import of_kind
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-
-
-def everything(items):
-    for item in items:
-        yield item
-        if isinstance(item, Frame):
-            yield from everything(item.items)
-
-
-def of_kind(picture, kind):
-    return [item for item in everything(picture.items) if isinstance(item, kind)]
 
 
 def pills(picture):

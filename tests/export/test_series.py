@@ -8,6 +8,7 @@ from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Card, Frame, Join
 from modgraph.export.page.items import drawn_items
 from modgraph.export.picture.choosing import picture_of
+from tests.export.items import everything
 
 
 def residual_net(
@@ -52,13 +53,6 @@ def row_net(sketch, layers: int, *, ran: bool = True, width_of=lambda number: 4)
         net.leave()
         net.output(x)
     return net.graph()
-
-
-def everything(items):
-    for item in items:
-        yield item
-        if isinstance(item, Frame):
-            yield from everything(item.items)
 
 
 def folded(graph, **options):

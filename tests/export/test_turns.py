@@ -14,6 +14,7 @@ from modgraph.export.look.parts import Card, Frame, Join, Pill
 from modgraph.export.page import html
 from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.mermaid import write_mermaid
+from tests.export.items import everything
 
 
 def cell_net(sketch, turns: int, *, first_without: bool = False):
@@ -30,13 +31,6 @@ def cell_net(sketch, turns: int, *, first_without: bool = False):
         state = net.op("torch.tanh", given)
     net.output(net.call("out", state))
     return net.graph()
-
-
-def everything(items):
-    for item in items:
-        yield item
-        if isinstance(item, Frame):
-            yield from everything(item.items)
 
 
 def fed_back(picture):
