@@ -509,7 +509,7 @@ class Surroundings:
     autocast: bool = False
     distributed: bool = False
     """A process group is there."""
-    sets_in_order: bool = True
+    sets_in_order: bool = False
     """Sets are walked in the order in which they were filled."""
 
     @property

@@ -46,7 +46,7 @@ try:
     import forward_models
     import model_rows
     from model_rows import ModelRow
-    from ways_of_data import ways
+    from ways_of_data import missed_ways, ways
 finally:
     sys.path.remove(str(HERE))
 
@@ -352,8 +352,7 @@ def _compare_edges(row: Row, subject: forward_models.Subject, prediction: Predic
     if not traced.complete:
         return
     told, real = ways(predicted), ways(traced)
-    # A tensor that a call gives back as it was is one object for torch: either graph may name any who gave it.
-    missed = real - ways(predicted, every_way=True, or_from=True)
+    missed = missed_ways(traced, predicted)
     wrong = told - ways(traced, or_from=True)
     row.edges, row.edges_missed, row.edges_wrong = len(real), len(missed), len(wrong)
     if missed or wrong:

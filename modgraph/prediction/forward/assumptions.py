@@ -55,6 +55,8 @@ _SAID: Mapping[str, str] = {
 
 USUAL = Surroundings(text="")
 """Of a run in eval mode on a processor, with nothing set in the environment."""
+IN_ORDER = replace(USUAL, sets_in_order=True)
+"""The same, in a run that walks each set in the order in which it was filled."""
 
 
 def assumed_in(surroundings: Surroundings) -> Assumed:

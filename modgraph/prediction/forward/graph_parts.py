@@ -170,9 +170,22 @@ class _Reader:
         for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
         for seen in event.outputs:
-            for way in seen.ways:
-                self.makers[way] = {name: None}
+            self._gives(seen, name)
         self._write(event.written, name)
+
+    def _gives(self, seen: Seen, name: str, written: Sequence[int] = ()) -> None:
+        """Makes it the maker of a tensor; of one of several, which another made on another path, it may be."""
+        for index, way in zip(seen.indices, seen.ways, strict=True):
+            if index in written:
+                continue
+            earlier = self.makers.get(way) if way == index and len(seen.indices) > 1 else {}
+            others = dict.fromkeys((each for each in earlier if not self._is_inside(each, name)), _OTHER_WAY)
+            self.makers[way] = {**others, name: _OTHER_WAY if others else None}
+
+    def _is_inside(self, maker: str, name: str) -> bool:
+        """An operation of that call."""
+        kind, _, number = maker.partition(":")
+        return kind == "op" and f"call:{self.builder.operations[int(number)].call}" == name
 
     def _alias(self, index: int, of: int, tensor: int | None) -> None:
         """From here on there is another object made as one was, or another way that a tensor has come."""
@@ -281,9 +294,7 @@ class _Reader:
         for each in event.handed:
             self._alias(each.number, each.of, each.index)
         for seen in event.outputs:
-            for index, way in zip(seen.indices, seen.ways, strict=True):
-                if index not in event.written:
-                    self.makers[way] = {name: None}
+            self._gives(seen, name, event.written)
         self._write(event.written, name, event.key)
 
     def _note_shapes(self, event: Operate) -> None:
@@ -457,7 +468,10 @@ class _Reader:
         self.read(events)
         for theirs, mine in twins:
             if theirs in self.makers:
-                self.makers[mine] = {**self.makers.get(mine), **self.makers[theirs]}
+                known = self.makers.get(mine)
+                if not self.makers.is_of_path(mine):  # what both paths did as one has made it, for the other of them
+                    known = dict.fromkeys(known, _OTHER_WAY)
+                self.makers[mine] = {**known, **self.makers[theirs]}
         self.tests.pop()
         return self.conditions.pop(), self.makers.end()
 
@@ -583,7 +597,7 @@ def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Conditio
     found: Makers = {}
     for makers, others, condition in ((first, second, conditions[0]), (second, first, conditions[1])):
         for maker, known in makers.items():
-            found.setdefault(maker, known if known is not None or maker in others else condition)
+            found.setdefault(maker, known if known is not None else others.get(maker, condition))
     return found
 
 

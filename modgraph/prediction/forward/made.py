@@ -27,6 +27,10 @@ class Made:
     def __setitem__(self, index: int, makers: Makers) -> None:
         self._layers[-1][index] = makers
 
+    def is_of_path(self, index: int) -> bool:
+        """Whether it was changed on the path that is being read."""
+        return index in self._layers[-1]
+
     def begin(self) -> None:
         """A path begins."""
         self._layers.append({})

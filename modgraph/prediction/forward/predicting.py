@@ -14,11 +14,11 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, OpenPlace, Problem, SourceLocation
 from modgraph.graph.untaken import Parts, Way, add_other_ways, add_ways
 from modgraph.prediction.answer.tree import build_graph
-from modgraph.prediction.domain.assumed import Assumed
+from modgraph.prediction.domain.assumed import SET_ORDER, Assumed
 from modgraph.prediction.domain.limits import MAX_WORK
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
-from modgraph.prediction.forward.assumptions import USUAL, assumed_in, with_words
+from modgraph.prediction.forward.assumptions import IN_ORDER, USUAL, assumed_in, with_words
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
@@ -59,13 +59,20 @@ def graph_with_forward(
         return told
     if (followed is not None and followed.has_run_out) or prediction.machine.work > MAX_WORK // 2:
         return told
-    second = again(assumed_in(USUAL), prediction.machine.forward_left)
+    surroundings = USUAL
+    second = again(assumed_in(surroundings), prediction.machine.forward_left)
     usual = _followed(second, wanted)
-    if usual is None or not second.machine.asked:
+    if (usual is None or not usual.is_whole) and SET_ORDER in second.machine.asked:
+        # No run need walk them so: taken for granted only where nothing else makes the run known.
+        surroundings = IN_ORDER
+        second = again(assumed_in(surroundings), second.machine.forward_left)
+        usual = _followed(second, wanted)
+    asked = second.machine.asked - (frozenset() if surroundings.sets_in_order else {SET_ORDER})
+    if usual is None or not asked:
         return told
     if not usual.is_whole and (usual.is_refused or not wanted.inputs):
         return told
-    surroundings = with_words(USUAL, second.machine.asked)
+    surroundings = with_words(surroundings, asked)
     return under_assumption(told, _graph(second, target, wanted, usual), surroundings)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
@@ -49,11 +49,12 @@ def _joined(
     twins: tuple[tuple[int, int], ...],
 ) -> list[Event]:
     same: list[Event] = []
+    known = dict(twins)
     for one, two in zip(mine, other, strict=False):
         both = _both(one, two)
         if both is None:
             break
-        same.append(both)
+        same.append(_as_twins(both, known) if known and isinstance(both, (Leave, Operate)) else both)
     del same[_balanced(mine, len(same)) :]
     rest, others = mine[len(same) :], other[len(same) :]
     if all(isinstance(each, Assume) for each in (*rest, *others)):
@@ -174,6 +175,23 @@ def _both(one: Event, two: Event) -> Event | None:
         unknown = one.unknown or two.unknown
         return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible, unknown)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
+
+
+def _as_twins(event: Leave | Operate, twins: Mapping[int, int]) -> Leave | Operate:
+    """The same, giving as well what stands from here on for the tensors of the second path: by
+    `for name in {"a", "b"}: made[name] = ...`, "a" is made first on one path, and last on the other."""
+    outputs = tuple(_as_twin(each, twins) for each in event.outputs)
+    return event if outputs == event.outputs else replace(event, outputs=outputs)
+
+
+def _as_twin(seen: Seen, twins: Mapping[int, int]) -> Seen:
+    ways = list(zip(seen.indices, seen.ways, strict=True))
+    further = [(twins[index], twins[index]) for index, way in ways if index in twins and way == index]
+    if not further:
+        return seen
+    ways = list(dict.fromkeys((*ways, *further)))
+    indices, handed = zip(*ways, strict=True)
+    return replace(seen, indices=indices, handed=handed if handed != indices else ())
 
 
 def _seen(mine: Sequence[Seen], other: Sequence[Seen]) -> tuple[Seen, ...]:

@@ -29,8 +29,8 @@ def in_order(machine: Machine, item: SetObject) -> list[Value] | Unknown:
         return [each for _, each in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0])]
     if len(found) < 2:
         return found
+    machine.asked.add(SET_ORDER)
     if machine.assumed.sets_in_order:
-        machine.asked.add(SET_ORDER)
         return found
     return machine.unknown(WHY)
 

@@ -260,6 +260,14 @@ class Sorted(Alone):
         for name in sorted(set("abcde")):
             x = self.parts[name](x)
         return x
+
+class Each(Alone):
+    def forward(self, x):
+        x = self.parts[os.environ.get("PART", "c")](x)
+        found = {}
+        for name in set("ab"):
+            found[name] = self.parts[name](x)
+        return found["a"] + found["b"]
 """
 IN_ORDER = "sets are walked in the order in which they were filled"
 
@@ -275,6 +283,16 @@ def test_an_order_of_sets_that_decides_is_told(name: str, said: str | None, tmp_
     assert [call.module for call in parts] == [f"parts.{each}" for each in "abcde"]
     assert {call.certain for call in parts} == {said is None}
     assert (graph.model.assumed and graph.model.assumed.text) == said
+
+
+def test_an_order_of_sets_is_not_taken_for_granted_where_the_run_is_known_without_one(tmp_path: Path) -> None:
+    (tmp_path / "sets.py").write_text(SETS, encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'sets.py'}:Each", inputs=["2x4"])
+    assert graph.model.assumed is not None
+    assert graph.model.assumed.text == "no environment variable is set"
+    parts = [call for call in graph.calls if call.module.startswith("parts.")]
+    assert {call.module for call in parts} == {"parts.c", "parts.a", "parts.b"}
+    assert [call.module for call in as_assumed(graph).calls if call.certain] == ["", "parts.c"]
 
 
 TWINS = """
