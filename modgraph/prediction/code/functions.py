@@ -581,7 +581,7 @@ def shadow_class(machine: Machine, known: KnownClass) -> ClassValue | None:
         machine.caches.shadows[known.name] = None
         module, _, name = known.name.rpartition(".")
         source = machine.finder.source(module)
-        if source is not None and not standard_sources.is_standard(source):
+        if source is not None and (known.name in standard_sources.FOLLOWED or not standard_sources.is_standard(source)):
             definition = source.index.definitions.get(name)
             if definition is not None and definition.kind == "class":
                 with machine.at_module_level():

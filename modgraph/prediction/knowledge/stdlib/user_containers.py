@@ -1,0 +1,21 @@
+"""collections.UserDict and UserList, whose methods are followed as Python's own library has written them."""
+
+from __future__ import annotations
+
+from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import InstanceObject
+from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.values import KnownClass, Value
+from modgraph.prediction.python.standard_sources import FOLLOWED
+
+_BASES = {"collections.UserDict": "MutableMapping", "collections.UserList": "MutableSequence"}
+for _name in FOLLOWED:
+    known_class(_name, f"collections.abc.{_BASES[_name]}")
+
+
+@models(*FOLLOWED)
+def made(arguments: Arguments, machine: Machine) -> Value:
+    instance = machine.allocate(InstanceObject(KnownClass(arguments.function)))
+    machine.call(machine.get_attribute(instance, "__init__"), arguments.positional, arguments.keywords, arguments.where)
+    return instance
