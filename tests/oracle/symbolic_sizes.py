@@ -4,7 +4,8 @@
 
 Of each model, the inputs are found (or given by --input), `forward` is predicted once, and the constraints that come with
 it are read. Then, for sizes that meet all of them, torch has to call the same modules, give each predicted shape, and
-refuse none. Without targets: 15 small models beside this file, and 20 of torchvision where it can be imported.
+refuse none. Without targets: 15 small models beside this file, and of torchvision and timm 45 and 25,
+where these can be imported.
 """
 
 from __future__ import annotations
@@ -37,7 +38,21 @@ TORCHVISION = (
     "mobilenetv3:mobilenet_v3_small", "regnet:regnet_y_400mf", "resnet:resnet18", "resnet:resnext50_32x4d",
     "shufflenetv2:shufflenet_v2_x0_5", "squeezenet:squeezenet1_1", "swin_transformer:swin_t",
     "swin_transformer:swin_v2_t", "vgg:vgg11_bn", "vision_transformer:vit_b_16", "segmentation.fcn:fcn_resnet50",
-    "video.resnet:r3d_18",
+    "video.resnet:r3d_18", "convnext:convnext_small", "densenet:densenet169", "efficientnet:efficientnet_b2",
+    "efficientnet:efficientnet_v2_s", "maxvit:maxvit_t", "mnasnet:mnasnet1_0", "mobilenetv3:mobilenet_v3_large",
+    "regnet:regnet_x_400mf", "regnet:regnet_x_800mf", "resnet:resnet34", "resnet:resnet50", "resnet:wide_resnet50_2",
+    "segmentation.deeplabv3:deeplabv3_mobilenet_v3_large", "segmentation.deeplabv3:deeplabv3_resnet50",
+    "segmentation.lraspp:lraspp_mobilenet_v3_large", "shufflenetv2:shufflenet_v2_x1_0", "squeezenet:squeezenet1_0",
+    "swin_transformer:swin_s", "vgg:vgg11", "vgg:vgg16", "video.mvit:mvit_v2_s", "video.resnet:mc3_18",
+    "video.resnet:r2plus1d_18", "video.s3d:s3d", "vision_transformer:vit_b_32",
+)  # fmt: skip
+TIMM = (
+    "convmixer:convmixer_768_32", "convnext:convnext_atto", "cspnet:cspresnet50", "densenet:densenet121",
+    "dla:dla34", "edgenext:edgenext_xx_small", "efficientnet:efficientnet_lite0", "ghostnet:ghostnet_050",
+    "hardcorenas:hardcorenas_a", "hrnet:hrnet_w18_small", "inception_v4:inception_v4", "mlp_mixer:mixer_s32_224",
+    "mobilenetv3:mobilenetv3_small_050", "poolformer:poolformer_s12", "regnet:regnetx_002", "repvgg:repvgg_a0",
+    "resnet:resnet18", "resnet:seresnet50", "resnetv2:resnetv2_50", "rexnet:rexnet_100", "selecsls:selecsls42b",
+    "vgg:vgg11", "vision_transformer:vit_tiny_patch16_224", "vovnet:ese_vovnet19b_dw", "xception:legacy_xception",
 )  # fmt: skip
 MOST_DRAWS = 20_000
 
@@ -324,14 +339,15 @@ def default_targets() -> list[str]:
         print("torchvision cannot be imported: its models are left out", file=sys.stderr)
         return found
     for name in TORCHVISION:
-        more = {
-            "googlenet": "init_weights=False",
-            "inception_v3": "init_weights=False",
-            "fcn_resnet50": "weights_backbone=None",
-        }
         place, _, call = name.partition(":")
-        found.append(f"torchvision.models.{place}:{call}({more.get(call, '')})")
-    return found
+        more = "init_weights=False" if call in ("googlenet", "inception_v3") else ""
+        if place.startswith("segmentation."):
+            more = "weights_backbone=None"
+        found.append(f"torchvision.models.{place}:{call}({more})")
+    if importlib.util.find_spec("timm") is None:
+        print("timm cannot be imported: its models are left out", file=sys.stderr)
+        return found
+    return found + ["timm.models.{}:{}()".format(*name.split(":")) for name in TIMM]
 
 
 def main() -> int:
