@@ -50,7 +50,7 @@ TIMM = (
     "convmixer:convmixer_768_32", "convnext:convnext_atto", "cspnet:cspresnet50", "densenet:densenet121",
     "dla:dla34", "edgenext:edgenext_xx_small", "efficientnet:efficientnet_lite0", "ghostnet:ghostnet_050",
     "hardcorenas:hardcorenas_a", "hrnet:hrnet_w18_small", "inception_v4:inception_v4", "mlp_mixer:mixer_s32_224",
-    "mobilenetv3:mobilenetv3_small_050", "poolformer:poolformer_s12", "regnet:regnetx_002", "repvgg:repvgg_a0",
+    "mobilenetv3:mobilenetv3_small_050", "metaformer:poolformer_s12", "regnet:regnetx_002", "byobnet:repvgg_a0",
     "resnet:resnet18", "resnet:seresnet50", "resnetv2:resnetv2_50", "rexnet:rexnet_100", "selecsls:selecsls42b",
     "vgg:vgg11", "vision_transformer:vit_tiny_patch16_224", "vovnet:ese_vovnet19b_dw", "xception:legacy_xception",
 )  # fmt: skip
