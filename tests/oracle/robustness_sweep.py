@@ -103,7 +103,7 @@ def named_classes(body: Iterable[ast.AST], prefix: str = "") -> Iterator[str]:
 def predict(machine: Interpreter, module: str, name: str, result: Result) -> None:
     """One class; whatever goes wrong is added to the faults."""
     target = Target(text=f"{module}:{name}", module=module, name=name)
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         machine.start()
         prediction = entry._predict(machine, target, None)
@@ -114,7 +114,7 @@ def predict(machine: Interpreter, module: str, name: str, result: Result) -> Non
         result.refused += 1
     except Exception:
         result.faults.append(f"{module}:{name}\n{traceback.format_exc(limit=-8)}")
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     result.slowest = max(result.slowest, (seconds, f"{module}:{name}"))
     if seconds > SECONDS:
         result.faults.append(f"{module}:{name} took {seconds:.1f} s")
@@ -129,12 +129,12 @@ def sweep(package: str, every: int = 1, part: tuple[int, int] = (1, 1), files: i
     machine = entry.interpreter(sys.path)
     machine.strict = True
     result = Result(package)
-    started = time.perf_counter()
+    started = time.process_time()
     found = list(classes(folder_of(package), package, result, files))[::every]
     number, of = part
     for module, name in found[len(found) * (number - 1) // of : len(found) * number // of]:
         predict(machine, module, name, result)
-    result.seconds = time.perf_counter() - started
+    result.seconds = time.process_time() - started
     result.megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return result
 
