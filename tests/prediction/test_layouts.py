@@ -46,6 +46,8 @@ KNOWN = """
     y.flip(1); y.roll(1, 1); y.sort(1)[0]; y.sort(1)[1]; y.topk(2, 1)[0]; torch.zeros_like(y); torch.empty_like(p); y.new_zeros(3, 4); y.tril()
     y @ x; x @ y; self.w @ y; y.mT @ self.w; F.linear(x, self.w); F.layer_norm(y, (3,)); nn.Softmax(1)(y); F.dropout(y, 0.5, True); F.normalize(y, dim=1)
     x[:, 0]; x[:, :2]; x[..., ::2]; x[:, None]; x[0]; x[-1, 1:]; y[:, 1:3]; y[..., None]; y[None, :, 0]; x[0, ..., 1]; x[:, :, None, :2]
+    torch.addmm(self.w[0], y[0].mT, self.w.t()); torch.addmm(self.w.t(), self.w.t(), self.w.t()); torch.addmv(self.w[0], self.w.t(), self.w[0]); torch.baddbmm(y.mT, x, self.w.t().expand(2, 8, 8))
+    self.w.addmm(self.w.t(), self.w.t()); torch.baddbmm(self.w[0], x, self.w.t().expand(2, 8, 8)); x.baddbmm(x, self.w.expand(2, 8, 8), beta=0)
     y[[0]]; y[:, [0, 2]]; x[:, [0, 1]]; y[[1, 0]]; y[torch.tensor([0, 1])]; y[:, torch.tensor([[0, 1], [2, 3]])]; p[:, [0]]; y[..., :2][[0]]
     x.chunk(2, -1)[0]; x.split(3, -1)[1]; x.unbind(1)[0]; y.unbind(0)[1]; x.select(1, 2); x.narrow(2, 1, 3); x.split([1, 2], 1)[1]; x.tensor_split(2, 1)[0]
     x.unsqueeze(1); y.unsqueeze(-1); y.unsqueeze(0); x[:1].squeeze(0); x[:, :1].squeeze(1); x[:, :1].squeeze(); y.flatten(1); x.flatten(1); y.reshape(2, -1)

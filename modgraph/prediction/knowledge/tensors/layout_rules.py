@@ -191,6 +191,7 @@ lies(
     *both("sum mean prod amax amin any all std var norm logsumexp argmax argmin median nanmedian mode kthvalue"),
     *both("count_nonzero nansum softmax log_softmax cumsum cumprod logcumsumexp cummax cummin topk gather scatter"),
     *both("index_select index_add masked_fill tril triu repeat_interleave tile matmul mm bmm mv"),
+    *both("addmm addmv baddbmm"),
     *("torch.outer", f"{TENSOR}.outer", f"{TENSOR}.repeat", f"{TENSOR}.__rpow__", f"{TENSOR}.__matmul__"),
     *named(f"{FUNCTIONAL}.{{}}", "softmax log_softmax softmin logsigmoid rrelu layer_norm linear one_hot embedding"),
     *named(f"{FUNCTIONAL}.{{}}", "grid_sample unfold"),
