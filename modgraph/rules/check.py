@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from modgraph.findings import Finding
 
 _CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]{0,1000})?\(\s*([^)]*)", re.MULTILINE)
-_TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
+_TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b|\bbase_model_\w+_plan\b")
 _BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
 _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 """Of classes that are no modules."""

@@ -19,9 +19,9 @@ RULE = Rule(
     severity="warning",
     summary="A declaration names a class of which nothing in the tree is, in any configuration.",
     why="""\
-`_no_split_modules` names the classes of blocks that stay on one device. A name that no module has, as a class was renamed
-or its text copied, is passed over in silence: the blocks are split, and the model fails, or is slow, where it is spread
-over several devices.
+`_no_split_modules` names the classes of blocks that stay on one device. A name that no module has, as a class was
+renamed or its text copied, is passed over in silence: the blocks are split, and the model fails, or is slow, where it
+is spread over several devices.
 
 The tree is what the constructor can build with any arguments: every branch is taken. What a class declares counts for
 all classes that inherit it, those of other files of the package too; it is reported if none of them can have the name.

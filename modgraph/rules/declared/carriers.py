@@ -11,6 +11,7 @@ from itertools import islice
 
 from modgraph.doors.reading import read
 from modgraph.rules.declared.sources import Sources, assigned
+from modgraph.rules.declared.table import CONFIGURATION, CONFIGURATION_CLASS
 from modgraph.rules.declared.values import ClassOf, Given, Kind
 
 MAX_CARRIERS = 80
@@ -62,7 +63,7 @@ def _built_with(sources: Sources, configuration: Kind, files: Sequence[str]) -> 
 
 
 def _names(sources: Sources, kind: Kind, configuration: Kind) -> bool:
-    for owner, node in (*sources.members(kind, "config_class"), *sources.members(kind, "config")):
+    for owner, node in (*sources.members(kind, CONFIGURATION_CLASS), *sources.members(kind, CONFIGURATION)):
         for _, value in assigned(node):
             if value is not None and ClassOf(configuration) in sources.dotted(owner, value):
                 return True

@@ -1,7 +1,7 @@
 """A constructor followed in every way at once: what may be stored under which name, whatever the arguments are.
 
-No test is decided and no loop counted: all statements happen, in any order, as often as one likes. What is not found so is not
-there in any configuration. Functions of which no source is read may do anything with what they are given.
+No test is decided and no loop counted: all statements happen, in any order, as often as one likes. What is not found
+so is not there in any configuration. Functions of which no source is read may do anything with what they are given.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from modgraph.rules.declared.sources import Sources, assigned, code_of, is_of_python
+from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.values import (
     ANY,
     BUFFER,
@@ -56,16 +57,65 @@ MAX_NAMES = 64
 _ADDING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft", "__setitem__"))
 _TAKING = frozenset(("get", "pop", "popitem", "items", "values", "keys", "copy", "popleft", "__getitem__"))
 _SAME = frozenset(
-    "to cuda cpu eval train half float double bfloat16 requires_grad_ apply type to_empty share_memory".split()
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "eval",
+        "train",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "requires_grad_",
+        "apply",
+        "type",
+        "to_empty",
+        "share_memory",
+    ]
 )
 """Methods of a module that give it back."""
 _DATA_OF_MODULES = frozenset(
-    "state_dict parameters named_parameters buffers named_buffers extra_repr zero_grad load_state_dict".split()
+    [
+        "state_dict",
+        "parameters",
+        "named_parameters",
+        "buffers",
+        "named_buffers",
+        "extra_repr",
+        "zero_grad",
+        "load_state_dict",
+    ]
 )
-_ALIKE = frozenset("list tuple set frozenset dict reversed sorted iter next zip enumerate sum min max filter".split())
+_ALIKE = frozenset(
+    [
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "dict",
+        "reversed",
+        "sorted",
+        "iter",
+        "next",
+        "zip",
+        "enumerate",
+        "sum",
+        "min",
+        "max",
+        "filter",
+    ]
+)
 """Functions of Python's that give what is in what they are given."""
 _COPYING = ("copy.", "itertools.", "collections.", "functools.", "typing.", "dataclasses.", "contextlib.")
-_TOUCHING = ("torch.nn.utils.", "torch.ao.", "torch.quantization.", "torch.compile", "torch.jit.", "torch.distributed.")
+_TOUCHING: tuple[str, ...] = (
+    "torch.nn.utils.",
+    "torch.ao.",
+    "torch.quantization.",
+    "torch.compile",
+    "torch.jit.",
+    "torch.distributed.",
+)
 _TOUCHING += ("torch.fx.", "torch.func.", "torch.export.", "torch._dynamo.", "torch.compiler.")
 """What of torch may change or wrap a module that it is given."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -218,8 +268,13 @@ class Followed:
                     return found
         return []
 
-    def _code(self, file: str, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, owner: Kind | None = None,
-              around: Frame | None = None) -> Code:
+    def _code(
+        self,
+        file: str,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        owner: Kind | None = None,
+        around: Frame | None = None,
+    ) -> Code:
         code = Code(file, node.lineno, node.col_offset, owner, None if around is None else around.key)
         self._nodes[file, node.lineno, node.col_offset] = node
         return code
@@ -256,7 +311,7 @@ class Followed:
         taken = node.args
         places = [*taken.posonlyargs, *taken.args]
         pairs = list(zip(reversed(places), reversed(taken.defaults), strict=False))
-        pairs += [(a, d) for a, d in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if d is not None]  # type: ignore[misc]
+        pairs += [(a, d) for a, d in zip(taken.kwonlyargs, taken.kw_defaults, strict=True) if d is not None]
         for place, default in pairs:
             self._put(frame.names, place.arg, self.value(default, around or home))
         return frame
@@ -570,6 +625,10 @@ class Followed:
     def _of_instance(self, kind: Kind, name: str) -> Values:
         if name == "__class__":
             return frozenset([ClassOf(kind)])
+        if kind.torch is not None:
+            own = children_of(kind.torch)
+            held = self.stored.get(kind, {}).get(name, NOTHING) | own.get(name, NOTHING) | own.get(ANY, NOTHING)
+            return held or self.anywhere.get(name, ONLY_NONE)
         stored = self.stored.get(kind, {})
         found = stored.get(name, NOTHING) | self.anywhere.get(name, NOTHING)
         for owner, node in self._found(kind, name):
@@ -577,7 +636,9 @@ class Followed:
         if not found:
             found = stored.get(ANY, NOTHING)
         if not found and self._is_all:
-            is_data = not self.sources.is_module(kind) or name in ("config", "training") or self._is_stored_above(kind, name)
+            is_data = (
+                not self.sources.is_module(kind) or name in ("config", "training") or self._is_stored_above(kind, name)
+            )
             found = ONLY_DATA if is_data else ONLY_OPEN
         return found
 
@@ -664,8 +725,10 @@ class Followed:
         """A function has put something into a list that it was given."""
         for value in self.value(function, frame) if isinstance(function, (ast.Name, ast.Attribute)) else ():
             code = value.code if isinstance(value, Bound) else value
-            receiver = value.receiver if isinstance(value, Bound) else frame.receiver
-            called = self.frames.get((code, receiver)) if isinstance(code, Code) else None
+            if not isinstance(code, Code):
+                continue
+            receiver = value.receiver if isinstance(value, Bound) else frame.receiver if code.around else None
+            called = self.frames.get((code, receiver))
             if called is None or not called.changed:
                 continue
             taken = _parameters(called.node)[1 if isinstance(value, Bound) else 0 :]
@@ -681,6 +744,8 @@ class Followed:
         name = function.attr
         found: Values = NOTHING
         for base in values:
+            if base is OPEN or base is DATA:
+                self._registers(base, name, arguments, node, frame)
             methods = self._methods(base, name)
             for method in methods:
                 found |= self.apply(method, arguments, node, frame)
@@ -731,7 +796,7 @@ class Followed:
         """`apply(function)`: it is called with whatever is below."""
         for each in arguments.all:
             if isinstance(each, (Code, Bound)):
-                self.apply(each, Arguments((ONLY_DATA,)), node, frame)
+                self.apply(each, Arguments((ONLY_OPEN,)), node, frame)
 
     def _super_method(self, base: Above, name: str, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         made = Made(base.receiver)
@@ -782,8 +847,10 @@ class Followed:
             given = given.args[0]
         if isinstance(given, ast.Dict):
             keys = given.keys
-        elif isinstance(given, (ast.List, ast.Tuple)) and given.elts and all(
-            isinstance(each, ast.Tuple) and len(each.elts) == 2 for each in given.elts
+        elif (
+            isinstance(given, (ast.List, ast.Tuple))
+            and given.elts
+            and all(isinstance(each, ast.Tuple) and len(each.elts) == 2 for each in given.elts)
         ):
             keys = [each.elts[0] for each in given.elts if isinstance(each, ast.Tuple)]
         else:
@@ -796,7 +863,11 @@ class Followed:
     def apply(self, called: Atom, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         """One thing that may be called."""
         if isinstance(called, ClassOf):
-            return self._of_torch(called.kind, arguments, node, frame) if called.kind.torch else self.make(called.kind, arguments)
+            return (
+                self._of_torch(called.kind, arguments, node, frame)
+                if called.kind.torch
+                else self.make(called.kind, arguments)
+            )
         if isinstance(called, Code):
             return self.call(called, frame.receiver if called.around else None, arguments)
         if isinstance(called, Bound):
@@ -820,29 +891,56 @@ class Followed:
     def _of_torch(self, kind: Kind, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         name = kind.torch
         if name not in CONTAINERS:
-            if holds_modules(arguments.all):
-                self.store(Made(kind), ANY, ONLY_OPEN)
             return frozenset([Made(kind)])
         box = Box((frame.code.file, node.lineno, node.col_offset, frame.receiver), str(name))
         given = arguments.all
-        is_named = name in ("ModuleDict", "ParameterDict") or (
-            name == "Sequential" and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
-            and (isinstance(node.args[0], (ast.Call, ast.Dict)) or not any(isinstance(v, Made) for v in given))
-        )  # fmt: skip
-        names = self._keys(node) if is_named else [NUMBERS]
-        if is_named and name == "Sequential" and names == [ANY]:
-            names = [NUMBERS, ANY] if not isinstance(node.args[0], ast.Call) or given - ONLY_DATA == NOTHING else [
-                NUMBERS] if self._makes_a_module(node.args[0], frame) else [ANY]  # fmt: skip
-        held = frozenset(PARAMETER if str(name).startswith("Parameter") and v is DATA else v for v in given)
+        is_dict = name in ("ModuleDict", "ParameterDict")
+        names = self._names_in(node, frame) if is_dict or name == "Sequential" else [NUMBERS]
+        names = [each for each in names if each != NUMBERS] or [ANY] if is_dict else names
         self.held.setdefault(box, {})
         for each in names if given else ():
-            self.store(box, each, frozenset(v for v in held if not isinstance(v, (Text, Builtin))))
+            self.store(box, each, frozenset(v for v in given if not isinstance(v, (Text, Builtin))))
         return frozenset([box])
+
+    def _names_in(self, node: ast.Call, frame: Frame) -> list[str]:
+        """The names of children of a `Sequential` or `ModuleDict` that is made: keys, where it is given a dict."""
+        given = node.args[0] if len(node.args) == 1 else None
+        if given is None or isinstance(given, ast.Starred):
+            return [NUMBERS] if node.args else [ANY]
+        if isinstance(given, ast.Name) and given.id in frame.locals and given.id not in _parameters(frame.node):
+            return self._names_of_variable(given.id, frame)
+        return [NUMBERS] if self._makes_a_module(given, frame) else self._keys(node)
+
+    def _names_of_variable(self, name: str, frame: Frame) -> list[str]:
+        """The same where it is given a variable, by what is stored in that."""
+        found: list[str] = []
+        for node in _inside(frame.node):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
+                found += [ANY] if node.attr in _ADDING else []
+            for target, value in assigned(node) if isinstance(node, ast.stmt) else ():
+                if isinstance(target, ast.Subscript) and getattr(target.value, "id", "") == name:
+                    found += self.texts(target.slice, frame)
+                elif not (isinstance(target, ast.Name) and target.id == name) or value is None:
+                    found += [ANY] if name in {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} else []
+                elif self._makes_a_module(value, frame):
+                    found.append(NUMBERS)
+                elif not (isinstance(value, ast.Call) and not value.args) and not isinstance(value, ast.Dict):
+                    found.append(ANY)
+                else:
+                    found += (
+                        self._keys(ast.Call(value, [value], [])) if isinstance(value, ast.Dict) and value.keys else []
+                    )
+        return found or [ANY]
 
     def _makes_a_module(self, node: ast.expr, frame: Frame) -> bool:
         """A call certainly gives one module and no dict of them."""
         called = self.value(node.func, frame) if isinstance(node, ast.Call) else NOTHING
-        return bool(called) and all(isinstance(v, ClassOf) and self.sources.is_module(v.kind) for v in called)
+        return bool(called) and all(
+            torch_class(v.path) is not None
+            if isinstance(v, Elsewhere)
+            else isinstance(v, ClassOf) and self.sources.is_module(v.kind)
+            for v in called
+        )
 
     def _builtin(self, name: str, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         if name == "super":

@@ -19,6 +19,8 @@ from modgraph.rules.subject import Subject
 
 OF_CLASSES, OF_PATHS = "MG401", "MG402"
 MOST_NAMED = 3
+MOST_PARSED = 120
+"""Files that are kept for the next that is checked."""
 
 
 def unfit(subject: Subject, code: str) -> Iterator[Found]:
@@ -50,6 +52,8 @@ def _trees(subject: Subject) -> Trees:
         project = subject.file.project
         parsed: dict[str, Text | None] = project.shared.setdefault(("declared",), {})
         parsed.pop(subject.file.path, None)
+        if len(parsed) > MOST_PARSED:
+            parsed.clear()
         notes["trees"] = Trees(Sources(project, parsed))
     found: Trees = notes["trees"]
     return found
@@ -104,8 +108,8 @@ def fits(tree: Tree, each: Declaration) -> bool:
     """Raises OpenError where it may."""
     names, text = each.declared.names, each.text
     if names is Names.CLASSES:
-        kinds, is_open = tree.reached()
-        if any(kind.last == text for kind in kinds):
+        known, is_open = tree.class_names()
+        if text in known:
             return True
         if is_open:
             raise OpenError

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.rules.declared.following import Arguments, Followed, TooMuchError
-from modgraph.rules.declared.sources import Sources, members_of
-from modgraph.rules.declared.table import ATTRIBUTES
+from modgraph.rules.declared.sources import Sources, assigned, members_of
+from modgraph.rules.declared.table import ATTRIBUTES, CONFIGURATION, CONFIGURATION_CLASS
 from modgraph.rules.declared.tree import Tree
 from modgraph.rules.declared.values import ONLY_DATA, ONLY_NONE, ONLY_OPEN, Kind, Values
 
@@ -57,6 +57,13 @@ class Trees:
 
     def _parameter(self, kind: Kind, init: ast.FunctionDef, taken: ast.arg, default: ast.expr | None) -> Values:
         annotations = [taken.annotation] if taken.annotation is not None else self._of_the_class(kind, taken.arg)
+        if not annotations and taken.arg == CONFIGURATION:
+            annotations = [
+                value
+                for _, node in self.sources.members(kind, CONFIGURATION_CLASS)
+                for _, value in assigned(node)
+                if value is not None
+            ]
         for each in annotations:
             found = self.sources.by_annotation(kind, each)
             if found is not None:
@@ -101,5 +108,7 @@ def _uses(init: ast.FunctionDef, name: str) -> tuple[set[str], bool]:
     for node in ast.walk(init):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
             read.add(node.attr)
-        is_called = is_called or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name)
+        is_called = is_called or (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        )
     return read, is_called

@@ -344,7 +344,14 @@ _HOLDING = frozenset(("list", "tuple", "dict", "set", "frozenset"))
 
 def _is_plain(path: str) -> bool:
     """A class of torch or Python of which no instance holds modules."""
-    return path in ("torch.Tensor", "torch.dtype", "torch.device", "torch.Size", "torch.LongTensor", "torch.FloatTensor")
+    return path in (
+        "torch.Tensor",
+        "torch.dtype",
+        "torch.device",
+        "torch.Size",
+        "torch.LongTensor",
+        "torch.FloatTensor",
+    )
 
 
 def _named(node: ast.expr) -> Iterator[ast.expr]:

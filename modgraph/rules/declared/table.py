@@ -1,8 +1,8 @@
 """Public knowledge: which attributes hold names of a model's parts, what the names are, and who documents it.
 
-The one place where something of another library is known, and of it only what its documentation says. `_keys_to_ignore_on_load_unexpected`
-is not here: its patterns are of keys that a model has not. Nor is `_skip_keys_device_placement`: its names are arguments of
-`forward`, not modules.
+The one place where something of another library is known, and of it only what its documentation says.
+`_keys_to_ignore_on_load_unexpected` is not here: its patterns are of keys that a model has not. Nor is
+`_skip_keys_device_placement`: its names are arguments of `forward`, not modules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _PLANS = "transformers, `PreTrainedConfig`: `base_model_tp_plan`, `base_model_pp
 
 ATTRIBUTES: dict[str, Declared] = {
     "_no_split_modules": Declared(
-        Names.CLASSES, source="accelerate, page of big models: `no_split_module_classes`; transformers, `PreTrainedModel`"
+        Names.CLASSES,
+        source="accelerate, page of big models: `no_split_module_classes`; transformers, `PreTrainedModel`",
     ),
     "_keep_in_fp32_modules": Declared(Names.PART, source=_LOADING),
     "_keep_in_fp32_modules_strict": Declared(Names.PART, source=_LOADING),
@@ -56,3 +57,8 @@ ATTRIBUTES: dict[str, Declared] = {
     "base_model_fsdp_plan": Declared(Names.PLAN, of_configuration=True, source=_PLANS),
 }
 """By attribute of a class."""
+
+CONFIGURATION_CLASS = "config_class"
+"""By which a model names the class of its configuration. Source: transformers, page of custom models."""
+CONFIGURATION = "config"
+"""The argument that is one, and the attribute."""

@@ -13,13 +13,27 @@ _LINEAR: Values = frozenset([Made(Kind("", "torch.nn.Linear"))])
 _PLAIN = ("weight", "bias")
 _RUNNING = ("running_mean", "running_var", "num_batches_tracked")
 _ENDS = ("", "_reverse")
-_OF_RNNS = tuple(f"{what}_l{NUMBERS}{end}" for what in ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh") for end in _ENDS)
+_OF_RNNS = tuple(
+    f"{what}_l{NUMBERS}{end}" for what in ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh") for end in _ENDS
+)
 _OF_CELLS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-_OF_ATTENTION = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "in_proj_bias", "bias_k", "bias_v")
+_OF_ATTENTION = (
+    "in_proj_weight",
+    "q_proj_weight",
+    "k_proj_weight",
+    "v_proj_weight",
+    "in_proj_bias",
+    "bias_k",
+    "bias_v",
+)
 
 
 def children_of(name: str) -> Mapping[str, Values]:
     """Children, parameters and buffers of a class of torch.nn by its last name."""
+    if name.startswith("FractionalMaxPool"):
+        return {"_random_samples": _BUFFER}
+    if name in ("TripletMarginWithDistanceLoss", "LinearCrossEntropyLoss"):
+        return {ANY: ONLY_OPEN}  # what it is given may be a module
     if name == "Module" or name in STATELESS or name in MODAL:
         return {"weight": _BUFFER, "pos_weight": _BUFFER} if name.endswith("Loss") else {}
     if name == "MultiheadAttention":

@@ -46,6 +46,7 @@ class Tree:
         self.followed = followed
         self.root = root
         self.start = Made(root)
+        self._boxes: frozenset[str] = frozenset()
         self._children: dict[Atom, dict[str, Values]] = {}
 
     # ---- the tree ----------------------------------------------------------------------------------------------------
@@ -53,18 +54,24 @@ class Tree:
     def children(self, atom: Atom) -> Mapping[str, Values]:
         """What may stand below it, by name; `#` in a name stands for digits, `?` is any name."""
         if atom not in self._children:
-            found = self._below(atom)
+            found = dict(self._below(atom))
+            for name, values in self.followed.anywhere.items() if isinstance(atom, (Made, Box)) else ():
+                found[name] = found.get(name, NOTHING) | values
             self._children[atom] = {name: kept for name, values in found.items() if (kept := self._kept(values))}
         return self._children[atom]
 
     def _below(self, atom: Atom) -> Mapping[str, Values]:
+        if isinstance(atom, Box) and atom.kind.startswith("Parameter"):
+            return dict.fromkeys(self.followed.held.get(atom, {}), frozenset([PARAMETER]))
         if isinstance(atom, Box):
             return {name: self._as_items(values) for name, values in self.followed.held.get(atom, {}).items()}
         if not isinstance(atom, Made):
             return {}
         if atom.kind.torch is not None:
-            own = self.followed.stored.get(atom.kind, {})
-            return {**children_of(atom.kind.torch), **own}
+            found = dict(children_of(atom.kind.torch))
+            for name, values in self.followed.stored.get(atom.kind, {}).items():
+                found[name] = found.get(name, NOTHING) | values
+            return found
         return self._of_class(atom.kind)
 
     def _of_class(self, kind: Kind) -> dict[str, Values]:
@@ -73,13 +80,12 @@ class Tree:
         torch = next((each.torch for each in line if each.torch is not None), None)
         if torch is not None and torch not in CONTAINERS:
             found.update(children_of(torch))
-        for part in (self.followed.stored.get(kind, {}), self.followed.anywhere):
-            for name, values in part.items():
-                if torch in CONTAINERS and name in (NUMBERS, ANY):
-                    values = self._as_items(values)
-                if DATA in values and self._is_called(kind, name):
-                    values |= ONLY_OPEN
-                found[name] = found.get(name, NOTHING) | values
+        for name, values in self.followed.stored.get(kind, {}).items():
+            if torch in CONTAINERS and name in (NUMBERS, ANY):
+                values = self._as_items(values)
+            if DATA in values and self._is_called(kind, name):
+                values |= ONLY_OPEN
+            found[name] = found.get(name, NOTHING) | values
         return found
 
     @staticmethod
@@ -133,7 +139,13 @@ class Tree:
                 seen.add(atom)
                 for values in self.children(atom).values():
                     pending.extend(values)
+        self._boxes = frozenset(each.kind for each in seen if isinstance(each, Box))
         return frozenset(each.kind for each in seen if isinstance(each, Made)), OPEN in seen
+
+    def class_names(self) -> tuple[frozenset[str], bool]:
+        """The names of these classes, torch's containers among them, and whether there may be others."""
+        kinds, is_open = self.reached()
+        return frozenset(each.last for each in kinds) | self._boxes, is_open
 
     # ---- paths -------------------------------------------------------------------------------------------------------
 
