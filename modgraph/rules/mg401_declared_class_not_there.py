@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.rules.declared.judging import OF_CLASSES, unfit
+from modgraph.rules.declared.judging import OF_CLASSES, unfit, unfit_in_calls
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
-from modgraph.rules.subject import Subject
+from modgraph.rules.subject import FileSubject, Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
     return unfit(subject, OF_CLASSES)
+
+
+def find_in_file(file: FileSubject) -> Iterator[Found]:
+    return unfit_in_calls(file, OF_CLASSES)
 
 
 RULE = Rule(
@@ -28,6 +32,7 @@ all classes that inherit it, those of other files of the package too; it is repo
 Where any of them may hold what the source does not show (a model that a configuration names, say), nothing is said.
 """,
     find=find,
+    find_in_file=find_in_file,
     default=False,
     invalid=(
         Invalid(

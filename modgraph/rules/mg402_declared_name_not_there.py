@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.rules.declared.judging import OF_PATHS, unfit
+from modgraph.rules.declared.judging import OF_PATHS, unfit, unfit_in_calls
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
-from modgraph.rules.subject import Subject
+from modgraph.rules.subject import FileSubject, Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
     return unfit(subject, OF_PATHS)
+
+
+def find_in_file(file: FileSubject) -> Iterator[Found]:
+    return unfit_in_calls(file, OF_PATHS)
 
 
 RULE = Rule(
@@ -30,6 +34,7 @@ plan in a configuration, the paths may begin at any module of the models that ar
 open what a module holds, and the pattern may match there, nothing is said.
 """,
     find=find,
+    find_in_file=find_in_file,
     default=False,
     invalid=(
         Invalid(

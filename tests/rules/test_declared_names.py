@@ -341,6 +341,115 @@ class Net(Frame):
     assert [each.message.partition(" ")[0] for each in found(tmp_path, text)] == ["'lin'"]
 
 
+LATER = {
+    "a method that builds": ("def setup(self):\n        self.late = nn.Linear(2, 2)", False),
+    "one that adds to a list": ("def more(self):\n        self.blocks.append(Late())", False),
+    "one that is given it": ("def put(self, late):\n        self.late = late\n    def use(self, x):\n        return self.late(x)", False),
+    "a number": ("def put(self, late: int):\n        self.late = late", True),
+    "what is there is put again": ("def put(self, value):\n        self.linear = value", True),
+    "forward": ("def forward(self, x):\n        self.late = x\n        return helper(self)", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_method_that_is_called_later_may_build_it(tmp_path: Path, name: str):
+    text, is_found = LATER[name]
+    code = f"""\
+from torch import nn
+
+class Late(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.late = nn.Linear(2, 2)
+
+class Net(nn.Module):
+    _keep_in_fp32_modules = ["late"]
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.blocks = nn.ModuleList()
+    {text}
+"""
+    assert bool(found(tmp_path, code)) is is_found
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+SCRIPT = """\
+import re
+import peft
+import accelerate
+from peft import LoraConfig, get_peft_model as wrap
+from torch.distributed.tensor.parallel import parallelize_module
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.query = nn.Linear(width, width)
+
+class Net(nn.Module):
+    def __init__(self, width: int = 8):
+        super().__init__()
+        self.layers = nn.ModuleList([Block(width) for _ in range(3)])
+        self.head = nn.Linear(width, 2)
+
+    def groups(self):
+        BODY
+
+def main(mesh, width, given):
+    model = Net(width)
+    CODE
+"""
+CALLS = [
+    ('wrap(model, LoraConfig(target_modules=["query", "key"]))', ["key"]),
+    ('c = LoraConfig(target_modules=["0.query", "heads"], modules_to_save=["head", "cls"])\n    wrap(model, c)', ["heads", "cls"]),
+    ('wrap(model, peft.LoraConfig(target_modules=r"layers\\.\\d+\\.query"))', []),
+    ('wrap(model, peft.LoraConfig(target_modules=r"layers\\.query"))', [r"layers\.query"]),
+    ('wrap(model, LoraConfig(target_modules="all-linear"))', []),
+    ('wrap(given, LoraConfig(target_modules=["key"]))', []),
+    ('LoraConfig(target_modules=["key"])', []),
+    ('other(model, target_modules=["key"])', []),
+    ('accelerate.infer_auto_device_map(model, no_split_module_classes=["Block", "Blok"])', ["Blok"]),
+    ('parallelize_module(model, mesh, parallelize_plan={"layers.*.query": 1, "layers.0.key": 1})', ["layers.0.key"]),
+    ('[p for n, p in model.named_parameters() if "query" in n or "norm" in n]', ["norm"]),
+    ('[p for n, p in model.named_parameters() if not any(x in n for x in ["bias", "LayerNorm"])]', ["LayerNorm"]),
+    ('for n, p in model.named_parameters():\n        if re.match(r"head", n) or re.search("layer$", n): pass', ["layer$"]),
+    ('for n, p in model.named_parameters():\n        if n.startswith("query") or n.endswith("query.bias"): pass', ["query"]),
+    ('for n, p in given.named_parameters():\n        if "norm" in n: pass', []),
+    ('model.norm = nn.LayerNorm(2)\n    [p for n, p in model.named_parameters() if "norm" in n]', []),
+    ('model = wrap(model, LoraConfig(target_modules=["query"]))\n    [p for n, p in model.named_parameters() if "lora_" in n]', []),
+    ('wrap(model, LoraConfig(target_modules=["query"]))\n    [p for n, p in model.named_parameters() if "lora_" in n]', []),
+    ('other(model)\n    wrap(model, LoraConfig(target_modules=["key"]))', []),
+    ('wrap(model.layers, LoraConfig(target_modules=["key"]))', []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "expected"), CALLS)
+def test_names_in_calls_are_of_the_model_beside(tmp_path: Path, code: str, expected: list[str]):
+    text = SCRIPT.replace("CODE", code).replace("BODY", "pass")
+    reported = found(tmp_path, text)
+    assert [each.message.partition(" in ")[0] for each in reported] == [repr(name) for name in expected]
+    assert all(each.class_name is None for each in reported)
+
+
+def test_a_class_that_derives_from_it_counts_for_a_method(tmp_path: Path):
+    body = 'return [p for n, p in self.named_parameters() if "norm" in n or "query" in n]'
+    text = SCRIPT.replace("BODY", body).replace("CODE", "pass")
+    assert [each.line for each in found(tmp_path, text)] == [20]
+    more = (
+        "\nclass More(Net):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(2)\n"
+    )
+    assert found(tmp_path, text + more) == []
+
+
+def test_a_script_without_a_class_is_looked_at(tmp_path: Path):
+    text = 'from net import Net\n\nprint([p for n, p in Net().named_parameters() if "norm" in n])\n'
+    net = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n"
+    assert [each.line for each in found(tmp_path, text, "script.py", net=net)] == [3]
+
+
 def test_the_rules_look_only_if_they_are_asked_for():
     assert [rule.code for rule in RULES] == ["MG401", "MG402"]
     assert not any(rule.default for rule in RULES)

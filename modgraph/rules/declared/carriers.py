@@ -41,14 +41,14 @@ def carriers(
 
 
 def _inheriting(sources: Sources, kind: Kind, attribute: str, files: Sequence[str]) -> Iterator[Kind]:
-    """A class and those derived from it that have an attribute from it."""
+    """A class and those derived from it that have an attribute from it; all of these for ""."""
     for file in files:
         text = sources.text(file)
         for name in text.classes if text is not None else ():
             each = Kind(file, name)
             if kind in sources.line(each)[0]:
                 owners = {owner for owner, _ in sources.members(each, attribute)}
-                if owners == {kind}:
+                if owners == {kind} or not attribute:
                     yield each
 
 

@@ -29,12 +29,13 @@ def declarations(node: ast.ClassDef) -> Iterator[Declaration]:
             declared = ATTRIBUTES.get(target.id) if isinstance(target, ast.Name) else None
             if declared is None or value is None or not isinstance(target, ast.Name):
                 continue
-            for each, is_dict in _strings(value, declared.values_too):
+            for each, is_dict in strings(value, declared.values_too):
                 if isinstance(each.value, str) and each.value:
                     yield Declaration(target.id, declared, each.value, each, is_dict)
 
 
-def _strings(node: ast.expr, values_too: bool, in_dict: bool = False) -> Iterator[tuple[ast.Constant, bool]]:
+def strings(node: ast.expr, values_too: bool, in_dict: bool = False) -> Iterator[tuple[ast.Constant, bool]]:
+    """The constants of a list, tuple, set or dict that stands there, and whether they stand in a dict."""
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         for each in node.elts:
             if isinstance(each, ast.Constant):
@@ -46,10 +47,10 @@ def _strings(node: ast.expr, values_too: bool, in_dict: bool = False) -> Iterato
             if values_too and isinstance(value, ast.Constant):
                 yield value, True
             elif values_too:
-                yield from _strings(value, values_too, in_dict=True)
+                yield from strings(value, values_too, in_dict=True)
     elif isinstance(node, ast.BinOp):
-        yield from _strings(node.left, values_too)
-        yield from _strings(node.right, values_too)
+        yield from strings(node.left, values_too)
+        yield from strings(node.right, values_too)
     elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("set", "list", "tuple", "frozenset", "dict"):
         for each in node.args:
-            yield from _strings(each, values_too)
+            yield from strings(each, values_too)

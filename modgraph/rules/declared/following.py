@@ -7,10 +7,30 @@ so is not there in any configuration. Functions of which no source is read may d
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-from modgraph.rules.declared.sources import Sources, assigned, code_of, is_of_python
+from modgraph.rules.declared.functions import (
+    FUNCTIONS,
+    NO_ARGUMENTS,
+    Arguments,
+    builds,
+    constant,
+    gives,
+    inside,
+    locals_of,
+    owner_of,
+    parameters_of,
+)
+from modgraph.rules.declared.known_functions import (
+    ADDING,
+    ALIKE,
+    COPYING,
+    DATA_OF_MODULES,
+    SAME,
+    TAKING,
+    TOUCHING,
+)
+from modgraph.rules.declared.sources import Sources, assigned, is_of_python, members_of
 from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.values import (
     ANY,
@@ -53,93 +73,12 @@ MAX_CALLS = 6
 """Functions that call each other, from a constructor on."""
 MAX_ROUNDS = 25
 MAX_NAMES = 64
-"""Texts that one name of a child may be made to."""
-_ADDING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft", "__setitem__"))
-_TAKING = frozenset(("get", "pop", "popitem", "items", "values", "keys", "copy", "popleft", "__getitem__"))
-_SAME = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "eval",
-        "train",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "requires_grad_",
-        "apply",
-        "type",
-        "to_empty",
-        "share_memory",
-    ]
-)
-"""Methods of a module that give it back."""
-_DATA_OF_MODULES = frozenset(
-    [
-        "state_dict",
-        "parameters",
-        "named_parameters",
-        "buffers",
-        "named_buffers",
-        "extra_repr",
-        "zero_grad",
-        "load_state_dict",
-    ]
-)
-_ALIKE = frozenset(
-    [
-        "list",
-        "tuple",
-        "set",
-        "frozenset",
-        "dict",
-        "reversed",
-        "sorted",
-        "iter",
-        "next",
-        "zip",
-        "enumerate",
-        "sum",
-        "min",
-        "max",
-        "filter",
-    ]
-)
-"""Functions of Python's that give what is in what they are given."""
-_COPYING = ("copy.", "itertools.", "collections.", "functools.", "typing.", "dataclasses.", "contextlib.")
-_TOUCHING: tuple[str, ...] = (
-    "torch.nn.utils.",
-    "torch.ao.",
-    "torch.quantization.",
-    "torch.compile",
-    "torch.jit.",
-    "torch.distributed.",
-)
-_TOUCHING += ("torch.fx.", "torch.func.", "torch.export.", "torch._dynamo.", "torch.compiler.")
-"""What of torch may change or wrap a module that it is given."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _PROPERTY = ("property", "cached_property")
 
 
 class TooMuchError(Exception):
     """It is more than may be followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """Of a call, each by what it may be."""
-
-    places: tuple[Values, ...] = ()
-    names: tuple[tuple[str, Values], ...] = ()
-    more: Values = NOTHING
-    """What stands behind stars."""
-    nodes: tuple[ast.expr, ...] = ()
-
-    @property
-    def all(self) -> Values:
-        return self.more.union(*self.places, *(values for _, values in self.names))
 
 
 class Followed:
@@ -153,6 +92,8 @@ class Followed:
         self.held: dict[Box, dict[str, Values]] = {}
         self.anywhere: dict[str, Values] = {}
         """What is stored on objects of which nothing is known."""
+        self.touched: dict[Kind, set[str]] = {}
+        """By class: the packages whose functions are given an instance, and that nobody can read; "" for others."""
         self.frames: dict[FrameKey, Frame] = {}
         self._variables: dict[tuple[str, str], Values] = {}
         self._reading: set[tuple[str, str]] = set()
@@ -162,6 +103,8 @@ class Followed:
         self._is_all = False
         """All that is stored has been seen: what is read and is not there comes from elsewhere."""
         self._files: dict[str, Frame] = {}
+        self._named: dict[Kind, frozenset[str]] | None = None
+        """The names that there are once everything is built, while other methods are followed."""
 
     # ---- the whole ---------------------------------------------------------------------------------------------------
 
@@ -169,6 +112,34 @@ class Followed:
         """Raises TooMuchError."""
         try:
             self.make(root, arguments)
+        except RecursionError as error:
+            raise TooMuchError from error
+        self.settle()
+        self._follow_other_methods()
+
+    def _follow_other_methods(self) -> None:
+        """Whoever has the model may call what builds a part of it later: `configure_model`, `add_head`, `tie`. Of what
+        such a method is given nothing is known, and it is taken to be no module unless it is called as one."""
+        self._named = {kind: frozenset(names) for kind, names in self.stored.items()}
+        for kind in [kind for kind in self._named if kind.file and self.sources.is_module(kind)]:
+            for owner in self.line(kind):
+                for node in self.sources.nodes(owner):
+                    for member in members_of(node):
+                        if isinstance(member, FUNCTIONS) and builds(member):
+                            self._follow_later(owner, member, kind)
+        self.settle()
+
+    def _follow_later(self, owner: Kind, node: ast.FunctionDef | ast.AsyncFunctionDef, kind: Kind) -> None:
+        code = self._code(owner.file, node, owner)
+        self._depth = 0
+        frame = None if (code, kind) in self.frames else self._frame(code, kind)
+        if frame is not None:
+            taken = parameters_of(node)
+            self._bind(frame, Arguments(names=tuple((name, ONLY_DATA) for name in taken[1:])), kind)
+
+    def settle(self) -> None:
+        """Everything that is reached, until nothing is new. Raises TooMuchError."""
+        try:
             for _ in range(MAX_ROUNDS):
                 self._changed = False
                 self._variables.clear()
@@ -201,6 +172,10 @@ class Followed:
 
     def store(self, target: Atom, name: str, values: Values) -> None:
         """Something becomes an attribute, or an item, of an object."""
+        if self._named is not None:
+            values = self._kept_later(target, name, values)
+            if not values:
+                return
         if isinstance(target, Made):
             self._put(self.stored.setdefault(target.kind, {}), name, values)
         elif isinstance(target, Box):
@@ -210,9 +185,23 @@ class Followed:
         elif (target is OPEN or target is DATA) and values - ONLY_DATA:
             self._put(self.anywhere, name, values)
 
-    def touch(self, values: Values) -> None:
+    def _kept_later(self, target: Atom, name: str, values: Values) -> Values:
+        """What a method that is called later may add to the tree: a module that it makes, under whatever name; what is
+        not known, under a new name alone."""
+        made = frozenset(each for each in values if isinstance(each, (Made, Box)) or each in (PARAMETER, BUFFER))
+        named = self._named or {}
+        is_new = isinstance(target, Made) and name != ANY and name not in named.get(target.kind, ())
+        if not isinstance(target, (Made, Box)) or not is_new:
+            return made
+        return made | ONLY_DATA if values & {OPEN, DATA} else made
+
+    def touch(self, values: Values, package: str = "") -> None:
         """It is given to code that nobody can read."""
+        if self._named is not None:
+            return
         for value in values:
+            if isinstance(value, Made):
+                self.touched.setdefault(value.kind, set()).add(package)
             if isinstance(value, (Made, Box)):
                 self.store(value, ANY, ONLY_OPEN)
 
@@ -237,7 +226,7 @@ class Followed:
                 self.store(Made(kind), ANY, ONLY_OPEN)
         made: Values = frozenset([Made(kind)])
         for owner, node in self._found(kind, "__init__"):
-            if isinstance(node, _FUNCTIONS):
+            if isinstance(node, FUNCTIONS):
                 self.call(self._code(owner.file, node, owner), kind, arguments, bound=True)
                 return made
         self._built_plainly(kind, arguments)
@@ -303,10 +292,10 @@ class Followed:
         if len(self.frames) >= MAX_FRAMES:
             raise TooMuchError
         around = self.frames.get(code.around) if code.around is not None else None
-        frame = Frame(code, node, receiver, locals=_locals(node), around=around, depth=depth)
+        frame = Frame(code, node, receiver, locals=locals_of(node), around=around, depth=depth)
         self.frames[key] = frame
         self._changed = True
-        frame.returned = NOTHING if _gives(node) else ONLY_NONE
+        frame.returned = NOTHING if gives(node) else ONLY_NONE
         home = self._file(code.file)
         taken = node.args
         places = [*taken.posonlyargs, *taken.args]
@@ -366,7 +355,7 @@ class Followed:
     def _file(self, file: str) -> Frame:
         """The top of a file, where names are looked up."""
         if file not in self._files:
-            self._files[file] = Frame(Code(file, 0, 0), ast.Lambda(args=_NO_ARGUMENTS, body=ast.Constant(None)), None)
+            self._files[file] = Frame(Code(file, 0, 0), ast.Lambda(args=NO_ARGUMENTS, body=ast.Constant(None)), None)
         return self._files[file]
 
     # ---- statements --------------------------------------------------------------------------------------------------
@@ -376,7 +365,7 @@ class Followed:
             self._statement(node, frame)
 
     def _statement(self, node: ast.stmt, frame: Frame) -> None:
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             code = self._code(frame.code.file, node, frame.code.owner, frame)
             self._put(frame.names, node.name, frozenset([code]))
         elif isinstance(node, ast.ClassDef):
@@ -435,7 +424,7 @@ class Followed:
     def assign(self, target: ast.expr, values: Values, frame: Frame) -> None:
         """Something is stored where an expression says."""
         if isinstance(target, ast.Name):
-            self._put(_owner(frame, target.id).names, target.id, values)
+            self._put(owner_of(frame, target.id).names, target.id, values)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, values, frame)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -458,9 +447,9 @@ class Followed:
         while isinstance(node, ast.Subscript):
             node = node.value
         if isinstance(node, ast.Name):
-            owner = _owner(frame, node.id)
+            owner = owner_of(frame, node.id)
             self._put(owner.names, node.id, values)
-            if node.id in _parameters(owner.node):
+            if node.id in parameters_of(owner.node):
                 self._put(owner.changed, node.id, values)
         elif isinstance(node, ast.Attribute):
             for base in self.value(node.value, frame):
@@ -474,7 +463,7 @@ class Followed:
     def value(self, node: ast.expr, frame: Frame) -> Values:
         """What an expression may be."""
         if isinstance(node, ast.Constant):
-            return _constant(node.value)
+            return constant(node.value)
         if isinstance(node, ast.Name):
             return self._name(node.id, frame)
         if isinstance(node, ast.Attribute):
@@ -591,7 +580,7 @@ class Followed:
         method = self._found(kind, "__getitem__") or self._found(kind, "__iter__")
         held = self.stored.get(kind, {}).get(NUMBERS, NOTHING)
         for owner, node in method:
-            if isinstance(node, _FUNCTIONS):
+            if isinstance(node, FUNCTIONS):
                 held |= self.call(self._code(owner.file, node, owner), kind, Arguments((ONLY_DATA,)), bound=True)
         # A list of instances is the same as the instances.
         return held | frozenset([value])
@@ -656,7 +645,7 @@ class Followed:
         """What stands in the body of a class under a name."""
         if isinstance(node, ast.ClassDef):
             return frozenset([ClassOf(Kind(owner.file, f"{owner.name}.{node.name}"))])
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             code = self._code(owner.file, node, owner)
             names = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
             if "staticmethod" in names:
@@ -731,7 +720,7 @@ class Followed:
             called = self.frames.get((code, receiver))
             if called is None or not called.changed:
                 continue
-            taken = _parameters(called.node)[1 if isinstance(value, Bound) else 0 :]
+            taken = parameters_of(called.node)[1 if isinstance(value, Bound) else 0 :]
             pairs = [*zip(taken, node.args, strict=False), *((each.arg, each.value) for each in node.keywords)]
             for name, given in pairs:
                 if name in called.changed:
@@ -751,11 +740,11 @@ class Followed:
                 found |= self.apply(method, arguments, node, frame)
             if not methods:
                 found |= self._plain_method(base, name, arguments, node, frame)
-        if name in _ADDING:
+        if name in ADDING:
             names = self.texts(node.args[0], frame) if name == "setdefault" and node.args else [NUMBERS]
             names = self._keys(node) if name == "update" else names
             self.add_to(function.value, arguments.all, names, frame)
-        if name in _TAKING:
+        if name in TAKING:
             found |= self.items(values)
         return found
 
@@ -779,13 +768,13 @@ class Followed:
         is_module = isinstance(base, Box) or (kind is not None and self.sources.is_module(kind) is not False)
         if not is_module:
             plain = ONLY_DATA if base is DATA or kind is not None or isinstance(base, Given) else ONLY_NONE
-            return NOTHING if name in _TAKING else plain | (arguments.all if name in _ADDING else NOTHING)
-        if self._registers(base, name, arguments, node, frame) or name in _DATA_OF_MODULES:
+            return NOTHING if name in TAKING else plain | (arguments.all if name in ADDING else NOTHING)
+        if self._registers(base, name, arguments, node, frame) or name in DATA_OF_MODULES:
             return ONLY_DATA
-        if name in _SAME:
+        if name in SAME:
             self._visit(arguments, node, frame)
             return frozenset([base])
-        if name in _ADDING or name in _TAKING:
+        if name in ADDING or name in TAKING:
             return NOTHING
         given = frozenset(each for each in arguments.all if isinstance(each, (Made, Box)) and each != base)
         if given and name != "post_init":
@@ -803,10 +792,10 @@ class Followed:
         if name == "__init__":
             self._torch_init(made, base.receiver, arguments, frozenset(self._keys(node)))
             return ONLY_DATA
-        if name in _TAKING or name in ("__getattr__", "__getattribute__", "__iter__"):
+        if name in TAKING or name in ("__getattr__", "__getattribute__", "__iter__"):
             return self.stored.get(base.receiver, {}).get(NUMBERS, NOTHING) or ONLY_NONE
         self._registers(made, name, arguments, node, frame)
-        if name in _ADDING:
+        if name in ADDING:
             self.store(made, NUMBERS, arguments.all)
         return ONLY_DATA
 
@@ -880,7 +869,7 @@ class Followed:
             found: Values = NOTHING
             members = self._found(called.kind, "__call__")
             for owner, member in members:
-                if isinstance(member, _FUNCTIONS):
+                if isinstance(member, FUNCTIONS):
                     found |= self.call(self._code(owner.file, member, owner), called.kind, arguments, bound=True)
             return found if members else ONLY_DATA
         if called is OPEN:
@@ -907,16 +896,16 @@ class Followed:
         given = node.args[0] if len(node.args) == 1 else None
         if given is None or isinstance(given, ast.Starred):
             return [NUMBERS] if node.args else [ANY]
-        if isinstance(given, ast.Name) and given.id in frame.locals and given.id not in _parameters(frame.node):
+        if isinstance(given, ast.Name) and given.id in frame.locals and given.id not in parameters_of(frame.node):
             return self._names_of_variable(given.id, frame)
         return [NUMBERS] if self._makes_a_module(given, frame) else self._keys(node)
 
     def _names_of_variable(self, name: str, frame: Frame) -> list[str]:
         """The same where it is given a variable, by what is stored in that."""
         found: list[str] = []
-        for node in _inside(frame.node):
+        for node in inside(frame.node):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-                found += [ANY] if node.attr in _ADDING else []
+                found += [ANY] if node.attr in ADDING else []
             for target, value in assigned(node) if isinstance(node, ast.stmt) else ():
                 if isinstance(target, ast.Subscript) and getattr(target.value, "id", "") == name:
                     found += self.texts(target.slice, frame)
@@ -958,7 +947,7 @@ class Followed:
             return NOTHING.union(*(self.apply(each, below, node, frame) for each in arguments.places[0]))
         if name in ("vars", "globals", "locals", "eval", "exec", "__import__"):
             return ONLY_OPEN
-        return self.items(arguments.all) or ONLY_NONE if name in _ALIKE else ONLY_NONE
+        return self.items(arguments.all) or ONLY_NONE if name in ALIKE else ONLY_NONE
 
     def _by_name(self, how: str, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         """`getattr` and `setattr`."""
@@ -987,80 +976,19 @@ class Followed:
                 return frozenset([PARAMETER])
             if last in ("Buffer", "UninitializedBuffer"):
                 return frozenset([BUFFER])
-            if path.startswith(_TOUCHING):
-                self.touch(arguments.all)
+            if path.startswith(TOUCHING):
+                self.touch(arguments.all, "torch")
                 return arguments.all | (ONLY_OPEN if holds_modules(arguments.all) else ONLY_NONE)
             return ONLY_NONE
         if last == "partial":
             for each in arguments.places[0] if arguments.places else ():
                 self.apply(each, Arguments(arguments.places[1:], arguments.names, arguments.more), node, frame)
             return arguments.places[0] if arguments.places else ONLY_OPEN
-        if path.startswith(_COPYING):
+        if path.startswith(COPYING):
             return self.items(arguments.all, whole=True) or ONLY_NONE
         if path.startswith(("importlib", "sys.")):
             return ONLY_OPEN
         if is_of_python(path) or makes_no_modules(path):
             return ONLY_NONE
-        self.touch(arguments.all)
+        self.touch(arguments.all, path.partition(".")[0])
         return ONLY_OPEN
-
-
-_NO_ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-
-
-def _constant(value: object) -> Values:
-    return frozenset([Text(value)]) if isinstance(value, str) else ONLY_NONE
-
-
-def _owner(frame: Frame, name: str) -> Frame:
-    """The frame in which a name is bound."""
-    each: Frame | None = frame
-    while each is not None:
-        if name in each.locals:
-            return each
-        each = each.around
-    return frame
-
-
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
-    taken = node.args
-    return [each.arg for each in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
-
-
-def _locals(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
-    """The names that a function binds, those of functions in it left out."""
-    found = set(_parameters(node))
-    found |= {each.arg for each in (node.args.vararg, node.args.kwarg) if each is not None}
-    outer: set[str] = set()
-    for each in _inside(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            found.add(each.id)
-        elif isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
-            found.add(each.name)
-        elif isinstance(each, (ast.Import, ast.ImportFrom)):
-            found |= {name.asname or name.name.partition(".")[0] for name in each.names}
-        elif isinstance(each, (ast.Global, ast.Nonlocal)):
-            outer |= set(each.names)
-    return frozenset(found - outer)
-
-
-def _gives(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
-    """A function returns or yields something."""
-    if isinstance(node, ast.Lambda):
-        return True
-    return any(
-        isinstance(each, (ast.Yield, ast.YieldFrom)) or (isinstance(each, ast.Return) and each.value is not None)
-        for each in _inside(node)
-    )
-
-
-def _inside(node: ast.AST) -> Iterator[ast.AST]:
-    pending = list(node.body) if isinstance(node, _FUNCTIONS) else [node.body] if isinstance(node, ast.Lambda) else []
-    while pending:
-        each = pending.pop()
-        yield each
-        if not isinstance(each, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
-            pending.extend(ast.iter_child_nodes(each))  # type: ignore[arg-type]
-
-
-__all__ = ["Arguments", "Followed", "TooMuchError", "code_of"]

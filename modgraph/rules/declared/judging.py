@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 
+from modgraph.rules.declared.calls import calls
 from modgraph.rules.declared.carriers import carriers
 from modgraph.rules.declared.declarations import Declaration, declarations
 from modgraph.rules.declared.roots import Trees
@@ -15,7 +16,7 @@ from modgraph.rules.declared.table import Names
 from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import Kind
 from modgraph.rules.rule import Found
-from modgraph.rules.subject import Subject
+from modgraph.rules.subject import FileSubject, Subject
 
 OF_CLASSES, OF_PATHS = "MG401", "MG402"
 MOST_NAMED = 3
@@ -33,8 +34,37 @@ def unfit(subject: Subject, code: str) -> Iterator[Found]:
             yield found
 
 
+def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
+    """The same of what stands in calls of a file."""
+    if "declared in calls" not in file.notes:
+        trees = _trees(file)
+        found: list[tuple[Declaration, Found]] = []
+        for each, kinds, is_self in calls(trees.sources, file.path, file.tree):
+            message = _of_call(trees, each, kinds, is_self)
+            if message is not None:
+                found.append((each, Found(each.node, message, each.attribute)))
+        file.notes["declared in calls"] = found
+    for each, one in file.notes["declared in calls"]:
+        if (OF_CLASSES if each.declared.names is Names.CLASSES else OF_PATHS) == code:
+            yield one
+
+
+def _of_call(trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bool) -> str | None:
+    """What is wrong with a name that stands in a call; None where it fits, or may fit."""
+    if is_self:  # those that derive from it have the method too
+        kinds = [one for kind in kinds for one in carriers(trees.sources, kind, "", False) or ()]
+    found = [trees.tree(kind) for kind in kinds]
+    known = [tree for tree in found if tree is not None and tree.children(tree.start)]
+    try:
+        if not known or None in found or any(fits(tree, each) for tree in known):
+            return None
+    except OpenError:
+        return None
+    return _message(each, known)
+
+
 def _judged(subject: Subject, declared: list[Declaration]) -> Iterator[tuple[Declaration, Found]]:
-    trees = _trees(subject)
+    trees = _trees(subject.file)
     kind = Kind(subject.file.path, subject.facts.qualname)
     having: dict[str, Having] = {}
     for each in declared:
@@ -45,17 +75,17 @@ def _judged(subject: Subject, declared: list[Declaration]) -> Iterator[tuple[Dec
             yield each, Found(each.node, message, each.attribute)
 
 
-def _trees(subject: Subject) -> Trees:
+def _trees(file: FileSubject) -> Trees:
     """Those of the file that is checked; files beside it are parsed once for all."""
-    notes = subject.file.notes
-    if "trees" not in notes:
-        project = subject.file.project
+    notes = file.notes
+    if "declared trees" not in notes:
+        project = file.project
         parsed: dict[str, Text | None] = project.shared.setdefault(("declared",), {})
-        parsed.pop(subject.file.path, None)
+        parsed.pop(file.path, None)
         if len(parsed) > MOST_PARSED:
             parsed.clear()
-        notes["trees"] = Trees(Sources(project, parsed))
-    found: Trees = notes["trees"]
+        notes["declared trees"] = Trees(Sources(project, parsed))
+    found: Trees = notes["declared trees"]
     return found
 
 
@@ -121,6 +151,10 @@ def fits(tree: Tree, each: Declaration) -> bool:
     try:
         if names is Names.TIED and each.is_dict:
             return tree.matches(re.compile(f"^{text}"), "search")
+        if names is Names.END:
+            return tree.matches(re.compile(rf"(^|\.){re.escape(text)}$"), "search")
+        if names is Names.WHOLE:
+            return tree.matches(re.compile(text), "fullmatch")
         return tree.matches(re.compile(text.replace("*", ".*") if names is Names.PART else text), "search")
     except re.error:
         raise OpenError from None
@@ -136,7 +170,8 @@ def _message(each: Declaration, trees: list[Tree]) -> str:
     shown = ", ".join(of[:MOST_NAMED]) + (f" and {len(of) - MOST_NAMED} more" if len(of) > MOST_NAMED else "")
     near = _near(each, trees)
     hint = f"; did you mean {near!r}?" if near is not None else ""
-    return f"{each.text!r} in {each.attribute} {what}, in any configuration of {shown}{hint}"
+    text = str(each.node.value)
+    return f"{text!r} in {each.attribute} {what}, in any configuration of {shown}{hint}"
 
 
 def _near(each: Declaration, trees: list[Tree]) -> str | None:

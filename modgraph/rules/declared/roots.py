@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules.declared.following import Arguments, Followed, TooMuchError
+from modgraph.rules.declared.following import Followed, TooMuchError
+from modgraph.rules.declared.functions import Arguments
 from modgraph.rules.declared.sources import Sources, assigned, members_of
 from modgraph.rules.declared.table import ATTRIBUTES, CONFIGURATION, CONFIGURATION_CLASS
 from modgraph.rules.declared.tree import Tree

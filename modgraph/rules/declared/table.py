@@ -20,6 +20,9 @@ class Names(Enum):
     TIED = "the path of a parameter or module, or a regular expression of its beginning"
     KEYS = "a regular expression that is found in a key of the state dict"
     KEY = "a key of the state dict"
+    END = "the end of the path of a module"
+    WHOLE = "a regular expression of the whole path of a module"
+    TEXT = "a regular expression that is found in the name of a parameter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,12 @@ class Declared:
     values_too: bool = False
     """Of a dict, not the keys alone."""
     source: str = ""
+    packages: tuple[str, ...] = ()
+    """Of an argument: those whose functions and classes take it."""
+    alone: Names | None = None
+    """What one text is that stands there without a list; None where that is not looked at."""
+    special: tuple[str, ...] = ()
+    """Texts that mean something else."""
 
 
 _LOADING = "transformers, `PreTrainedModel`: class attributes, as its source and its page of loading describe them"
@@ -57,6 +66,30 @@ ATTRIBUTES: dict[str, Declared] = {
     "base_model_fsdp_plan": Declared(Names.PLAN, of_configuration=True, source=_PLANS),
 }
 """By attribute of a class."""
+
+ARGUMENTS: dict[str, Declared] = {
+    "target_modules": Declared(
+        Names.END,
+        packages=("peft",),
+        alone=Names.WHOLE,
+        special=("all-linear",),
+        source="peft, `LoraConfig`: `target_modules`",
+    ),
+    "modules_to_save": Declared(Names.END, packages=("peft",), source="peft, `LoraConfig`: `modules_to_save`"),
+    "no_split_module_classes": Declared(
+        Names.CLASSES,
+        packages=("accelerate",),
+        alone=Names.CLASSES,
+        source="accelerate, `infer_auto_device_map`, `dispatch_model`, `load_checkpoint_and_dispatch`",
+    ),
+    "parallelize_plan": Declared(
+        Names.PLAN, packages=("torch",), source="torch.distributed.tensor.parallel, `parallelize_module`"
+    ),
+}
+"""By keyword of a call."""
+
+NAMING = frozenset(("named_parameters", "named_modules", "named_buffers"))
+"""Methods of a module that give names."""
 
 CONFIGURATION_CLASS = "config_class"
 """By which a model names the class of its configuration. Source: transformers, page of custom models."""

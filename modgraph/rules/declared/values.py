@@ -27,7 +27,7 @@ DATA, NONE, NUMBER = Plain.DATA, Plain.NONE, Plain.NUMBER
 PARAMETER, BUFFER, OPEN = Plain.PARAMETER, Plain.BUFFER, Plain.OPEN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Kind:
     """A class: of a file, or of torch, where the file is "" and the name its import path."""
 
