@@ -182,17 +182,23 @@ def _really_fits(each: Declaration, names: dict[str, str | None], model: Any) ->
     how, text = each.declared.names, each.text
     if how is Names.CLASSES:
         return text in {type(module).__name__ for module in model.modules()}
+    if how is Names.PLAN and each.declared.of_configuration:
+        models = [module for module in model.modules() if hasattr(module, "base_model_prefix")]
+        return any(_has(each.text, _names(module)) for module in models)
     if how is Names.PLAN:
-        numbered = {re.sub(r"(^|\.)\d+(?=\.|$)", r"\1*", path) for path in names} | set(names)
-        numbered |= {re.sub(r"\d+", "*", path) for path in names}
-        ends = {path for path in numbered if path.endswith(f".{text}")} if each.declared.of_configuration else set()
-        return text in numbered or bool(ends)
+        return _has(text, names)
     tensors = [path for path, name in names.items() if name is None]
     if how is Names.KEY:
         return text in tensors
     if how is Names.TIED and each.is_dict:
         return any(re.search(f"^{text}", path) for path in tensors)
     return any(re.search(text.replace("*", ".*") if how is Names.PART else text, path) for path in tensors)
+
+
+def _has(text: str, names: dict[str, str | None]) -> bool:
+    """A path of a plan is there."""
+    numbered = {re.sub(r"(^|\.)\d+(?=\.|$)", r"\1*", path) for path in names} | set(names)
+    return text in numbered | {re.sub(r"\d+", "*", path) for path in names}
 
 
 def _models(cls: Any, chance: random.Random, samples: int) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from modgraph.doors.reading import read
+from modgraph.rules.declared.introducing import introducing
 from modgraph.rules.declared.sources import Sources, assigned
 from modgraph.rules.declared.table import CONFIGURATION, CONFIGURATION_CLASS
 from modgraph.rules.declared.values import ClassOf, Given, Kind
@@ -37,6 +38,8 @@ def carriers(
         if more is None:
             return None
         found.update(dict.fromkeys(_built_with(sources, each, more)))
+    # A plan is of a base model: of what the library that reads it calls a model, where something is one.
+    found = {each: None for each in found if introducing(sources, each)} or found
     return list(found) if len(found) <= MAX_CARRIERS else None
 
 
@@ -85,7 +88,10 @@ def _mentioning(sources: Sources, kind: Kind, nearby: bool) -> Sequence[str] | N
     """The files of the package of a class that have its name, its own first; None where these are too many."""
     own = kind.file
     root = os.path.dirname(own) if nearby else _root(own)
-    files = list(islice(_files(root, not nearby), MAX_LOOKED_AT + 1))
+    listed: dict[tuple[str, bool], list[str]] = sources.project.shared.setdefault(("files of packages",), {})
+    if (root, nearby) not in listed:
+        listed[root, nearby] = list(islice(_files(root, not nearby), MAX_LOOKED_AT + 1))
+    files = listed[root, nearby]
     if len(files) > MAX_LOOKED_AT:
         return None
     sources.project.read.update(dict.fromkeys((root, *files)))

@@ -251,10 +251,9 @@ class Followed:
         if after is not None:
             line = line[line.index(after) + 1 :] if after in line else []
         for each in line:
-            if each.file:
-                found = [pair for pair in self.sources.members(each, name) if pair[0] == each]
-                if found:
-                    return found
+            found = self.sources.own(each).get(name)
+            if found:
+                return [(each, node) for node in found]
         return []
 
     def _code(
@@ -663,7 +662,7 @@ class Followed:
         found: Values = NOTHING
         line = self.sources.line(kind)[0]  # methods of classes are followed in all of them
         for each in line:
-            pairs = [pair for pair in self.sources.members(each, name) if pair[0] == each] if each.file else []
+            pairs = [(each, node) for node in self.sources.own(each).get(name, ())]
             for owner, node in pairs:
                 found |= self._member(owner, node, kind, is_class=True)
             if pairs:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from modgraph.rules.declared.following import Followed, TooMuchError
 from modgraph.rules.declared.functions import Arguments
+from modgraph.rules.declared.introducing import introducing
 from modgraph.rules.declared.sources import Sources, assigned, members_of
-from modgraph.rules.declared.table import ATTRIBUTES, CONFIGURATION, CONFIGURATION_CLASS
+from modgraph.rules.declared.table import CONFIGURATION, CONFIGURATION_CLASS
 from modgraph.rules.declared.tree import Tree
 from modgraph.rules.declared.values import ONLY_DATA, ONLY_NONE, ONLY_OPEN, Kind, Values
 
@@ -80,26 +81,6 @@ class Trees:
         """The annotation of an attribute that is called as an argument."""
         nodes = [node for _, node in self.sources.members(kind, name)]
         return [node.annotation for node in nodes if isinstance(node, ast.AnnAssign)]
-
-
-def introducing(sources: Sources, kind: Kind) -> frozenset[Kind]:
-    """The bases that ask those that derive from them for several declarations, by having none themselves."""
-    line = sources.line(kind)[0]
-    found: dict[Kind, int] = {}
-    for name in ATTRIBUTES:
-        having = [each for each in line if any(pair[0] == each for pair in sources.members(each, name))] if line else []
-        if having and having[-1] != kind and _is_empty(sources, having[-1], name):
-            found[having[-1]] = found.get(having[-1], 0) + 1
-    return frozenset(each for each, count in found.items() if count > 1)
-
-
-def _is_empty(sources: Sources, kind: Kind, name: str) -> bool:
-    """It is None there, or stands there without a value."""
-    for _, node in sources.members(kind, name):
-        value = getattr(node, "value", None)
-        if not (value is None or (isinstance(value, ast.Constant) and value.value is None)):
-            return False
-    return True
 
 
 def _uses(init: ast.FunctionDef, name: str) -> tuple[set[str], bool]:

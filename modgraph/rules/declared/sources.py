@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from modgraph.rules.declared.values import (
@@ -106,6 +106,7 @@ class Sources:
         self._named: dict[tuple[str, str], Values | tuple[str, str]] = {}
         self._lines: dict[Kind, tuple[tuple[Kind, ...], bool]] = {}
         self._modules: dict[Kind, bool | None] = {}
+        self._own: dict[Kind, Mapping[str, Sequence[ast.stmt]]] = {}
 
     def text(self, file: str) -> Text | None:
         """A file as it was read; None where it cannot be."""
@@ -314,10 +315,21 @@ class Sources:
     def members(self, kind: Kind, name: str) -> Iterator[tuple[Kind, ast.stmt]]:
         """Statements in the bodies of a class and its bases that define an attribute, of the first that has any."""
         for each in self.line(kind)[0]:
-            found = [node for body in self.nodes(each) for node in members_of(body) if name in _bound(node)]
+            found = self.own(each).get(name)
             if found:
                 yield from ((each, node) for node in found)
                 return
+
+    def own(self, kind: Kind) -> Mapping[str, Sequence[ast.stmt]]:
+        """By name: the statements in the body of a class itself that define it."""
+        if kind not in self._own:
+            found: dict[str, list[ast.stmt]] = {}
+            for body in self.nodes(kind):
+                for node in members_of(body):
+                    for name in _bound(node):
+                        found.setdefault(name, []).append(node)
+            self._own[kind] = found
+        return self._own[kind]
 
 
 def members_of(node: ast.ClassDef) -> Iterator[ast.stmt]:

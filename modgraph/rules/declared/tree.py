@@ -150,7 +150,8 @@ class Tree:
     # ---- paths -------------------------------------------------------------------------------------------------------
 
     def has_path(self, pattern: str, anywhere: bool = False) -> bool:
-        """Whether a path of names, with `*` for numbers, may be there; below any module with `anywhere`.
+        """Whether a path of names, with `*` for numbers, may be there; with `anywhere` also below a model in the tree,
+        which is any module where the root has no base that asks for declarations.
 
         Raises:
             OpenError: it may be in a part that is not known.
@@ -158,7 +159,8 @@ class Tree:
         parts = pattern.split(".")
         starts: list[Atom] = [Made(self.root)]
         if anywhere:
-            starts += [Made(kind) for kind in self.reached()[0] if kind != self.root]
+            is_model = self.followed.is_framed if self.followed.is_framed(self.root) else bool
+            starts += [Made(kind) for kind in self.reached()[0] if kind != self.root and is_model(kind)]
         is_open = False
         for start in starts:
             answer = self._walk(frozenset([start]), tuple(parts))
