@@ -17,6 +17,7 @@ from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import Kind
 from modgraph.rules.rule import Found
 from modgraph.rules.subject import FileSubject, Subject
+from modgraph.rules.templates import is_template
 
 OF_CLASSES, OF_PATHS = "MG401", "MG402"
 MOST_NAMED = 3
@@ -67,7 +68,7 @@ def _judged(subject: Subject, declared: list[Declaration]) -> Iterator[tuple[Dec
     trees = _trees(subject.file)
     kind = Kind(subject.file.path, subject.facts.qualname)
     having: dict[str, Having] = {}
-    for each in declared:
+    for each in declared if not is_template(subject.file) else ():
         if each.attribute not in having:
             having[each.attribute] = Having(trees, kind, each)
         message = having[each.attribute].message(each)
