@@ -42,6 +42,28 @@ class Other(Block):
         self.extra = nn.Parameter(torch.zeros(width))
         self.register_buffer("seen", torch.zeros(1))
 
+class Root(nn.Module):
+    def __init__(self):
+        nn.Module.__init__(self)
+        self.root = nn.Linear(2, 2)
+
+class Middle(Root):
+    def __init__(self, width):
+        super().__init__()
+        self.middle = nn.Linear(width, width)
+
+class Deep(Middle):
+    def __init__(self, width):
+        Middle.__init__(self, width)
+        self.deep = nn.Linear(width, width)
+
+class Stars(nn.Module):
+    def __init__(self, *layers, **more):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        for name, each in more.items():
+            self.add_module(name, each)
+
 def clones(module, n):
     return nn.ModuleList([copy.deepcopy(module) for _ in range(n)])
 
@@ -84,6 +106,11 @@ BODIES = {
     "a list times": "self.a = nn.Sequential(*([nn.ReLU()] * n + [Block(4)]))",
     "enumerated": "for i, kind in enumerate([Block, Other]):\n    self.register_module('%s' % kind.__name__.lower(), kind(4))",
     "a walrus": "if (layer := Block(4)) is not None:\n    self.a = layer",
+    "added to": "self.a = nn.ModuleList()\nself.a += [Block(4) for _ in range(n)]",
+    "torch's own table": "self._modules['a'] = Block(4)\nself._parameters['p'] = nn.Parameter(torch.zeros(1))",
+    "keywords": "self.add_module(module=Block(4), name='a')",
+    "a base that is named": "class_ = Deep\nself.a = Deep(4)",
+    "stars": "self.a = Stars(Block(4), Other(4), last=Block(4))",
     "apply": "self.a = Block(4).train()\nself.apply(lambda m: m.register_buffer('mark', torch.zeros(1)))",
 }  # fmt: skip
 
@@ -128,7 +155,7 @@ def test_what_torch_builds_is_in_the_tree(tmp_path: Path, name: str):
                 assert tree.matches(re.compile(f"^{re.escape(path)}$"), "search")
 
 
-OPEN = ("names nobody knows", "attention", "norms", "wrapped", "enumerated", "apply", "a pair of a table")
+OPEN = ("names nobody knows", "attention", "norms", "wrapped", "enumerated", "apply", "a pair of a table", "stars")
 
 
 @pytest.mark.parametrize("name", [name for name in BODIES if name not in OPEN])
@@ -237,6 +264,9 @@ def test_what_fits_none_is_reported_once_and_where_it_stands(tmp_path: Path, dec
 
 
 OPENLY = {
+    "stars": "self.inner = nn.ModuleList(more)",
+    "keywords": "for key, value in named.items():\n            self.add_module(key, value)",
+    "a list that is called": "self.inner = inner.layers, inner.width",
     "a module that is given": "self.inner = inner",
     "a class that is named": "self.inner = getattr(nn, name)(3)",
     "a package that is not there": "self.inner = nowhere.build(name)",
@@ -256,10 +286,15 @@ from torch import nn
 class Net(nn.Module):
     {declared}
 
-    def __init__(self, inner, name: str):
+    def __init__(self, inner, name: str, *more, **named):
         super().__init__()
         self.linear = nn.Linear(2, 2)
         {OPENLY[how]}
+
+    def forward(self, x):
+        for layer in self.inner:
+            x = layer(x)
+        return x
 """
     assert bool(found(tmp_path, text)) is known
 
@@ -282,6 +317,13 @@ class Net(nn.Module):
 def test_a_class_of_another_file_that_inherits_it_counts(tmp_path: Path):
     base = 'from torch import nn\n\nclass Base(nn.Module):\n    _no_split_modules = ["Far"]\n\nclass Net(Base):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n'
     other = "from torch import nn\nfrom net import Base\n\nclass Far(nn.Module):\n    pass\n\nclass More(Base):\n    def __init__(self):\n        super().__init__()\n        self.far = Far()\n"
+    assert [each.code for each in found(tmp_path, base)] == ["MG401"]
+    assert found(tmp_path, base, more=other) == []
+
+
+def test_a_class_of_a_function_that_inherits_it_leaves_it_open(tmp_path: Path):
+    base = 'from torch import nn\n\nclass Base(nn.Module):\n    _no_split_modules = ["Far"]\n\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n'
+    other = "from net import Base\n\ndef make(far):\n    class More(Base):\n        def __init__(self):\n            self.far = far\n    return More()\n"
     assert [each.code for each in found(tmp_path, base)] == ["MG401"]
     assert found(tmp_path, base, more=other) == []
 

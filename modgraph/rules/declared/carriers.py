@@ -29,6 +29,9 @@ def carriers(
     files = _mentioning(sources, kind, nearby)
     if files is None:
         return None
+    texts = [text for file in files if (text := sources.text(file)) is not None]
+    if any(kind.last in text.bases_of_others for text in texts):
+        return None
     having = list(_inheriting(sources, kind, attribute, files))
     if not of_configuration:
         return having if len(having) <= MAX_CARRIERS else None

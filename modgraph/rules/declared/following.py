@@ -26,6 +26,7 @@ from modgraph.rules.declared.known_functions import (
     ALIKE,
     COPYING,
     DATA_OF_MODULES,
+    REGISTRIES,
     SAME,
     TAKING,
     TOUCHING,
@@ -112,6 +113,10 @@ class Followed:
         """Raises TooMuchError."""
         try:
             self.make(root, arguments)
+            for frame in list(self.frames.values()):
+                for star in (frame.node.args.vararg, frame.node.args.kwarg):
+                    if star is not None and frame.receiver == root:
+                        self._put(frame.names, star.arg, ONLY_OPEN if star.annotation is not None else ONLY_DATA)
         except RecursionError as error:
             raise TooMuchError from error
         self.settle()
@@ -222,7 +227,8 @@ class Followed:
         if kind not in self.stored:
             self.stored[kind] = {}
             self._changed = True
-            if not self.sources.line(kind)[1] and not self.is_framed(kind):
+            is_whole = self.sources.line(kind)[1] or self.is_framed(kind)
+            if not is_whole or any(self._found(kind, name) for name in ("__new__", "__setattr__")):
                 self.store(Made(kind), ANY, ONLY_OPEN)
         made: Values = frozenset([Made(kind)])
         for owner, node in self._found(kind, "__init__"):
@@ -384,8 +390,11 @@ class Followed:
             self.execute(node.body, frame)
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target, value in assigned(node):
-                if value is not None:
-                    self.assign(target, self.value(value, frame), frame)
+                values = NOTHING if value is None else self.value(value, frame)
+                if isinstance(node, ast.AugAssign):
+                    self.add_to(target, values, [NUMBERS] if isinstance(node.op, ast.Add) else [ANY], frame)
+                else:
+                    self.assign(target, values, frame)
         else:
             self._compound(node, frame)
 
@@ -443,6 +452,13 @@ class Followed:
             if isinstance(base, Box) or (isinstance(base, Made) and self._is_container(base.kind)):
                 for name in names:
                     self.store(base, name, values)
+        if isinstance(node, ast.Attribute) and node.attr in REGISTRIES:  # self._modules["x"] = module
+            for base in self.value(node.value, frame):
+                for name in names:
+                    self.store(base, name, values | (ONLY_OPEN if DATA in values else NOTHING))
+            return
+        if found and all(isinstance(base, Box) for base in found):
+            return
         while isinstance(node, ast.Subscript):
             node = node.value
         if isinstance(node, ast.Name):
@@ -821,8 +837,10 @@ class Followed:
         }
         if name not in how:
             return False
-        given = [*node.args, *(each.value for each in node.keywords if each.arg != "persistent")]
+        given = [each.value for each in node.keywords if each.arg == "name"] or node.args
         values = how[name] or arguments.all
+        if DATA in values and name != "__setattr__":  # torch takes nothing but modules there
+            values |= ONLY_OPEN
         names = self.texts(given[0], frame) if given and name != "set_submodule" else [ANY]
         for each in names:
             self.store(base, each, frozenset(v for v in values if not isinstance(v, Text)))
@@ -859,7 +877,14 @@ class Followed:
         if isinstance(called, Code):
             return self.call(called, frame.receiver if called.around else None, arguments)
         if isinstance(called, Bound):
-            return self.call(called.code, called.receiver, arguments, bound=not called.is_class)
+            first = arguments.places[0] if called.is_class and arguments.places else NOTHING
+            instances = [each.kind for each in first if isinstance(each, Made)]  # Base.__init__(self)
+            calls = [self.call(called.code, kind, arguments, bound=False) for kind in instances]
+            return (
+                NOTHING.union(*calls)
+                if calls
+                else self.call(called.code, called.receiver, arguments, bound=not called.is_class)
+            )
         if isinstance(called, Builtin):
             return self._builtin(called.name, arguments, node, frame)
         if isinstance(called, Elsewhere):

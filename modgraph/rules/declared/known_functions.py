@@ -66,3 +66,5 @@ TOUCHING: tuple[str, ...] = (
 )
 TOUCHING += ("torch.fx.", "torch.func.", "torch.export.", "torch._dynamo.", "torch.compiler.")
 """What of torch may change or wrap a module that it is given."""
+REGISTRIES = frozenset(("_modules", "_parameters", "_buffers"))
+"""Where a module keeps what it has, by name."""

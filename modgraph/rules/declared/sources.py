@@ -77,9 +77,12 @@ class Text:
                 self._store(each, None)
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """Every name that stands in it."""
-        return frozenset(each.id for each in ast.walk(self.tree) if isinstance(each, ast.Name))
+    def bases_of_others(self) -> frozenset[str]:
+        """The last names of the bases of classes that stand in functions."""
+        known = {id(node) for nodes in self.classes.values() for node in nodes}
+        classes = [each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef) and id(each) not in known]
+        names = [dotted(base) or "" for each in classes for base in each.bases]
+        return frozenset(name.rpartition(".")[2] for name in names)
 
 
 def assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:

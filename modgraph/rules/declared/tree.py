@@ -94,21 +94,19 @@ class Tree:
 
     @cached_property
     def called(self) -> frozenset[tuple[Kind | None, str]]:
-        """Attributes that methods of the classes that are reached call: with the class, of those on `self`; of what
-        stands elsewhere, with None."""
+        """Attributes that methods of the classes that are reached call, or call the items of: with the class, of those
+        on `self`; of what stands elsewhere, with None."""
         found: set[tuple[Kind | None, str]] = set()
         sources = self.followed.sources
         for each in {above for kind in self.followed.stored for above in self.followed.line(kind)}:
             text = sources.text(each.file) if each.file else None
             outside = text.imports.imports if text is not None else {}
             for node in sources.nodes(each):
-                for below in ast.walk(node):
-                    if isinstance(below, ast.Call) and isinstance(below.func, ast.Attribute):
-                        name = dotted(below.func) or ""
-                        if name.count(".") == 1 and name.startswith("self."):
-                            found.add((each, below.func.attr))
-                        elif name.partition(".")[0] not in outside:
-                            found.add((None, below.func.attr))
+                for name in called_in(node):
+                    if name.count(".") == 1 and name.startswith("self."):
+                        found.add((each, name[5:]))
+                    elif name.partition(".")[0] not in outside:
+                        found.add((None, name.rpartition(".")[2]))
         return frozenset(found)
 
     def _is_called(self, kind: Kind, name: str) -> bool:
@@ -226,6 +224,26 @@ class Tree:
             if n_tried > MAX_TEXTS * 10 or n_paths >= MAX_PATHS:
                 raise OpenError
         return False
+
+
+def called_in(node: ast.ClassDef) -> Iterator[str]:
+    """The dotted names of attributes that are called, or of which something that a loop takes out is."""
+    loops: dict[str, list[str]] = {}
+    names: list[str] = []
+    for below in ast.walk(node):
+        if isinstance(below, ast.Call) and isinstance(below.func, ast.Attribute):
+            yield dotted(below.func) or f"?.{below.func.attr}"
+        elif isinstance(below, ast.Call) and isinstance(below.func, ast.Name):
+            names.append(below.func.id)
+        elif isinstance(below, ast.Call) and isinstance(below.func, ast.Subscript):
+            yield dotted(below.func.value) or "?"
+        elif isinstance(below, (ast.For, ast.comprehension)):
+            over = [dotted(each) for each in ast.walk(below.iter) if isinstance(each, ast.Attribute)]
+            for target in ast.walk(below.target):
+                if isinstance(target, ast.Name):
+                    loops.setdefault(target.id, []).extend(each for each in over if each)
+    for name in names:
+        yield from loops.get(name, ())
 
 
 @cache
