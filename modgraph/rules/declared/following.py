@@ -200,7 +200,7 @@ class Followed:
             return made
         return made | ONLY_DATA if values & {OPEN, DATA} else made
 
-    def touch(self, values: Values, package: str = "") -> None:
+    def hand_out(self, values: Values, package: str = "") -> None:
         """It is given to code that nobody can read."""
         if self._named is not None:
             return
@@ -279,7 +279,7 @@ class Followed:
         """A function is called: its parameters may be that, too."""
         frame = self._frame(code, receiver)
         if frame is None:
-            self.touch(arguments.all)
+            self.hand_out(arguments.all)
             return ONLY_OPEN
         self._bind(frame, arguments, receiver if bound else None)
         return frame.returned
@@ -793,7 +793,7 @@ class Followed:
             return NOTHING
         given = frozenset(each for each in arguments.all if isinstance(each, (Made, Box)) and each != base)
         if given and name != "post_init":
-            self.touch(frozenset([base]) | given)
+            self.hand_out(frozenset([base]) | given)
         return ONLY_OPEN
 
     def _visit(self, arguments: Arguments, node: ast.Call, frame: Frame) -> None:
@@ -821,7 +821,7 @@ class Followed:
             for name in names or (NUMBERS,):
                 self.store(made, str(name), arguments.all)
         elif torch != "Module" and torch is not None and holds_modules(arguments.all):
-            self.touch(frozenset([made]))
+            self.hand_out(frozenset([made]))
         elif torch is None:  # a list or dict of Python's, or what nobody knows
             self.store(made, NUMBERS, arguments.all)
 
@@ -897,7 +897,7 @@ class Followed:
                     found |= self.call(self._code(owner.file, member, owner), called.kind, arguments, bound=True)
             return found if members else ONLY_DATA
         if called is OPEN:
-            self.touch(arguments.all)
+            self.hand_out(arguments.all)
             return ONLY_OPEN
         return ONLY_NONE if called is NONE or called is NUMBER or isinstance(called, Text) else ONLY_DATA
 
@@ -1001,7 +1001,7 @@ class Followed:
             if last in ("Buffer", "UninitializedBuffer"):
                 return frozenset([BUFFER])
             if path.startswith(TOUCHING):
-                self.touch(arguments.all, "torch")
+                self.hand_out(arguments.all, "torch")
                 return arguments.all | (ONLY_OPEN if holds_modules(arguments.all) else ONLY_NONE)
             return ONLY_NONE
         if last == "partial":
@@ -1014,5 +1014,5 @@ class Followed:
             return ONLY_OPEN
         if is_of_python(path) or makes_no_modules(path):
             return ONLY_NONE
-        self.touch(arguments.all, path.partition(".")[0])
+        self.hand_out(arguments.all, path.partition(".")[0])
         return ONLY_OPEN
