@@ -66,6 +66,7 @@ def main() -> int:
             for each in row["wrong"]:
                 print("FALSE", row["class"], each, flush=True)
             rows.append(json.dumps(row) + "\n")
+        print(file.stem, dict(counts), file=sys.stderr, flush=True)
     if options.json:
         Path(options.json).write_text("".join(rows), "utf-8")
     print(dict(counts))
@@ -228,14 +229,14 @@ def _configurations(cls: Any, chance: random.Random, samples: int) -> Iterator[A
         default = cls()
     except Exception:
         return
-    fields = [each for each in vars(default) if not each.startswith("_")]
-    flags = [each for each in fields if isinstance(getattr(default, each), bool)]
-    absent = [each for each in fields if getattr(default, each) is None]
-    changes += [{each: not getattr(default, each)} for each in flags]
+    held = {name: value for name, value in vars(default).items() if not name.startswith("_")}
+    flags = [name for name, value in held.items() if isinstance(value, bool)]
+    absent = [name for name, value in held.items() if value is None]
+    changes += [{each: not held[each]} for each in flags]
     changes += [{each: chance.choice([True, 1, 8])} for each in absent]
     chosen = changes[:1] + chance.sample(changes[1:], min(samples - 1, len(changes) - 1))
     for change in chosen:
-        few = {each: FEW for each in fields if _COUNTS.search(each) and type(getattr(default, each)) is int}
+        few = {name: FEW for name, value in held.items() if _COUNTS.search(name) and type(value) is int}
         for given in ({**few, **change}, change):
             try:
                 yield cls(**given)
