@@ -86,6 +86,8 @@ BODIES = {
     "a dict that grows": "d = OrderedDict()\nd['first'] = Block(4)\nfor i in range(n):\n    d[f'layer{i}'] = Other(4)\nself.a = nn.Sequential(d)",
     "a dict": "self.a = nn.ModuleDict({'x': Block(4), 'y': nn.Identity()})\nself.a['z'] = Other(4)",
     "a name that is made": "for i in range(n):\n    self.add_module(f'layer{i}', Block(4))",
+    "a name that is reckoned": "for i in range(n):\n    self.add_module(f'layer{i + 1}', Block(4))\n    self.add_module(str(2 * i), Block(4))",
+    "a sum of texts": "for i in range(n):\n    setattr(self, 'layer' + str(i + 1) + '_' + f'{i}', Block(4))",
     "setattr": "for name in ('q', 'k'):\n    setattr(self, name + '_proj', nn.Linear(4, 4))",
     "names nobody knows": "for name in sorted({'q', 'k'})[:n]:\n    setattr(self, name, nn.Linear(4, 4))",
     "clones": "self.a = clones(Other(4), n)",
@@ -352,6 +354,43 @@ class Net(nn.Module):
     (only,) = found(tmp_path, text, "configuration.py", configuration=text, **files)
     assert (only.code, only.message.partition(" ")[0]) == ("MG402", "'layers.*.k'")
     assert found(tmp_path, text, "configuration.py", modeling="", configuration=text) == []
+
+
+@pytest.mark.parametrize("annotation", ["", ": Config", ": Config | None"])
+def test_a_model_that_does_not_say_its_configuration_may_be_built_with_it(tmp_path: Path, annotation: str):
+    frame = "from torch import nn\n\nclass Asking:\n    base_model_tp_plan = None\n    base_model_pp_plan = None\n\nclass Frame(nn.Module):\n    _tp_plan = None\n    _pp_plan = None\n"
+    plan = 'from frame import Asking\n\nclass Config(Asking):\n    base_model_tp_plan = {"layers.0": "x", "lost": "x"}\n\nclass Whole(Asking):\n    pass\n'
+    model = f"""\
+from torch import nn
+from frame import Frame
+from plan import Config, Whole
+
+class Layer(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+
+class Base(Frame):
+    config: Whole
+
+class Encoder(Base):
+    def __init__(self, config{annotation}):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(config)])
+
+class Other(Base):
+    config: Config
+
+    def __init__(self, config):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+"""
+    names = [each.message.partition(" ")[0] for each in found(tmp_path, plan, "plan.py", frame=frame, model=model)]
+    assert names == ["'lost'"]
+    alone = model.partition("class Other")[0]
+    expected = ["'lost'"] if annotation else []
+    assert [
+        each.message.partition(" ")[0] for each in found(tmp_path, plan, "plan.py", frame=frame, model=alone)
+    ] == expected
 
 
 def test_the_base_that_asks_for_declarations_names_nothing(tmp_path: Path):

@@ -41,8 +41,12 @@ def carriers(
         if more is None:
             return None
         found.update(dict.fromkeys(_built_with(sources, each, more)))
-    # A plan is of a base model: of what the library that reads it calls a model, where something is one.
-    found = {each: None for each in found if introducing(sources, each)} or found
+    if introducing(sources, kind):
+        # A plan is of a base model, of what the library that reads it calls a model.
+        found = {each: None for each in found if introducing(sources, each)}
+        if not found:
+            return None
+        found.update(dict.fromkeys(_of_any_configuration(sources, kind)))
     return list(found) if len(found) <= MAX_CARRIERS else None
 
 
@@ -65,6 +69,20 @@ def _built_with(sources: Sources, configuration: Kind, files: Sequence[str]) -> 
         for name in text.classes if text is not None else ():
             each = Kind(file, name)
             if sources.is_module(each) is not False and _names(sources, each, configuration):
+                yield each
+
+
+def _of_any_configuration(sources: Sources, configuration: Kind) -> Iterator[Kind]:
+    """Models of the folder that do not say themselves with which configuration they are built."""
+    for file in _mentioning(sources, Kind(configuration.file, ""), nearby=True) or ():
+        text = sources.text(file)
+        for name in text.classes if text is not None else ():
+            each = Kind(file, name)
+            own = sources.own(each)
+            inits = [node for node in own.get("__init__", ()) if isinstance(node, ast.FunctionDef)]
+            annotated = [a.annotation for node in inits for a in node.args.args if a.arg == CONFIGURATION]
+            says = CONFIGURATION in own or CONFIGURATION_CLASS in own or any(a is not None for a in annotated)
+            if annotated and not says and sources.is_module(each) and introducing(sources, each):
                 yield each
 
 
@@ -98,7 +116,7 @@ def _mentioning(sources: Sources, kind: Kind, nearby: bool) -> Sequence[str] | N
     if len(files) > MAX_LOOKED_AT:
         return None
     sources.project.read.update(dict.fromkeys((root, *files)))
-    return [own, *(file for file in files if file != own and kind.last in _words(sources, file))]
+    return [own, *(file for file in files if file != own and (not kind.last or kind.last in _words(sources, file)))]
 
 
 def _words(sources: Sources, file: str) -> frozenset[str]:

@@ -121,9 +121,28 @@ class Expressions(Objects):
             return found
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "str" and len(node.args) == 1:
             return self.texts(node.args[0], frame)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        if isinstance(node, ast.BinOp) and self._is_number(node, frame):
+            return [NUMBERS]
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and self._is_text(node, frame):
             pairs = [(a, b) for a in self.texts(node.left, frame) for b in self.texts(node.right, frame)]
             return [ANY] if any(ANY in pair for pair in pairs) or len(pairs) > MAX_NAMES else [a + b for a, b in pairs]
         values = self.value(node, frame)
         names = [v.text if isinstance(v, Text) else NUMBERS if v is NUMBER else ANY for v in values]
         return [ANY] if ANY in names or not names or len(names) > MAX_NAMES else sorted(set(names))
+
+    def _is_number(self, node: ast.expr, frame: Frame) -> bool:
+        """It is reckoned from whole numbers alone, and may be one that a name ends with."""
+        if isinstance(node, ast.BinOp):
+            return self._is_number(node.left, frame) and self._is_number(node.right, frame)
+        if isinstance(node, ast.Constant):
+            return type(node.value) is int
+        return isinstance(node, ast.Name) and self.value(node, frame) == frozenset([NUMBER])
+
+    def _is_text(self, node: ast.expr, frame: Frame) -> bool:
+        """Some part of a sum is a text, and with it all are."""
+        if isinstance(node, ast.BinOp):
+            return self._is_text(node.left, frame) or self._is_text(node.right, frame)
+        if isinstance(node, ast.JoinedStr):
+            return True
+        values = self.value(node, frame)
+        return bool(values) and all(isinstance(value, Text) for value in values)
