@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]{0,1000})?\(\s*([^)]*)", re.MULTILINE)
 _TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
+_NAMING = re.compile(
+    r"\bbase_model_\w+_plan\b|\b(?:target_modules|modules_to_save|no_split_module_classes|parallelize_plan)\s*="
+    r"|\.named_(?:parameters|modules|buffers)\("
+)
+"""Names of a model's parts may stand there, outside of classes."""
 _BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
 _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 """Of classes that are no modules."""
@@ -35,6 +40,8 @@ _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 
 def may_hold_modules(text: str) -> bool:
     """Whether a file is worth parsing: it has a class that speaks of torch, or whose base may be a module elsewhere."""
+    if _NAMING.search(text) is not None:
+        return True
     if "class" not in text or _CLASS.search(text) is None:
         return False
     if _TORCH.search(text) is not None:
@@ -109,6 +116,10 @@ def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | 
             found = list(_of_class(seen, node, qualname, rules))
         file.notes.setdefault(UNDECIDED, []).extend(seen.notes.get(UNDECIDED, ()))
         yield from found
+    for rule in rules if only is None else ():
+        if rule.find_in_file is not None:
+            for one in rule.find_in_file(file):
+                yield _finding(rule, one, file, None)
 
 
 def _of_class(file: FileSubject, node: ast.ClassDef, qualname: str, rules: Sequence[Rule]) -> Iterator[Finding]:
@@ -117,7 +128,7 @@ def _of_class(file: FileSubject, node: ast.ClassDef, qualname: str, rules: Seque
     subject = Subject(file, ClassFacts(node, qualname))
     for rule in rules:
         for found in rule.find(subject):
-            yield _finding(rule, found, subject)
+            yield _finding(rule, found, subject.file, subject.facts.qualname)
 
 
 def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project) -> bool:
@@ -135,22 +146,22 @@ def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project)
     return True
 
 
-def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
+def _finding(rule: Rule, found: Found, file: FileSubject, qualname: str | None) -> Finding:
     from modgraph.findings import Finding
 
-    lines = subject.file.lines
+    lines = file.lines
     line, column, end_line, end_column = _span(found.node, lines)
     return Finding(
         code=rule.code,
         name=rule.name,
         severity=found.severity or rule.severity,
-        message=as_written(found.message, subject.facts.qualname.split(".")),
-        file=subject.file.shown,
+        message=as_written(found.message, (qualname or "").split(".")),
+        file=file.shown,
         line=line,
         column=column + 1,
         end_line=end_line,
         end_column=end_column + 1,
-        class_name=subject.facts.qualname,
+        class_name=qualname,
         attribute=found.attribute,
         related=found.related,
         fix=found.fix,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -13,9 +12,7 @@ from modgraph.rules.edits import between, end_of, insert, newline, start_of
 from modgraph.rules.facts import Method
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
-
-MAX_BESIDE = 100
-"""Files of a folder that are looked at."""
+from modgraph.rules.templates import is_template
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -81,7 +78,7 @@ def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call
     if any((each.lineno, each.col_offset) < (call.lineno, call.col_offset) for each in initialised):
         return
     first = next((each for each in statements[:place] if initialising.registers(subject, init, each)), None)
-    if first is None or not _builds_itself(subject) or not subject.is_module or _is_template(subject):
+    if first is None or not _builds_itself(subject) or not subject.is_module or is_template(subject.file):
         return
     yield Found(
         first,
@@ -89,24 +86,6 @@ def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call
         _attribute(first),
         fix=_move(subject, init, call),
     )
-
-
-def _is_template(subject: Subject) -> bool:
-    """Another file beside it says that it is generated from this one, which then is not run as it is."""
-    folder, own = os.path.split(subject.file.path)
-    subject.file.project.read[folder] = None
-    try:
-        beside = sorted(name for name in os.listdir(folder) if name.endswith(".py") and name != own)
-    except OSError:
-        return False
-    for name in beside[:MAX_BESIDE]:
-        path = os.path.join(folder, name)
-        if not subject.file.project.may_reach(path, subject.file.path):
-            continue
-        head = (subject.file.project.text(path) or "")[:2_000]
-        if own in head and "generated from" in head:
-            return True
-    return False
 
 
 def _twice(subject: Subject, init: Method, top: list[tuple[int, ast.stmt]]) -> Iterator[Found]:

@@ -11,7 +11,7 @@ from modgraph.findings import Fix, Related, Severity
 if TYPE_CHECKING:
     import ast
 
-    from modgraph.rules.subject import Subject
+    from modgraph.rules.subject import FileSubject, Subject
 
 
 class Valid(NamedTuple):
@@ -57,5 +57,7 @@ class Rule(NamedTuple):
     """It looks without being asked to."""
     valid: tuple[Valid, ...] = ()
     invalid: tuple[Invalid, ...] = ()
+    find_in_file: Callable[[FileSubject], Iterator[Found]] | None = None
+    """What it finds outside of classes."""
     settings: Mapping[str, object] = MappingProxyType({})
     """Configuration under which the examples hold."""

@@ -93,6 +93,8 @@ def test_the_names_are_those_of_the_specification():
         "MG302": "chain-mismatch",
         "MG303": "forward-arguments",
         "MG304": "missing-submodule",
+        "MG401": "declared-class-not-there",
+        "MG402": "declared-name-not-there",
     }
     default = [code for code, rule in RULES.items() if rule.default and code not in OF_THE_ENGINE]
     assert default == [f"MG{number}" for number in (*range(101, 111), *range(301, 305))]
