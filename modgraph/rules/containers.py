@@ -58,7 +58,12 @@ def hidden_parameters(subject: Subject) -> Iterator[Hidden]:
 def possible_modules(subject: Subject) -> Iterator[Store]:
     """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
     facts, reads = subject.facts, subject.reads
-    certain = {hidden.name for hidden in hidden_modules(subject)}
+    doubted = {
+        hidden.name
+        for hidden in hidden_modules(subject)
+        if any(held.stateful or held.modal for held in hidden.held) and not any(held.loses for held in hidden.held)
+    }
+    certain = {hidden.name for hidden in hidden_modules(subject)} - doubted
     changed: dict[str, list[Change]] = {}
     for change in facts.changes:
         changed.setdefault(change.name, []).append(change)
@@ -73,7 +78,7 @@ def possible_modules(subject: Subject) -> Iterator[Store]:
             continue
         values = [(each.value, each.method) for each in stores]
         values += [(value, each.method) for each in changed.get(name, ()) for value in each.values]
-        doubtful = name in undecided or any(reads.may_be_anything(value, method) for value, method in values)
+        doubtful = name in undecided | doubted or any(reads.may_be_anything(value, method) for value, method in values)
         if not doubtful or not subject.is_module:
             continue
         if may_be_registered(subject, name, some=True):
@@ -338,7 +343,8 @@ def counted(hidden: Hidden, what: str = "module") -> str:
     names = dict.fromkeys(last_name(held.class_name) or "of unknown class" for held in hidden.held)
     shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
     shown = f" ({shown})" if what == "module" else ""
-    open_ended = any("..." in held.place for held in hidden.held)
+    places = {held.place for held in hidden.held}
+    open_ended = len(places) < len(hidden.held) or any("..." in place for place in places)  # on several paths
     number = len(hidden.held)
     plural = f"{what}s" if open_ended or number > 1 else what
     return f"{plural}{shown}" if open_ended else f"{number} {plural}{shown}"
