@@ -181,6 +181,11 @@ def _suspicious(
         )
         if filled and subject.is_module:
             yield name, stores, changes
+    for store in facts.set_by_name:
+        if not reads.is_plain_container(store.value, store.method):
+            continue
+        if may_hold(store.value, store.method) and subject.is_module:
+            yield store.name, [store], changed.get(store.name, [])
     for name, changes in changed.items():
         if name in facts.stored or name in facts.methods or not _is_inherited(subject):
             continue
@@ -351,6 +356,8 @@ def counted(hidden: Hidden, what: str = "module") -> str:
 
 
 def advice(hidden: Hidden, what: str = "Module") -> str:
+    if hidden.kind == "named tuple":
+        return "keep each in an attribute of its own"
     first = f"nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
     if ends_in_a_comma(hidden):
         return f"the comma at the end makes it a tuple: take it away, or use {first}"

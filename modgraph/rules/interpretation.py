@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,7 +105,23 @@ class Interpreted:
     failed: bool
     """The constructor certainly raises, or could not be followed to its end."""
     registered: frozenset[int] = frozenset()
+    tuples: frozenset[str] = frozenset()
+    """Attributes that the text says are tuples: where their length is not known, so is what the interpreter has."""
     _held: dict[str, list[Held]] = field(default_factory=dict)
+
+    def told(self, tuples: frozenset[str]) -> Interpreted:
+        """The same where so much is known: a tuple registers nothing."""
+        found = Interpreted(self.machine, self.root, self.open, self.failed, tuples=tuples)
+        found.registered = frozenset(_registered(self.machine, self.root, found.unknown_tuples()))
+        return found
+
+    def unknown_tuples(self) -> dict[str, Unknown]:
+        """Those of them that the interpreter takes for what may be a module."""
+        return {
+            name: value
+            for name, value in self.module.modules.items()
+            if name in self.tuples and isinstance(value, Unknown) and name not in self.module.attributes
+        }
 
     @property
     def module(self) -> ModuleObject:
@@ -143,7 +159,7 @@ class Interpreted:
 
     def container(self, name: str) -> str | None:
         """ "list", "tuple", "dict", ... where the attribute certainly is such a plain container."""
-        return _container(self.machine, self.attribute(name))
+        return "tuple" if name in self.unknown_tuples() else _container(self.machine, self.attribute(name))
 
     def holds_only(self, name: str) -> bool:
         """Each element of the container under this name certainly is a module, or each a parameter: a container that
@@ -173,12 +189,17 @@ class Interpreted:
     def _in(self, name: str) -> list[Held]:
         if name not in self._held:
             value = self.attribute(name)
-            self._held[name] = list(self._walk(value)) if _container(self.machine, value) else []
+            open_ended = self.unknown_tuples().get(name)
+            if open_ended is not None:
+                within = (Address(index) for index in sorted(open_ended.may_be))
+                self._held[name] = [held for each in within for held in self._walk(each, "[...]")]
+            else:
+                self._held[name] = list(self._walk(value)) if _container(self.machine, value) else []
         return self._held[name]
 
-    def _walk(self, value: Value | None) -> Iterator[Held]:
+    def _walk(self, value: Value | None, place: str = "") -> Iterator[Held]:
         seen: set[int] = set()
-        pending: list[tuple[str, Value | None]] = [("", value)]
+        pending: list[tuple[str, Value | None]] = [(place, value)]
         while pending and len(seen) < MAX_HELD:
             place, each = pending.pop()
             if isinstance(each, Address):
@@ -464,9 +485,13 @@ def _interpreted(prediction: Prediction) -> Interpreted | None:
     return found
 
 
-def _registered(machine: Interpreter, root: Address) -> Iterator[int]:
+def _registered(machine: Interpreter, root: Address, but: Collection[str] = ()) -> Iterator[int]:
     """Addresses of all modules and parameters that are, or may be, reached by registration. What is registered and not
-    known may lead to all that was stored in what is not known."""
+    known may lead to all that was stored in what is not known.
+
+    Args:
+        but: names of the root that register nothing.
+    """
     seen: set[int] = set()
     pending: list[Value] = [root]
     while pending:
@@ -481,12 +506,14 @@ def _registered(machine: Interpreter, root: Address) -> Iterator[int]:
             yield value.index
             module = machine.state.find(value, ModuleObject)
             if module is not None:
-                pending.extend((*module.modules.values(), *module.parameters.values()))
+                left_out = but if value == root else ()
+                pending.extend(held for name, held in module.modules.items() if name not in left_out)
+                pending.extend(module.parameters.values())
 
 
 def _container(machine: Interpreter, value: Value | None) -> str | None:
     if isinstance(value, TupleValue):
-        return "tuple"
+        return "tuple" if value.cls is None else "named tuple"
     if isinstance(value, Choice):
         kinds = {_container(machine, each) for each in value.alternatives if not isinstance(each, Constant)}
         return kinds.pop() if len(kinds) == 1 else None

@@ -1,0 +1,58 @@
+"""Calls of `super` that do not come to the constructor of `nn.Module`: past it, of another class, or not bound."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from modgraph.rules.facts import Method
+from modgraph.rules.initialising import is_super_init
+from modgraph.rules.subject import Subject
+from modgraph.source.dotted_names import dotted
+
+
+def past_the_constructor(subject: Subject, method: Method, call: ast.Call) -> str | None:
+    """Why `super(...).__init__()` does not run it, in words; None where it does, or where that is not certain."""
+    if not is_super_init(call):
+        return None
+    made = call.func.value  # type: ignore[attr-defined]
+    if made.keywords or not made.args or "super" in method.values:
+        return None
+    name = dotted(made.args[0])
+    if name is None or name.partition(".")[0] in {*method.values, *method.parameters}:
+        return None
+    if len(made.args) == 1:
+        return f"super({name}) is bound to no object, so that no constructor of a base is called"
+    if subject.reads.torch_class(made.args[0]) == "Module":
+        return f"super({name}, ...) goes past the constructor of nn.Module"
+    if _is_no_base(subject, name):
+        return f"super({name}, ...) raises a TypeError, as {subject.facts.node.name} does not derive from {name}"
+    return None
+
+
+def is_alone(statement: ast.stmt) -> bool:
+    """`super()`, of which nothing is called."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "super"
+
+
+def _is_no_base(subject: Subject, name: str) -> bool:
+    """The name is that of another class of the file, and the class certainly does not derive from it."""
+    file, own = subject.file, subject.facts.qualname
+    if "." in own or name == own or name not in file.summary.classes or name in file.summary.aliases:
+        return False
+    known = dict(_line(subject, own))
+    return name not in known and all(known.values())
+
+
+def _line(subject: Subject, own: str) -> Iterator[tuple[str, bool]]:
+    """A class and what it derives from, each with whether all of its bases are known: of the file, or torch's."""
+    classes = subject.file.summary.classes
+    pending, seen = [own], {own}
+    while pending:
+        each = pending.pop()
+        bases = [base for base in classes[each] if base in classes]
+        others = [base for base in classes[each] if base not in classes]
+        yield each, all(base and subject.reads.torch_class(ast.parse(base, mode="eval").body) for base in others)
+        pending += [base for base in bases if base not in seen]
+        seen.update(bases)
