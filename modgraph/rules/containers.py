@@ -39,6 +39,8 @@ class Hidden(NamedTuple):
     """Its name or form says that it is meant so."""
     alone: bool
     """There is nothing but such in it."""
+    is_counted: bool = True
+    """So many are in it; else the constructor was not followed to its end."""
 
 
 def hidden_modules(subject: Subject) -> Iterator[Hidden]:
@@ -106,7 +108,8 @@ def _hidden(
         first = stores[0]
         if not nodes:
             first = next((each for each in stores if may_hold(each.value, each.method)), first)
-        yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone)
+        is_counted = subject.facts.qualname not in subject.file.project.cut
+        yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone, is_counted)
     yield from _returned(subject, may_hold, within)
 
 
@@ -349,7 +352,8 @@ def counted(hidden: Hidden, what: str = "module") -> str:
     shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
     shown = f" ({shown})" if what == "module" else ""
     places = {held.place for held in hidden.held}
-    open_ended = len(places) < len(hidden.held) or any("..." in place for place in places)  # on several paths
+    is_certain = hidden.is_counted and len(places) == len(hidden.held)  # not one on this path and another on that
+    open_ended = not is_certain or any("..." in place for place in places)
     number = len(hidden.held)
     plural = f"{what}s" if open_ended or number > 1 else what
     return f"{plural}{shown}" if open_ended else f"{number} {plural}{shown}"

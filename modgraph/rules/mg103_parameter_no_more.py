@@ -14,7 +14,7 @@ from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 _MOVING = frozenset(("to", "cuda", "type"))
-_CHANGING = frozenset(
+CHANGING = frozenset(
     [
         *("abs", "add", "bfloat16", "chunk", "clamp", "clone", "cumsum", "div", "double", "exp", "expand", "expand_as"),
         *("half", "index_select", "log", "log_softmax", "matmul", "mean", "mul", "narrow", "neg", "permute", "pow"),
@@ -24,7 +24,7 @@ _CHANGING = frozenset(
 )
 """Methods of a tensor that give another one, which is no Parameter. `float`, `cpu`, `contiguous` and `flatten` are not
 among them: on what is usual they give the Parameter itself."""
-_FUNCTIONS = frozenset(
+FUNCTIONS = frozenset(
     f"{module}.{name}"
     for module, names in {
         "torch": [
@@ -70,11 +70,11 @@ def find(subject: Subject) -> Iterator[Found]:
 
 def _step(subject: Subject, value: ast.expr | None) -> str | None:
     """The outermost thing that is done, "`.to()`", where the result is another tensor."""
-    if isinstance(value, ast.Call) and subject.reads.path_of(value.func) in _FUNCTIONS:
+    if isinstance(value, ast.Call) and subject.reads.path_of(value.func) in FUNCTIONS:
         return f"`{ast.unparse(value.func)}()`"
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         name = value.func.attr
-        if name in _CHANGING or (name in _MOVING and not _changes_nothing(value)):
+        if name in CHANGING or (name in _MOVING and not _changes_nothing(value)):
             return f"`.{name}()`"
         return _step(subject, value.func.value) if name == "requires_grad_" else None
     if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitOr):
@@ -98,7 +98,7 @@ def _changes_nothing(call: ast.Call) -> bool:
 def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -> ast.expr | None:
     """The call of `nn.Parameter` at the bottom of what is done; of a name, where it is used for nothing else."""
     while True:
-        if isinstance(value, ast.Call) and subject.reads.path_of(value.func) in _FUNCTIONS:
+        if isinstance(value, ast.Call) and subject.reads.path_of(value.func) in FUNCTIONS:
             below = (_parameter_below(subject, each, method) for each in _given_tensors(value))
             return next((each for each in below if each is not None), None)
         if (
@@ -106,7 +106,7 @@ def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -
             and isinstance(value.func, ast.Attribute)
             and not subject.reads.is_parameter(value)
         ):
-            if value.func.attr not in _MOVING | _CHANGING and not value.func.attr.endswith("_"):
+            if value.func.attr not in _MOVING | CHANGING and not value.func.attr.endswith("_"):
                 return None
             value = value.func.value
         elif isinstance(value, ast.UnaryOp):
