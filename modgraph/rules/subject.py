@@ -173,13 +173,22 @@ class Subject:
         """It certainly derives from `nn.Module`."""
         file = self.file
         if not self.is_local:
-            return file.project.is_module(file.path, self.facts.qualname) is True
+            answer = file.project.is_module(file.path, self.facts.qualname)
+            if answer is None:
+                self._note_unknown_bases()
+            return answer is True
         own = local_classes.bound_around(file.tree, self.facts.node)
         bases = [dotted(each) for each in self.facts.node.bases]
         return any(
             base is not None and base.partition(".")[0] not in own and file.project.is_module(file.path, base) is True
             for base in bases
         )
+
+    def _note_unknown_bases(self) -> None:
+        project, path = self.file.project, self.file.path
+        names = [dotted(each.value if isinstance(each, ast.Subscript) else each) for each in self.facts.node.bases]
+        found = [name for name in names if name and project.is_module(path, name) is None]
+        project.unresolved.update((project.absolute(self.file.summary, name) or name, None) for name in found)
 
     @property
     def is_local(self) -> bool:
