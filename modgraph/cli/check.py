@@ -107,6 +107,11 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for file, number in report.untried.items():
         fixes = "1 fix is" if number == 1 else f"{number} fixes are"
         console.note(f"note: {file}: {fixes} not offered, as trying them takes too much work")
+    if report.changes:
+        from modgraph.cli.fixed import notes
+
+        for notice in notes(report.changes):
+            console.note(f"note: {notice}")
     status = max(_say_what_failed(report, console), _say_what_is_empty(report, console, fails=arguments.no_empty))
     if arguments.diff:
         return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from modgraph.rules import local_classes, suppressions
+from modgraph.rules import false_comments, local_classes, suppressions
 from modgraph.rules.containers import UNDECIDED
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
@@ -161,7 +161,7 @@ def _finding(rule: Rule, found: Found, file: FileSubject, qualname: str | None) 
         class_name=qualname,
         attribute=found.attribute,
         related=found.related,
-        fix=found.fix,
+        fix=false_comments.named(found.fix, lines) if found.fix is not None else None,
     )
 
 

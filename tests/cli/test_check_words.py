@@ -36,7 +36,10 @@ def test_a_diff_speaks_of_what_only_unsafe_fixes_would_fix(capsys):
     assert check("--diff", "bad.py") == 0
     assert "nothing would be changed; 1 more can be fixed with --unsafe-fixes" in capsys.readouterr().err
     assert check("--diff", "--unsafe-fixes", "bad.py") == 1
-    assert capsys.readouterr().err == "1 file would be changed\n"
+    told = (
+        "the state dict has new keys, and parameters() more to train: Net.blocks; a checkpoint from before lacks them"
+    )
+    assert capsys.readouterr().err == f"note: {told}\n1 file would be changed\n"
 
 
 def test_one_finding_is_one(capsys):
