@@ -27,7 +27,7 @@ def find(subject: Subject) -> Iterator[Found]:
     if forgotten is not None and len(initialised) == 1:
         yield from _uncalled(subject, forgotten)
         return
-    only = initialised[0] if len(initialised) == 2 and initialising.is_super_init(initialised[0]) else None
+    only = initialised[0] if len(initialised) == 2 else None
     if only is not None and (why := super_calls.past_the_constructor(subject, init, only)):
         yield from _past(subject, init, only, why)
         return
@@ -69,12 +69,12 @@ def _uncalled(subject: Subject, statement: ast.stmt) -> Iterator[Found]:
 
 def _past(subject: Subject, init: Method, call: ast.Call, why: str) -> Iterator[Found]:
     """The one call that should run the constructor of `nn.Module` does not."""
-    matters = "TypeError" in why or _is_called_in_vain(subject, init)
+    matters = " raises a" in why or _is_called_in_vain(subject, init)
     matters = matters or any(initialising.registers(subject, init, each) for each in init.node.body)
     if not matters or not _builds_itself(subject) or not subject.is_module:
         return
-    made = call.func.value  # type: ignore[attr-defined]
-    fix = Fix("write super()", (replace(subject, made, "super()"),), safe=True) if _is_plain_module(subject) else None
+    right = replace(subject, call.func, "super().__init__")
+    fix = Fix("write super().__init__()", (right,), safe=True) if _is_plain_module(subject) else None
     yield Found(call, f"{why}; write super().__init__()", fix=fix)
 
 
