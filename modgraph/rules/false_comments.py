@@ -19,8 +19,6 @@ _OURS = re.compile(r"modgraph:|noqa|fmt:|pylint:|pragma", re.IGNORECASE)
 
 def named(fix: Fix, lines: Sequence[str]) -> Fix:
     """The fix, its description naming such comments on the lines that it changes, or right above them."""
-    if not any("#" in line for line in lines):
-        return fix
     places = {line for edit in fix.edits for line in range(_first(edit.line, lines), edit.end_line + 1)}
     found = sorted(line for line in places if 0 < line <= len(lines) and _is_about_it(lines[line - 1]))
     if not found:

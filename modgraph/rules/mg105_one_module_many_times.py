@@ -106,7 +106,7 @@ def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times:
 
 def _is_meant(subject: Subject, method: Method, element: ast.expr) -> bool:
     """A name says that the parameters are to be shared, or an option decides it: what would undo that is no help."""
-    if any(_is_option(subject, method, element, each) for each in _around(method, element)):
+    if any(_is_option(subject, method, element, *each) for each in _around(method, element)):
         return True
     names = [subject.facts.qualname, ast.unparse(element) if isinstance(element, ast.Name) else ""]
     for statement in method.assigns:
@@ -116,35 +116,42 @@ def _is_meant(subject: Subject, method: Method, element: ast.expr) -> bool:
     return any(word in name.lower() for word in _MEANT for name in names)
 
 
-def _around(method: Method, node: ast.AST) -> Iterator[ast.If | ast.IfExp]:
-    each: ast.AST | None = node
+def _around(method: Method, node: ast.AST) -> Iterator[tuple[ast.If | ast.IfExp, str]]:
+    """(choice, the branch of it in which the node stands), from the inside out."""
+    below: ast.AST = node
+    each = method.parents.get(node)
     while each is not None and each is not method.node:
-        if isinstance(each, (ast.If, ast.IfExp)):
-            yield each
-        each = method.parents.get(each)
+        if isinstance(each, ast.If):
+            yield each, "body" if below in each.body else "orelse"
+        elif isinstance(each, ast.IfExp):
+            yield each, "body" if below is each.body else "orelse"
+        below, each = each, method.parents.get(each)
 
 
-def _is_option(subject: Subject, method: Method, element: ast.expr, choice: ast.If | ast.IfExp) -> bool:
+def _is_option(subject: Subject, method: Method, element: ast.expr, choice: ast.If | ast.IfExp, branch: str) -> bool:
     """Its test speaks of sharing, or what it does otherwise makes a module of the class for each place."""
-    words = {each for node in ast.walk(choice.test) for each in _words(node)}
-    if any(word in each.lower() for each in words for word in (*_MEANT, *_APART)):
+    words = {each.lower() for node in ast.walk(choice.test) for each in _words(node)}
+    if any(word in each for each in words for word in (*_MEANT, *_APART)):
         return True
     made = {ast.unparse(each.func) for each in subject.reads.made(element, method)}
-    branches: list[list[ast.stmt] | list[ast.expr]] = (
-        [choice.body, choice.orelse] if isinstance(choice, ast.If) else [[choice.body], [choice.orelse]]
-    )
-    others = [each for branch in branches if not _holds(branch, element) for each in branch]
-    return any(
-        isinstance(call, ast.Call) and ast.unparse(call.func) in made
-        for other in others
-        for turn in ast.walk(other)
-        if isinstance(turn, (ast.For, ast.ListComp, ast.GeneratorExp))
-        for call in ast.walk(turn)
-    )
+    return not made.isdisjoint(_made_in_turns(subject, choice, "orelse" if branch == "body" else "body"))
 
 
-def _holds(branch: list[ast.stmt] | list[ast.expr], node: ast.AST) -> bool:
-    return any(each is node for part in branch for each in ast.walk(part))
+def _made_in_turns(subject: Subject, choice: ast.If | ast.IfExp, branch: str) -> set[str]:
+    """What is called in loops and comprehensions of a branch, as it is written."""
+    known: dict[tuple[int, str], set[str]] = subject.notes.setdefault("made in turns", {})
+    key = (id(choice), branch)
+    if key not in known:
+        part = getattr(choice, branch)
+        known[key] = {
+            ast.unparse(call.func)
+            for other in (part if isinstance(part, list) else [part])
+            for turn in ast.walk(other)
+            if isinstance(turn, (ast.For, ast.ListComp, ast.GeneratorExp))
+            for call in ast.walk(turn)
+            if isinstance(call, ast.Call)
+        }
+    return known[key]
 
 
 def _words(node: ast.AST) -> Iterator[str]:

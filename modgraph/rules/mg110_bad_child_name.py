@@ -43,10 +43,15 @@ def find(subject: Subject) -> Iterator[Found]:
     yield from _set_keys(subject)
 
 
-def _methods(subject: Subject) -> list[str]:
+def _methods(subject: Subject) -> frozenset[str]:
     """Methods of the class. Whether there is a property, its code decides: if that raises an AttributeError, none."""
-    found = ((name, members.member(subject.facts.node, name)) for name in subject.facts.methods)
-    return [name for name, each in found if each is not None and each.kind == "method"]
+    if "certain methods" not in subject.notes:
+        found = ((name, members.member(subject.facts.node, name)) for name in subject.facts.methods)
+        subject.notes["certain methods"] = frozenset(
+            name for name, each in found if each is not None and each.kind == "method"
+        )
+    answer: frozenset[str] = subject.notes["certain methods"]
+    return answer
 
 
 def _raised(name: ast.expr) -> str:

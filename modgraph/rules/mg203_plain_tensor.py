@@ -168,14 +168,18 @@ def _fix(subject: Subject, store: Store) -> Fix | None:
 
 def _meets_the_cpu(subject: Subject) -> bool:
     """`forward` makes tensors that stay on the CPU, or brings some there: one that is moved does not go with these."""
-    for method in subject.facts.reached("forward"):
-        for call in method.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("cpu", "numpy"):
-                return True
-            makes = subject.reads.path_of(call.func) in _MAKING - _JOINING
-            if makes and not any(keyword.arg in ("device", None) for keyword in call.keywords):
-                return True
-    return False
+    if "meets the cpu" not in subject.notes:
+        calls = (call for method in subject.facts.reached("forward") for call in method.calls)
+        subject.notes["meets the cpu"] = any(_stays_on_the_cpu(subject, call) for call in calls)
+    answer: bool = subject.notes["meets the cpu"]
+    return answer
+
+
+def _stays_on_the_cpu(subject: Subject, call: ast.Call) -> bool:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("cpu", "numpy"):
+        return True
+    makes = subject.reads.path_of(call.func) in _MAKING - _JOINING
+    return makes and not any(keyword.arg in ("device", None) for keyword in call.keywords)
 
 
 def _can_be_a_buffer(subject: Subject, store: Store) -> bool:

@@ -10,6 +10,7 @@ from modgraph.rules.facts import Method
 from modgraph.rules.initialising import is_super_init
 from modgraph.rules.subject import Subject
 from modgraph.source.dotted_names import dotted
+from modgraph.source.torch_names import torch_class
 
 
 def past_the_constructor(subject: Subject, method: Method, call: ast.Call) -> str | None:
@@ -99,12 +100,13 @@ def _is_no_base(subject: Subject, name: str) -> bool:
 
 def _line(subject: Subject, own: str) -> Iterator[tuple[str, bool]]:
     """A class and what it derives from, each with whether all of its bases are known: of the file, or torch's."""
-    classes = subject.file.summary.classes
+    project, summary = subject.file.project, subject.file.summary
+    classes = summary.classes
     pending, seen = [own], {own}
     while pending:
         each = pending.pop()
         bases = [base for base in classes[each] if base in classes]
         others = [base for base in classes[each] if base not in classes]
-        yield each, all(base and subject.reads.torch_class(ast.parse(base, mode="eval").body) for base in others)
+        yield each, all(base and torch_class(project.absolute(summary, base) or "") for base in others)
         pending += [base for base in bases if base not in seen]
         seen.update(bases)
