@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from modgraph.rules import local_classes, suppressions
+from modgraph.rules import false_comments, local_classes, suppressions
 from modgraph.rules.containers import UNDECIDED
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
@@ -83,7 +83,7 @@ def check_text(
         tree = parse(text)
         if has_private(text):
             mangle_syntax(tree)
-        if not may_hold_modules(text):
+        if not (may_hold_modules(text) or _may_be_found(text, rules)):
             return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -102,7 +102,15 @@ def check_text(
     return suppressions.apply(text, shown, found, rules, ignored, file.notes.get(UNDECIDED, ()))
 
 
+def _may_be_found(text: str, rules: Iterable[Rule]) -> bool:
+    """A rule that looks at whole files may find something in it."""
+    return "torch" in text and any(word in text for rule in rules if rule.find_in_file for word in rule.words)
+
+
 def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | None) -> Iterator[Finding]:
+    for rule in rules if only is None else ():
+        if rule.find_in_file is not None and (not rule.words or any(word in file.text for word in rule.words)):
+            yield from (_finding(rule, found, file, None) for found in rule.find_in_file(file))
     for node, qualname in classes(file.tree):
         if only is not None and qualname not in only:
             continue
@@ -116,10 +124,6 @@ def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | 
             found = list(_of_class(seen, node, qualname, rules))
         file.notes.setdefault(UNDECIDED, []).extend(seen.notes.get(UNDECIDED, ()))
         yield from found
-    for rule in rules if only is None else ():
-        if rule.find_in_file is not None:
-            for one in rule.find_in_file(file):
-                yield _finding(rule, one, file, None)
 
 
 def _of_class(file: FileSubject, node: ast.ClassDef, qualname: str, rules: Sequence[Rule]) -> Iterator[Finding]:
@@ -128,7 +132,7 @@ def _of_class(file: FileSubject, node: ast.ClassDef, qualname: str, rules: Seque
     subject = Subject(file, ClassFacts(node, qualname))
     for rule in rules:
         for found in rule.find(subject):
-            yield _finding(rule, found, subject.file, subject.facts.qualname)
+            yield _finding(rule, found, file, subject.facts.qualname)
 
 
 def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project) -> bool:
@@ -155,7 +159,7 @@ def _finding(rule: Rule, found: Found, file: FileSubject, qualname: str | None) 
         code=rule.code,
         name=rule.name,
         severity=found.severity or rule.severity,
-        message=as_written(found.message, (qualname or "").split(".")),
+        message=as_written(found.message, qualname.split(".") if qualname else []),
         file=file.shown,
         line=line,
         column=column + 1,
@@ -164,7 +168,7 @@ def _finding(rule: Rule, found: Found, file: FileSubject, qualname: str | None) 
         class_name=qualname,
         attribute=found.attribute,
         related=found.related,
-        fix=found.fix,
+        fix=false_comments.named(found.fix, lines) if found.fix is not None else None,
     )
 
 
