@@ -83,7 +83,9 @@ class Likeness:
         self.run = run
         self._numbers: dict[Hashable, int] = {}
         self.boxed: dict[Occurrence, list[Occurrence]] = {}
-        """Boxes that are known to be alike (`series.py`): each with all of its group."""
+        """What is known to be alike (`series.py`, `shared.py`): each with all of its group."""
+        self.shared: set[Occurrence] = set()
+        """Of these, calls of one module beside each other (`shared.py`), and what goes with them."""
         self._links_at = self._links_by_container()
         self._remarks = remarks_by_module(run.graph)
         self._numbering = numbering_of(run.index)
@@ -116,7 +118,7 @@ class Likeness:
                 if self.boxed[child][0] is child:
                     groups.append(list(self.boxed[child]))
                 continue
-            last = groups[-1] if groups else None
+            last = groups[-1] if groups and groups[-1][0] not in self.boxed else None
             may_repeat = child.is_module or child.turn
             link = None
             if last is not None and may_repeat and self.strict[last[0]] == self.strict[child]:

@@ -20,7 +20,9 @@ State = Literal[
     "conditional",
     "weights used",
     "shared",
+    "also",
     "again",
+    "called",
     "inside",
 ]
 """What is said of a module beside its class, in the order of the rows; the first that is no

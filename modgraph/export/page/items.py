@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Block, Cut, Unit, arrange
 from modgraph.export.look.labels import cut, cut_end
 from modgraph.export.look.options import PictureOptions
@@ -19,10 +20,10 @@ from modgraph.export.picture.framing import merged
 from modgraph.export.picture.rows import TOOLTIP_LENGTH, fold_text
 from modgraph.export.picture.spots import Spot, spot_name
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph, TensorInfo
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.repeats import Likeness
+from modgraph.graph.shared import fold
 from modgraph.names import last_name
 
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
@@ -54,7 +55,8 @@ class Drawn:
 def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
     """Everything of `graph` that can be drawn, and the run that it was made from."""
     run = Run(graph, views=options.views)
-    likeness = fold_loops(run) if options.fold else Likeness(run)
+    take_aliases_in(run)
+    likeness = fold(run) if options.fold else Likeness(run)
     arrangement = arrange(run, likeness, EVERYTHING if options.fold else UNFOLDED)
     costs = None if options.color == "kind" else Costs(run, options.color)
     if costs is not None:
@@ -288,6 +290,8 @@ class _ItemWriter:
     def _copies(self) -> dict[str, str]:
         """Path of a folded copy -> path of the one that is drawn."""
         found = dict(self.twins)
+        modules = self.run.graph.modules
+        found.update((node.path, node.alias_of) for node in modules if node.alias_of and node.alias_of in self.run.also)
         for item in self.items:
             for holder in (item, *item.get("rows", ())):
                 first, *copies = holder.get("members", ("",))
@@ -318,7 +322,7 @@ class _ItemWriter:
             tail, head = (self.item_of[self.composer.spots[number]] for number in (wire.tail, wire.head))
             if tail == head:
                 continue
-            label = labels.setdefault(wire.label, len(labels))
+            label = labels.setdefault(wire.text_of(wire.label), len(labels))
             marks = int(wire.main) + 2 * wire.in_doubt + _ON_CONDITION * (not wire.certain)
             ups, downs = self._way_up(tail), self._way_up(head)
             shared = 0
