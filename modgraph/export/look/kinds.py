@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 
+from modgraph.export.look.labels import class_title
 from modgraph.export.look.parts import Kind
+from modgraph.graph.model import ModuleNode
+from modgraph.graph.torch_classes import layer_base
 
 PLAIN_CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 """torch's containers, that say nothing by being there."""
@@ -73,6 +76,13 @@ def class_kind(name: str) -> Kind:
         if words.search(name) if kind in ("norm", "attention") else words.fullmatch(name):
             return kind
     return "other"
+
+
+def module_kind(node: ModuleNode) -> Kind:
+    """Kind of a module: a class that derives from a layer of torch is of that layer's."""
+    base = layer_base(node.torch_base)
+    kind = class_kind(base) if base is not None else "other"
+    return class_kind(class_title(node.class_name)) if kind == "other" else kind
 
 
 def operation_kind(word: str) -> Kind:

@@ -17,6 +17,7 @@ from modgraph.export.look.parts import Card, Frame, Join, Mark, Pill, Row
 from modgraph.export.picture.composition import Composer, Style
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import merged
+from modgraph.export.picture.own_tensors import leave_out_own_tensors
 from modgraph.export.picture.rows import TOOLTIP_LENGTH, fold_text
 from modgraph.export.picture.spots import Spot, spot_name
 from modgraph.graph.dataflow import operation_word
@@ -56,6 +57,7 @@ def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
     """Everything of `graph` that can be drawn, and the run that it was made from."""
     run = Run(graph, views=options.views)
     take_aliases_in(run)
+    leave_out_own_tensors(run)
     likeness = fold(run) if options.fold else Likeness(run)
     arrangement = arrange(run, likeness, EVERYTHING if options.fold else UNFOLDED)
     costs = None if options.color == "kind" else Costs(run, options.color)

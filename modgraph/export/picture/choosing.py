@@ -15,6 +15,7 @@ from modgraph.export.picture.composition import Style, compose
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import leave_out_idle
+from modgraph.export.picture.own_tensors import leave_out_own_tensors
 from modgraph.graph.assumed import as_assumed
 from modgraph.graph.focus import focus_on
 from modgraph.graph.model import Graph
@@ -150,6 +151,7 @@ class _Choice:
         self.options = options
         self.run = run = Run(as_assumed(graph), views=options.views, said=options.said)
         take_aliases_in(run)
+        leave_out_own_tensors(run)
         if options.is_paper:
             leave_out_idle(run)
         focus = focus_on(run, options.focus) if options.focus else None

@@ -162,7 +162,7 @@ def legend_of(items: tuple[Item, ...]) -> Legend:
                 states.update(mark.state for mark in row.marks)
                 repeated = repeated or row.copies > 1
                 collapsed = collapsed or row.collapsed
-                if not row.collapsed and not row.muted:
+                if not row.muted and not (row.collapsed and row.kind == "other"):
                     kinds.add(row.kind)
     return Legend(
         kinds=tuple(kind for kind in KINDS if kind in kinds),
