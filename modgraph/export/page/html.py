@@ -11,13 +11,13 @@ from typing import Any
 from modgraph.doors.printing import json_text
 from modgraph.errors import ExportError
 from modgraph.export.look.kinds import NOTATION, SIGNS
-from modgraph.export.look.labels import cut, cut_end
+from modgraph.export.look.labels import cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.style import CONDITIONAL, KINDS, OPEN, RAMP, STATES
 from modgraph.export.look.totals import calls_text
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
-from modgraph.export.picture.heading import conditions, partial_line, subtitle_of
+from modgraph.export.picture.heading import conditions, model_title, partial_line, subtitle_of
 from modgraph.export.text.arguments import assumed_line, no_calls_line, open_shapes_line
 from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.weights import weights_line
@@ -54,7 +54,7 @@ MAX_NOTE = 300
 def render(graph: Graph, options: PictureOptions | None = None) -> str:
     """The page, as text; the same graph, options and drawing program give the same text."""
     options = options or PictureOptions()
-    name = cut(graph.model.name) or "model"
+    name = model_title(graph)
     fields = {
         "TITLE": html.escape(name),
         "STYLE": _palette() + _viewer_file("style.css"),
@@ -83,7 +83,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         module_at(run.index, options.focus)
     model = graph.model
     data: dict[str, Any] = {
-        "name": cut(model.name) or "model",
+        "name": model_title(graph),
         "subtitle": subtitle_of(run),
         **({"notes": notes} if (notes := _notes(graph)) else {}),
         "kinds": {kind: style.legend for kind, style in KINDS.items()},

@@ -41,6 +41,7 @@ from modgraph.export.picture.runs import runs_of
 from modgraph.export.picture.spots import Ids, Spot, end_name, gathered_name, id_text, name_from, spot_name
 from modgraph.export.picture.turns import called_mark, calls_of_all, turns_around, turns_frame
 from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
+from modgraph.graph.batch import batch_size
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Occurrence, Run
@@ -111,7 +112,7 @@ class Composer:
     ids: Ids = field(default_factory=Ids)
 
     def __post_init__(self) -> None:
-        self.batch = _batch_size(self.run)
+        self.batch = batch_size(self.run.index)
         self.dtype = usual_dtype(self.run.graph)
         self.spots: list[Spot] = []
         self.spot_of: dict[Unit, Spot] = {}
@@ -544,18 +545,6 @@ class Composer:
             return frame
         below = block.parent.occurrence.path if block.parent is not None else ""
         return merged(frame, inner, below)
-
-
-def _batch_size(run: Run) -> int | str | None:
-    """The first size of the first input that has several; what begins with it carries the batch."""
-    for model_input in run.graph.model.inputs:
-        for tensor in model_input.tensors:
-            if tensor.shape is not None and len(tensor.shape) > 1:
-                return tensor.shape[0]
-    for edge in run.graph.edges:
-        if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
-            return edge.tensor.shape[0]
-    return None
 
 
 def _alike(tensors: list[TensorInfo]) -> list[TensorInfo]:
