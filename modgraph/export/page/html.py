@@ -89,6 +89,7 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
         **({"ramp": drawn.ramp} if drawn.ramp else {}),
+        **({"turns": "to the next turn"} if drawn.has_turns else {}),
         **({"open": OPEN} if drawn.is_open else {}),
         **({"conditional": CONDITIONAL} if drawn.is_conditional else {}),
         "signs": {**SIGNS, **NOTATION},
@@ -187,15 +188,16 @@ def _palette() -> str:
 
 def _static(graph: Graph, options: PictureOptions) -> str:
     """What is shown where scripts are off: the picture if it can be drawn here, else the summary."""
-    from modgraph.export.picture.images import render as render_image
+    from modgraph.export.picture import images
 
     try:
-        picture = render_image(graph, options, "svg").decode("utf-8")
+        picture = images.render(graph, options, "svg").decode("utf-8")
     except ExportError:
         picture = ""
     start = picture.find("<svg")
     if start >= 0 and len(picture) <= MAX_STATIC:
-        return picture[start:]
+        version = ".".join(map(str, images.version_of(images.find_engine())))
+        return picture[start:] + (f"<p>Drawn by Graphviz {version}</p>" if version else "")
     from modgraph.export.text.summary import summary
 
     return f"<pre>{html.escape(summary(graph, width=SUMMARY_WIDTH))}</pre>"

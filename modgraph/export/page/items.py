@@ -6,7 +6,7 @@ and words are those of the pictures: the arrangement is the one with every conta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from modgraph.export.look.aliases import take_aliases_in
@@ -29,8 +29,6 @@ from modgraph.names import last_name
 
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
-MOST_FED_BACK = 40
-"""Characters that say what a turn gives to the next."""
 _ON_CONDITION = 4
 PORT = -1
 """In place of an item in a container's edges: the border, through which the data of that net comes or goes."""
@@ -47,6 +45,8 @@ class Drawn:
     """What stands on edges."""
     ramp: tuple[str, str] | None = None
     """What colours measure, and the cost of the strongest; None where they say the kind."""
+    has_turns: bool = False
+    """Something goes from one turn of a loop to the next."""
     is_open: bool = False
     """Of an edge it is not known whether it comes from its tail or from before it."""
     is_conditional: bool = False
@@ -97,6 +97,7 @@ class _ItemWriter:
                     self._spot(item, number)
             pending.extend(reversed(inner))
         self._edges()
+        self._feed_back()
         self._place_the_rest()
 
     def _add(self, parent: int | None, item: dict[str, Any]) -> int:
@@ -134,8 +135,6 @@ class _ItemWriter:
         if frame.copies > 1:
             item["copies"] = frame.copies
         if frame.loop:
-            fed = self._fed_back(block)
-            frame = replace(frame, detail=" · ".join([frame.detail, *([f"next turn: {fed}"] if fed else [])]))
             item.update(loop=True, frame=[frame.title, frame.detail])
             row = Row(kind="other", title=f"▸ {frame.title}", detail=frame.detail, collapsed=True)
         else:
@@ -159,18 +158,6 @@ class _ItemWriter:
             for paths in others:
                 self.twins.update((own, drawn) for own, drawn in zip(paths, first, strict=True) if own != drawn)
         return number
-
-    def _fed_back(self, block: Block) -> str:
-        """ "tanh → hh": what a turn gives to the next, in words, as the lines of a page lead down alone."""
-        pairs = []
-        for tail, head in self.composer.arrangement.feedback:
-            around = tail.block
-            while around is not block and around.parent is not None:
-                around = around.parent
-            if around is block:
-                names = [last_name(spot_name(self.composer.spot_of[unit])) for unit in (tail, head)]
-                pairs.append(" → ".join(names))
-        return cut_end(", ".join(dict.fromkeys(pairs)), MOST_FED_BACK)
 
     @staticmethod
     def _below(block: Block | None) -> str:
@@ -342,6 +329,20 @@ class _ItemWriter:
         for item in self.items:
             if item["type"] == "container":
                 item["edges"] = [number for edge in item["edges"] for number in edge]
+
+    def _feed_back(self) -> None:
+        """What one turn of a loop gives to the next: in the container around both ends, its two items and words."""
+        for tail, head in self.composer.arrangement.feedback:
+            spots = self.composer.spot_of[tail], self.composer.spot_of[head]
+            ups, downs = (self._way_up(self.item_of[spot]) for spot in spots)
+            at = 1
+            while at < min(len(ups), len(downs)) - 1 and ups[at] == downs[at]:
+                at += 1
+            words = " → ".join(last_name(spot_name(spot)) for spot in spots)
+            back = self.items[ups[at - 1]].setdefault("back", [])
+            if [ups[at], downs[at]] not in [pair[:2] for pair in back]:
+                back.append([ups[at], downs[at], cut_end(f"to the next turn: {words}", TOOLTIP_LENGTH)])
+                self.drawn.has_turns = True
 
     def _way_up(self, number: int) -> list[int]:
         way = [number]

@@ -38,6 +38,7 @@ from modgraph.export.picture.rows import (
     sign_of,
 )
 from modgraph.export.picture.runs import runs_of
+from modgraph.export.picture.signs import PLAIN, signs_of
 from modgraph.export.picture.spots import Ids, Spot, end_name, gathered_name, id_text, name_from, spot_name
 from modgraph.export.picture.turns import called_mark, calls_of_all, turns_around, turns_frame
 from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
@@ -84,9 +85,12 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
         items = roomy(items, arrows)
     name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
     is_open = any(arrow.kind == "open" for arrow in arrows)
-    legend = replace(legend, feedback=bool(arrangement.feedback), open=is_open)
+    is_conditional = any(arrow.kind == "conditional" for arrow in arrows)
+    signs = signs_of(items, arrows)
+    legend = replace(legend, feedback=bool(arrangement.feedback), open=is_open, conditional=is_conditional, signs=signs)
     if how.paper is not None:
-        legend = replace(legend, repeated=False, kinds=legend.kinds if len(legend.kinds) > 1 else ())
+        signs = tuple(sign for sign in signs if sign not in PLAIN)
+        legend = replace(legend, repeated=False, signs=signs, kinds=legend.kinds if len(legend.kinds) > 1 else ())
         subtitle = figure_subtitle(run, how.focus)
         notes += ("paths and parameters left out",) if how.bare else ()
     if how.costs is not None:
