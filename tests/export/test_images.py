@@ -96,6 +96,31 @@ def test_an_old_graphviz_is_told_of_once(tmp_path, monkeypatch, nets, version, t
     assert not told or said[0].startswith("drawn by Graphviz 2.43.0, which is old")
 
 
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        ([0], None),
+        ([2, 2], "2 shapes have no room beside the arrow: see the tooltip"),
+        ([1, 1], "1 shape has no room beside the arrow: see the tooltip"),
+        ([3, 2, 2], "2 shapes have no room beside the arrow: see the tooltip"),
+        ([1, 0, 0], "\u00a0"),
+    ],
+)
+def test_shapes_without_room_are_told_of(monkeypatch, nets, counts, note):
+    """What is told is counted in the layout that has the line."""
+    engine, left, drawn = images.Engine(None), iter(counts), []
+
+    def lay_out(text, **how):
+        drawn.append(text)
+        return images.Layout(text, b"", engine, (), 1.0, next(left))
+
+    monkeypatch.setattr(images, "lay_out", lay_out)
+    laid = images._with_left_out(picture_of(nets["residual"](1).graph()), engine=engine, seconds=1.0)
+    assert laid.left_out == counts[-1]
+    assert len(drawn) == len(counts)
+    assert (">" + (note or "no room") + "<" in laid.text) is (note is not None)
+
+
 def test_a_named_program_that_is_not_there_is_an_error(monkeypatch):
     monkeypatch.setenv("MODGRAPH_DOT", "/nowhere/dot")
     with pytest.raises(images.RendererMissingError, match="MODGRAPH_DOT names '/nowhere/dot'"):

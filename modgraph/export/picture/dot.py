@@ -34,6 +34,8 @@ from modgraph.graph.model import Graph
 
 LEGEND_WIDTH = 300
 """Points that a line of signs has in any case, where the title is shorter."""
+LEGEND_WITH_SIGNS = 560
+"""Points of a line of kinds in which signs stand too."""
 _TABLE = '<table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
 
 
@@ -269,6 +271,11 @@ def _legend(legend: Legend, room: float) -> list[str]:
         arrow = _font("→", style.DETAIL_SIZE, style.REPEAT, bold=True)
         cells.append(f"<td>{arrow}{_font(' to the next turn', style.DETAIL_SIZE, style.MUTED)}</td>")
     lines = [ramp] if ramp else []
+    signs = list(_signs(legend, room))
+    wide = sum(text_width(f"{' '.join(MEANINGS[sign])} · ", style.DETAIL_SIZE, bold=True) for sign in legend.signs)
+    if cells and len(signs) == 1 and width + wide <= max(room, LEGEND_WITH_SIGNS):
+        cells.append(f'<td align="left">{signs.pop()}</td>')
+        width += wide + 16
     if cells:
         spaced = '<td width="10"></td>'.join(cells)
         # A fixed size: in a wide picture the table would else be stretched, and its words driven apart.
@@ -276,7 +283,7 @@ def _legend(legend: Legend, room: float) -> list[str]:
         lines.append(
             f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{spaced}</tr></table>'
         )
-    lines.extend(_signs(legend, room))
+    lines.extend(signs)
     if legend.conditional:
         lines.append(_font(f"dashed: {style.CONDITIONAL}", style.DETAIL_SIZE, style.MUTED))
     if legend.open:

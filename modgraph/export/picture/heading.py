@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from modgraph.export.look.folding import Arrangement, Cut
 from modgraph.export.look.labels import class_title, cut, cut_end, number_text, shape_text
 from modgraph.export.look.parts import Card, Frame, Item, Kind, Legend, State
@@ -87,7 +89,11 @@ def _parameters(graph: Graph) -> str:
 
 
 def _inputs(run: Run) -> str:
-    shapes = [(given.name, shape_text(tensor.shape)) for given in run.graph.model.inputs for tensor in given.tensors]
+    shapes = [
+        (f"{given.name} ×{times}" if times > 1 else given.name, text)
+        for given in run.graph.model.inputs
+        for text, times in Counter(shape_text(tensor.shape) for tensor in given.tensors).items()
+    ]
     if not shapes:
         seen = {edge.producer: edge.tensor for edge in run.graph.edges if edge.producer.startswith("input:")}
         shapes = [(end.partition(":")[2], shape_text(tensor.shape)) for end, tensor in seen.items()]

@@ -62,6 +62,8 @@ FIGURE_DPI = 300
 LONGEST_SIDE = 16_000
 """Pixels of a PNG; longer ones are opened by few programs."""
 
+MOST_TOLD = 3
+"""So often a picture is laid out anew, as the line that tells of shapes without room may move others."""
 MOST_SMALLER = 8
 """Pictures of less that are tried where one is larger than was thought."""
 AS_PLACED = "-Knop2"
@@ -108,7 +110,7 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
         try:
             many = nodes > MANY_NODES or last is not None
             told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
-            laid = lay_out(write_dot(told), engine=engine, many=many, seconds=seconds)
+            laid = _with_left_out(told, engine=engine, many=many, seconds=seconds)
             if last is None:
                 laid = _smaller(pictures, options, laid, engine, end)
             _tell_of_old(drawn_by(laid.svg))
@@ -122,6 +124,21 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     raise last
 
 
+def _with_left_out(picture: Picture, *, engine: Engine, seconds: float, many: bool = False) -> Layout:
+    """`picture` laid out; where there is no room for shapes, its title says for how many."""
+    laid, told = lay_out(write_dot(picture), engine=engine, many=many, seconds=seconds), 0
+    for _ in range(MOST_TOLD):
+        if laid.left_out == told:
+            break
+        told = laid.left_out
+        words = "1 shape has" if told == 1 else f"{told} shapes have"
+        # An empty line leaves everything where there was room for all.
+        note = f"{words} no room beside the arrow: see the tooltip" if told else "\u00a0"
+        noted = replace(picture, notes=(*picture.notes, note))
+        laid = lay_out(write_dot(noted), engine=engine, many=many, seconds=seconds)
+    return laid
+
+
 def _smaller(pictures: Iterator[Picture], options: PictureOptions, laid: Layout, engine: Engine, end: float) -> Layout:
     """`laid`, or the first picture of less that fits on a page as it was thought to: how large one is, is known now."""
     if options.said is not None or _excess(laid, options) <= 1:
@@ -130,7 +147,7 @@ def _smaller(pictures: Iterator[Picture], options: PictureOptions, laid: Layout,
     for picture in itertools.islice(pictures, MOST_SMALLER):
         if time.monotonic() > end:
             break
-        found.append(lay_out(write_dot(picture), engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
+        found.append(_with_left_out(picture, engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
         if _excess(found[-1], options) <= 1:
             break
     return min(found, key=lambda each: _excess(each, options))
@@ -219,6 +236,8 @@ class Layout:
     """With which Graphviz draws the text."""
     seconds: float
 
+    left_out: int = 0
+    """Shapes for which there is no room beside their arrows."""
     paper: tuple[float, float] | None = None
     """Points that a figure may be wide and high."""
 
@@ -271,7 +290,7 @@ def lay_out(text: str, *, engine: Engine | None = None, many: bool = False, seco
         text = moved(_run(engine, text, "dot", options, seconds).decode("utf-8"), moves)
         options = [AS_PLACED]
         svg = _run(engine, text, "svg", options, seconds)
-    return Layout(text, svg, engine, tuple(options), seconds)
+    return Layout(text, svg, engine, tuple(options), seconds, sum(move is None for move in moves.values()))
 
 
 @dataclass(frozen=True, slots=True)
