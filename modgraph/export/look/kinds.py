@@ -61,6 +61,7 @@ NOTATION = {
     "4×4 ↑2 → 3": "of a transposed convolution: the stride enlarges",
     "512 → 1000": "features in and out",
     "×N": "N that are alike, or N turns of a loop, drawn once",
+    "×3 · 64": "64 elements for each of three calls of a module that is drawn once",
     "▸": "a container that is closed",
     "◂ name": "data from `name`, which stands further up",
     "≥, ?": "parameters: at least so many; none known",

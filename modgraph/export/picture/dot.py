@@ -305,7 +305,8 @@ def _signs(legend: Legend, room: float) -> Iterator[str]:
         if line and taken + wide > room:
             yield _font(" · ".join(line), style.DETAIL_SIZE, style.MUTED)
             line, taken = [], 0.0
-        line.append(f"<b>{sign}</b> {words}")
+        # A bold "≥" is wider than Graphviz takes it for, and would lie on the words behind it.
+        line.append(f"{sign} {words}" if sign == "≥" else f"<b>{sign}</b> {words}")
         taken += wide
     if line:
         yield _font(" · ".join(line), style.DETAIL_SIZE, style.MUTED)
