@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
@@ -11,7 +12,6 @@ from modgraph.rules.subject import FileSubject
 from modgraph.source.dotted_names import dotted
 
 _CHANGING = frozenset(["update", "pop", "popitem", "clear", "setdefault", "move_to_end", "__setitem__"])
-_TRAINING = frozenset(["step", "backward"])
 
 
 def find_in_file(file: FileSubject) -> Iterator[Found]:
@@ -78,11 +78,10 @@ def _is_too_late(scope: Scope, call: ast.Call, statement: ast.stmt, model: str) 
     into = dotted(call.func.value) if is_loading and isinstance(call.func, ast.Attribute) else None
     if _is_stored_between(scope, model, statement, call):
         return False
-    loops = [each for each in scope.loops(statement) if _trains(each)]
-    ended = [each for each in loops if (each.end_lineno or 0) < call.lineno]  # type: ignore[attr-defined]
-    if ended:
+    spans = [(each.lineno, each.end_lineno or each.lineno) for each in scope.loops(statement)]
+    if any(end < call.lineno and _trains(scope, begin, end) for begin, end in spans):
         return not _ends_the_loop(scope, statement)
-    return into == model and call.lineno > statement.lineno and _trains_between(scope, statement, call)
+    return into == model and call.lineno > statement.lineno and _trains(scope, statement.lineno + 1, call.lineno - 1)
 
 
 def _is_stored_between(scope: Scope, model: str, statement: ast.stmt, call: ast.Call) -> bool:
@@ -90,19 +89,15 @@ def _is_stored_between(scope: Scope, model: str, statement: ast.stmt, call: ast.
     parts = model.split(".")
     names = [".".join(parts[: n + 1]) for n in range(len(parts))]
     lines = [each.lineno for name in names for each, _ in scope.assigned.get(name, ())]
-    first = min((each.lineno for each in scope.loops(statement)), default=statement.lineno)  # type: ignore[attr-defined]
+    first = min((each.lineno for each in scope.loops(statement)), default=statement.lineno)
     return any(min(first, statement.lineno) <= line <= call.lineno for line in lines)
 
 
-def _trains(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Attribute) and each.attr in _TRAINING for each in ast.walk(node))
-
-
-def _trains_between(scope: Scope, statement: ast.stmt, call: ast.Call) -> bool:
-    return any(
-        isinstance(node, ast.Attribute) and node.attr in _TRAINING and statement.lineno < node.lineno < call.lineno
-        for node in scope.nodes
-    )
+def _trains(scope: Scope, after: int, before: int) -> bool:
+    """Between two lines, these included."""
+    lines = scope.training
+    place = bisect_left(lines, after)
+    return place < len(lines) and lines[place] <= before
 
 
 def _ends_the_loop(scope: Scope, statement: ast.stmt) -> bool:

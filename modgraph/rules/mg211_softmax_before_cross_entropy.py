@@ -105,16 +105,25 @@ def _of_model(scope: Scope, outer: Scope, name: str) -> int | None:
         return last.lineno if isinstance(last, ast.Call) and _made(home, last) == "Softmax" else None
     made = dotted(value.func)
     file = scope.file
-    if made is None or made not in file.summary.classes or not file.project.is_module(file.path, made):
-        return None
+    known: dict[str, int | None] = file.notes.setdefault("softmax of classes", {})
+    if made is not None and made not in known:
+        is_module = made in file.summary.classes and file.project.is_module(file.path, made)
+        known[made] = _of_forward(file, outer, made) if is_module else None
+    return known[made] if made is not None else None
+
+
+def _of_forward(file: FileSubject, outer: Scope, made: str) -> int | None:
+    """The line of the softmax that each `return` of the `forward` of a class gives the result of."""
     node = file.project.class_node(file.path, made)
     forward = (
         [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "forward"] if node else []
     )
     inside = next((each for each in scopes(file) if forward and each.node is forward[-1]), None)
-    returns = [each for each in inside.nodes if isinstance(each, ast.Return)] if inside is not None else []
-    layers = _of_class(file, node) if node is not None else {}
-    lines = [_softmax(inside, outer, each.value, layers, 1) if each.value else None for each in returns if inside]
+    if node is None or inside is None:
+        return None
+    returns = [each.value for each in inside.nodes if isinstance(each, ast.Return)]
+    layers = _of_class(file, node)
+    lines = [_softmax(inside, outer, each, layers, 1) if each is not None else None for each in returns]
     return lines[0] if lines and all(line is not None for line in lines) else None
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.rules.declared.judging import OF_CLASSES, unfit, unfit_in_calls
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import FileSubject, Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    return unfit(subject, OF_CLASSES)
+    from modgraph.rules.declared.judging import unfit  # heavy: loaded where the rule is asked for
+
+    return unfit(subject, "MG401")
 
 
 def find_in_file(file: FileSubject) -> Iterator[Found]:
-    return unfit_in_calls(file, OF_CLASSES)
+    from modgraph.rules.declared.judging import unfit_in_calls
+
+    return unfit_in_calls(file, "MG401")
 
 
 RULE = Rule(
-    code=OF_CLASSES,
+    code="MG401",
     name="declared-class-not-there",
     severity="warning",
     summary="A declaration names a class of which nothing in the tree is, in any configuration.",

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.rules.declared.judging import OF_PATHS, unfit, unfit_in_calls
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import FileSubject, Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    return unfit(subject, OF_PATHS)
+    from modgraph.rules.declared.judging import unfit  # heavy: loaded where the rule is asked for
+
+    return unfit(subject, "MG402")
 
 
 def find_in_file(file: FileSubject) -> Iterator[Found]:
-    return unfit_in_calls(file, OF_PATHS)
+    from modgraph.rules.declared.judging import unfit_in_calls
+
+    return unfit_in_calls(file, "MG402")
 
 
 RULE = Rule(
-    code=OF_PATHS,
+    code="MG402",
     name="declared-name-not-there",
     severity="warning",
     summary="A declared path or pattern matches nothing in the tree, in any configuration.",

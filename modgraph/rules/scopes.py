@@ -13,6 +13,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _NOTE = "scopes"
 _OF_MODULES = frozenset(["eval", "train", "parameters", "named_parameters", "named_modules", "cuda"])
 """Methods that a module has, and nothing else that has a state dict."""
+_TRAINING = frozenset(["step", "backward"])
 
 
 class Scope:
@@ -24,6 +25,8 @@ class Scope:
         self.nodes: list[ast.AST] = []
         """In the order of the text."""
         self.parents: dict[ast.AST, ast.AST] = {}
+        self._asked_of: dict[str, set[str]] = {}
+        """By name: the methods and attributes that are asked for."""
         pending: list[ast.AST] = list(reversed(node.body))
         self.parents.update(dict.fromkeys(node.body, node))
         while pending:
@@ -70,27 +73,35 @@ class Scope:
             node = self.parents[node]
             yield node
 
-    def loops(self, node: ast.AST) -> list[ast.AST]:
+    def loops(self, node: ast.AST) -> list[ast.For | ast.AsyncFor | ast.While]:
         """Loops that execute a node again in each turn."""
-        found: list[ast.AST] = []
+        found: list[ast.For | ast.AsyncFor | ast.While] = []
         below = node
         for each in self.around(node):
-            is_for = isinstance(each, (ast.For, ast.AsyncFor)) and below is not each.iter
-            if (is_for or isinstance(each, ast.While)) and below not in each.orelse:  # type: ignore[attr-defined]
+            if isinstance(each, (ast.For, ast.AsyncFor, ast.While)) and _repeats(each, below):
                 found.append(each)
             below = each
         return found
 
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.Name | ast.Attribute]]:
+        found: dict[str, list[ast.Name | ast.Attribute]] = {}
+        for node in self.nodes:
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                name = dotted(node)
+                if name:
+                    found.setdefault(name, []).append(node)
+        return found
+
     def reads(self, name: str) -> list[ast.Name | ast.Attribute]:
         """Where a name, a dotted one perhaps, is read whole."""
-        return [
-            node
-            for node in self.nodes
-            if isinstance(node, (ast.Name, ast.Attribute))
-            and isinstance(node.ctx, ast.Load)
-            and (node.id if isinstance(node, ast.Name) else node.attr) == name.rpartition(".")[2]
-            and dotted(node) == name
-        ]
+        return self._reads.get(name, [])
+
+    @cached_property
+    def training(self) -> list[int]:
+        """The lines in which a step of an optimizer, or a backward pass, is done."""
+        lines = (node.lineno for node in self.nodes if isinstance(node, ast.Attribute) and node.attr in _TRAINING)
+        return sorted(lines)
 
     def value(self, name: str) -> ast.expr | None:
         """What a name is assigned, once and for all."""
@@ -115,12 +126,15 @@ class Scope:
 
     def is_module(self, name: str, *but: str) -> bool:
         """What is called by that name is used as only a module is; methods that are named here do not count."""
-        return any(
-            isinstance(parent := self.parents.get(node), ast.Attribute)
-            and parent.attr in _OF_MODULES
-            and parent.attr not in but
-            for node in self.reads(name)
-        )
+        if name not in self._asked_of:
+            parents = (self.parents.get(node) for node in self.reads(name))
+            self._asked_of[name] = {each.attr for each in parents if isinstance(each, ast.Attribute)}
+        return not self._asked_of[name].isdisjoint(_OF_MODULES.difference(but))
+
+
+def _repeats(loop: ast.For | ast.AsyncFor | ast.While, part: ast.AST) -> bool:
+    """A part of a loop is done in each turn."""
+    return part not in loop.orelse and (isinstance(loop, ast.While) or part is not loop.iter)
 
 
 def scopes(file: FileSubject) -> list[Scope]:
