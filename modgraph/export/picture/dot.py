@@ -305,8 +305,8 @@ def _signs(legend: Legend, room: float) -> Iterator[str]:
         if line and taken + wide > room:
             yield _font(" · ".join(line), style.DETAIL_SIZE, style.MUTED)
             line, taken = [], 0.0
-        # A bold "≥" is wider than Graphviz takes it for, and would lie on the words behind it.
-        line.append(f"{sign} {words}" if sign == "≥" else f"<b>{sign}</b> {words}")
+        # Other bold signs are wider than Graphviz takes them for, and would lie on the words behind them.
+        line.append(f"<b>{sign}</b> {words}" if sign[0] in "+−×÷@" else f"{sign} {words}")
         taken += wide
     if line:
         yield _font(" · ".join(line), style.DETAIL_SIZE, style.MUTED)
