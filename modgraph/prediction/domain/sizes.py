@@ -283,6 +283,8 @@ class Size:
         """sign * (self - other) + more stands in that relation to zero."""
         theirs = as_form(other)
         if theirs is None:
+            if isinstance(other, complex) and relation != ">=":
+                return self._is(other.real, relation, more, sign) if not other.imag else relation == "!="
             if isinstance(other, float):
                 return _compared(Ratio(self, 1), other, relation, more, sign)
             return NotImplemented
@@ -296,8 +298,8 @@ class Size:
         return bool(self != 0)
 
     def __hash__(self) -> int:
-        """That of its form: equal sizes of different forms are two."""
-        return hash(self.form)
+        """Who asks compares by it: a number is needed. Of values of the program see `python/hashing.py`."""
+        return hash(self.__index__())
 
     # ---- where a number is needed ----------------------------------------------------------------------------------
 
@@ -390,7 +392,7 @@ class Ratio:
         return bool(self.numerator != 0)
 
     def __hash__(self) -> int:
-        return hash((self.numerator, self.denominator))
+        return hash(float(self))
 
     def __eq__(self, other: object) -> Any:
         return _compared(self, other, "==", 0, 1)
@@ -516,6 +518,14 @@ def whole(value: Any = 0, *rest: Any, **named: Any) -> Any:
 def floating(value: Any = 0.0) -> Any:
     """float(value)."""
     return Ratio(value, 1) if type(value) is Size else value if type(value) is Ratio else float(value)
+
+
+def hash_of(value: Any) -> int:
+    """That of its form, which no condition is written for: equal ones of different forms are two. Only for what is told
+    apart as `same` does."""
+    if type(value) is Ratio:
+        return hash((hash_of(value.numerator), value.denominator))
+    return hash(value.form) if type(value) is Size else hash(value)
 
 
 def same(first: object, second: object) -> bool:
