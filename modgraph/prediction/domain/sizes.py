@@ -39,6 +39,8 @@ class Needed:
     """Not compared: Python needed the number."""
     is_of_rule: bool = False
     """Functions of torch alone compared it: what comes of that is what they give, or that they refuse."""
+    test: str = ""
+    """What of the program asked for it: "`n % 2`"."""
 
     def holds(self, sizes: Mapping[Symbol, int]) -> bool:
         value = self.form.evaluate(sizes)
@@ -48,8 +50,14 @@ class Needed:
 class Conditions:
     """What is needed in one run, and its symbols."""
 
-    def __init__(self, place: Callable[[], object] = lambda: None, in_rule: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        place: Callable[[], object] = lambda: None,
+        in_rule: Callable[[], bool] = lambda: False,
+        test: Callable[[], str] = lambda: "",
+    ) -> None:
         self.place = place
+        self.test = test
         self.in_rule = in_rule
         self.symbols: dict[str, Symbol] = {}
         self.needed: dict[tuple[Form, Relation], Needed] = {}
@@ -89,7 +97,7 @@ class Conditions:
     def _need(self, form: Form, relation: Relation, asked: bool) -> None:
         held = self.needed.get((form, relation))
         if held is None or (held.asked and not asked):
-            self.needed[form, relation] = Needed(form, relation, self.place(), asked, self.in_rule())
+            self.needed[form, relation] = Needed(form, relation, self.place(), asked, self.in_rule(), self.test())
         elif held.is_of_rule and not self.in_rule():
             self.needed[form, relation] = replace(held, is_of_rule=False)
 
