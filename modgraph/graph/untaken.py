@@ -147,7 +147,7 @@ def _doubted(part: _Part, why: Condition) -> _Part:
 
 def both(one: Condition | None, other: Condition) -> Condition:
     """That both hold."""
-    if one is None or other.text in one.text.split(_AND):
+    if one is None or other.text in one.text.split(_AND) or other.text == f"depends on `{one.text}`":
         return one or other
     return replace(one, text=f"{_in_parentheses(one.text, _OR)}{_AND}{_in_parentheses(other.text, _OR)}")
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from modgraph.prediction.domain import forms
-from modgraph.prediction.domain.constraints import contrary, simplest
+from modgraph.prediction.domain import constraints, forms
+from modgraph.prediction.domain.constraints import contrary, simplest, without_implied, written
 from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.regions import Condition, Regions
 
@@ -124,3 +124,31 @@ def test_one_size_that_stands_for_many_is_not_taken_for_all_there_are() -> None:
         product = (forms.subtract(forms.multiply(SIZE, forms.of(M)), forms.number(5 * size)), "==")
         assert not regions.is_out(region, product)
         assert not regions.implied(region, product)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_left_out_follows_from_the_rest(seed: int) -> None:
+    found = [*drawn(seed), *drawn(seed + 100), (rest(1, 3), "!="), least(2), most(4_900), (rest(1, 5_500), "!=")]
+    kept = without_implied(found)
+    texts = written(kept)
+    assert set(kept) <= set(found)
+    for size in (*range(1, 1_200), 1_999, 4_099, 4_100, 4_900, 4_901, 5_500):
+        holds = all(meets(each, size) for each in found)
+        assert holds is all(meets(each, size) for each in kept)
+        assert holds is all(eval(text, {}, {"n": size}) for text in texts)
+
+
+def test_bounds_on_one_form_are_not_compared_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop over a size asks for one at each turn."""
+    n_asked = 0
+    implies = constraints.implies
+
+    def asked(one: Condition, other: Condition) -> bool:
+        nonlocal n_asked
+        n_asked += 1
+        return implies(one, other)
+
+    monkeypatch.setattr(constraints, "implies", asked)
+    bounds = [least(size) for size in range(2, 3_000)] + [(rest(1, size), "!=") for size in range(1, 2_000)]
+    assert without_implied(bounds) == [least(2_999)]
+    assert n_asked < 10

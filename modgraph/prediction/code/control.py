@@ -141,7 +141,7 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     other = machine.state.fork()
     reason = node_text.reason_of_test(machine, node.test, value)
     if machine.is_recording:
-        text = node_text.source_of(node.test)
+        text = node_text.condition_of(node.test)
         recording.assume(machine, machine.state, text, True)
         recording.assume(machine, other, text, False)
 

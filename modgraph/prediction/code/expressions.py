@@ -282,7 +282,7 @@ def _boolean(
     else:
         kept = [left if evaluate_part is None else _asked(machine, left)]
     truths: list[bool | None] = []
-    text = node_text.source_of(node.left) if machine.is_recording else ""
+    text = node_text.condition_of(node.left) if machine.is_recording else ""
 
     def stop() -> Value:
         recording.assume(machine, machine.state, text, stops)
@@ -353,7 +353,7 @@ def _conditional(machine: Machine, frame: Frame, node: nodes.IfExp) -> Value:
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
     reason = node_text.reason_of_test(machine, node.test, value)
-    text = node_text.source_of(node.test) if machine.is_recording else ""
+    text = node_text.condition_of(node.test) if machine.is_recording else ""
 
     def arm(part: nodes.Expression, truth: bool) -> Value:
         recording.assume(machine, machine.state, text, truth)

@@ -48,10 +48,21 @@ def constraints(needed: Iterable[Needed]) -> tuple[str, ...]:
 
 def written(simple: Sequence[tuple[Form, Relation]]) -> tuple[str, ...]:
     """Reduced conditions in Python's notation."""
+    simple = _with_equations(simple)
     divisible = [found for form, relation in simple if (found := _divisible(form, relation)) is not None]
     rest = [each for each in simple if _divisible(*each) is None]
     told = [f"{_operand(each.value)} % {each.by} == 0" for each in _merged(divisible)]
     return tuple(dict.fromkeys((*(_written(*each) for each in rest), *told)))
+
+
+def _with_equations(simple: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
+    """What is at least a number and at most that is it."""
+    bounds = {form for form, relation in simple if relation == ">="}
+    told: dict[tuple[Form, Relation], None] = {}
+    for form, relation in simple:
+        is_both = relation == ">=" and forms.scale(form, -1) in bounds
+        told[simplest(form, "==") if is_both else (form, relation)] = None
+    return list(told)
 
 
 def simplest(form: Form, relation: Relation) -> tuple[Form, Relation]:
@@ -135,17 +146,50 @@ def without_implied(found: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, 
         put = _with_values(form, values)
         if put is None or not _is_settled(put, relation):
             kept.append((form, relation))
-    kept = [each for each in kept if not any(implies(other, each) for other in kept if other != each)]
-    return [each for each in kept if not _is_settled_above(each, kept)]
+    kept = _strongest(kept)
+    bounds = [each for each in kept if each[1] == ">="]
+    if len(bounds) * len(kept) <= _MOST_PAIRS:
+        kept = [each for each in kept if not any(implies(other, each) for other in bounds if other != each)]
+    lows = [low for each in kept if (low := _least(*each)) is not None]
+    return [each for each in kept if not _is_settled_above(each, lows)]
 
 
-def _is_settled_above(condition: tuple[Form, Relation], others: Sequence[tuple[Form, Relation]]) -> bool:
-    """It holds of all sizes that are as large as the other conditions say."""
+_MOST_PAIRS = 20_000
+"""Of a bound and a condition of another form, of which is asked whether the one implies the other."""
+
+
+def _strongest(found: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
+    """The conditions without those that a bound implies which is on the same form but for a number: as many questions
+    as there are conditions, and a loop over a size has one for each turn."""
+    least: dict[tuple[tuple[Monomial, int], ...], int] = {}
+    for form, relation in found:
+        if relation == ">=":
+            key = _without_number(form)
+            least[key] = min(form.constant, least.get(key, form.constant))
+
+    def is_implied(form: Form, relation: Relation) -> bool:
+        if relation == "==" or form.number is not None:
+            return False
+        low = least.get(_without_number(form))
+        if low is not None and form.constant > low:
+            return True
+        high = least.get(_without_number(forms.scale(form, -1))) if relation == "!=" else None
+        return high is not None and form.constant < -high
+
+    return [each for each in found if not is_implied(*each)]
+
+
+def _without_number(form: Form) -> tuple[tuple[Monomial, int], ...]:
+    return tuple(term for term in form.terms.items() if term[0])
+
+
+def _is_settled_above(condition: tuple[Form, Relation], lows: Sequence[tuple[Symbol, int]]) -> bool:
+    """It holds of all sizes that are as large as these."""
     form, relation = condition
     if form.number is not None or _least(*condition) is not None:
         return False
     try:
-        for symbol, low in filter(None, (_least(*each) for each in others)):
+        for symbol, low in lows:
             if symbol in form.symbols():
                 more = forms.of(Symbol(symbol.name, symbol.witness))
                 form = substituted(form, symbol, forms.add(more, forms.number(low - 1)))
@@ -218,9 +262,14 @@ def _divisible(form: Form, relation: Relation) -> _Divisible | None:
     return None
 
 
+_MOST_MERGED = 40
+
+
 def _merged(found: list[_Divisible]) -> list[_Divisible]:
     """x % a == 0 and (x // a) % b == 0 is x % (a*b) == 0."""
     merged = list(dict.fromkeys(found))
+    if len(merged) > _MOST_MERGED:
+        return merged
     while True:
         pairs = ((one, other) for one in merged for other in merged if one is not other)
         pair = next((each for each in pairs if _quotient(each[0]) == each[1].value), None)

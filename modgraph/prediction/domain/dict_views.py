@@ -17,6 +17,16 @@ VIEWED = "<viewed>"
 VIEWS = tuple(KnownClass(f"builtins.dict_{kind}") for kind in ("keys", "values", "items"))
 
 
+def is_view(value: object) -> bool:
+    """It shows the keys, values or items of a dict."""
+    return isinstance(value, ListObject) and value.cls in VIEWS
+
+
+def is_set(value: object) -> bool:
+    """Such a view, of what is different from one another."""
+    return isinstance(value, ListObject) and value.cls in (VIEWS[0], VIEWS[2])
+
+
 class DictView(ListObject):
     """A view as it lies on the heap. `State.read` gives it as what its dict, in that state, makes of it: `items` and
     `open` are found when they are asked for."""

@@ -80,6 +80,8 @@ def _shown(state: State, maps: Value) -> tuple[dict[Value, Value], Unknown | Non
         reasons.append(Unknown(MADE))
     elif _is_mixed(found):
         reasons.append(Unknown("the order of the keys of a ChainMap depends on which path is taken"))
+    elif state.base.has_open_keys and len(found) > 1:
+        reasons.append(Unknown("whether two mappings of a ChainMap have the same key depends on sizes"))
     elif are_known:
         return {key: _first(found, key) for key in keys}, reasons[0] if reasons else None
     return {}, points_to.either_of(reasons[0], [*reasons[1:], *listed.items])

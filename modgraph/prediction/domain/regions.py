@@ -30,6 +30,7 @@ _MOST_SIZES = 3_000
 """Sizes of one symbol in the list."""
 _MUCH = 4_000
 """A size is taken near to it where a large one is wanted."""
+_SIZES_OF_A_UNIT = 16
 _MOST_PARTS = 400
 """Parts of a region that are looked at until it is given up."""
 _MOST_TOGETHER = 3_000
@@ -67,6 +68,10 @@ class Regions:
         self._all = 0
         self._stamp = 0
         self._parts = 0
+        self.work = 0
+        """Conditions that were looked at, and sizes of a list that were tried."""
+        self.most: float = math.inf
+        """Of these; beyond, nothing is shown to be covered."""
         self._lay()
 
     def know(self, conditions: Iterable[Condition]) -> None:
@@ -97,6 +102,7 @@ class Regions:
     def implied(self, region: Region, condition: Condition) -> bool:
         """It holds in the whole region, as far as that can be shown."""
         region = self._now(region)
+        self.work += 1 + len(region.joint)
         symbol = _alone(condition[0])
         if symbol is not None:
             known = self._all if self._is_exact(symbol, condition) else self._small
@@ -146,7 +152,7 @@ class Regions:
         self._parts += 1
         if region.is_empty:
             return None
-        if self._parts > _MOST_PARTS:
+        if self._parts > _MOST_PARTS or self.work > self.most:
             return region
         best: list[Condition] | None = None
         left: list[Sequence[Condition]] = []
@@ -255,6 +261,7 @@ class Regions:
         """Where it may hold."""
         found = self._masks.get(condition)
         if found is None:
+            self.work += len(self.points) // _SIZES_OF_A_UNIT
             held = (_holds(condition, {symbol: size}) for size in self.points)
             found = int("".join("1" if each else "0" for each in held)[::-1], 2)
             if not self._is_exact(symbol, condition):
@@ -263,6 +270,7 @@ class Regions:
         return found
 
     def _and(self, region: Region, condition: Condition) -> Region:
+        self.work += 1 + len(region.joint)
         before, region = region, replace(region, conditions=(*region.conditions, condition))
         symbol = _alone(condition[0])
         if symbol is not None:

@@ -39,6 +39,8 @@ class Needed:
     """Not compared: Python needed the number."""
     is_of_rule: bool = False
     """Functions of torch alone compared it: what comes of that is what they give, or that they refuse."""
+    test: str = ""
+    """What of the program asked for it: "`n % 2`"."""
 
     def holds(self, sizes: Mapping[Symbol, int]) -> bool:
         value = self.form.evaluate(sizes)
@@ -48,8 +50,14 @@ class Needed:
 class Conditions:
     """What is needed in one run, and its symbols."""
 
-    def __init__(self, place: Callable[[], object] = lambda: None, in_rule: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        place: Callable[[], object] = lambda: None,
+        in_rule: Callable[[], bool] = lambda: False,
+        test: Callable[[], str] = lambda: "",
+    ) -> None:
         self.place = place
+        self.test = test
         self.in_rule = in_rule
         self.symbols: dict[str, Symbol] = {}
         self.needed: dict[tuple[Form, Relation], Needed] = {}
@@ -89,7 +97,7 @@ class Conditions:
     def _need(self, form: Form, relation: Relation, asked: bool) -> None:
         held = self.needed.get((form, relation))
         if held is None or (held.asked and not asked):
-            self.needed[form, relation] = Needed(form, relation, self.place(), asked, self.in_rule())
+            self.needed[form, relation] = Needed(form, relation, self.place(), asked, self.in_rule(), self.test())
         elif held.is_of_rule and not self.in_rule():
             self.needed[form, relation] = replace(held, is_of_rule=False)
 
@@ -283,6 +291,8 @@ class Size:
         """sign * (self - other) + more stands in that relation to zero."""
         theirs = as_form(other)
         if theirs is None:
+            if isinstance(other, complex) and relation != ">=":
+                return self._is(other.real, relation, more, sign) if not other.imag else relation == "!="
             if isinstance(other, float):
                 return _compared(Ratio(self, 1), other, relation, more, sign)
             return NotImplemented
@@ -296,8 +306,8 @@ class Size:
         return bool(self != 0)
 
     def __hash__(self) -> int:
-        """That of its form: equal sizes of different forms are two."""
-        return hash(self.form)
+        """Who asks compares by it: a number is needed. Of values of the program see `python/hashing.py`."""
+        return hash(self.__index__())
 
     # ---- where a number is needed ----------------------------------------------------------------------------------
 
@@ -390,7 +400,7 @@ class Ratio:
         return bool(self.numerator != 0)
 
     def __hash__(self) -> int:
-        return hash((self.numerator, self.denominator))
+        return hash(float(self))
 
     def __eq__(self, other: object) -> Any:
         return _compared(self, other, "==", 0, 1)
@@ -516,6 +526,14 @@ def whole(value: Any = 0, *rest: Any, **named: Any) -> Any:
 def floating(value: Any = 0.0) -> Any:
     """float(value)."""
     return Ratio(value, 1) if type(value) is Size else value if type(value) is Ratio else float(value)
+
+
+def hash_of(value: Any) -> int:
+    """That of its form, which no condition is written for: equal ones of different forms are two. Only for what is told
+    apart as `same` does."""
+    if type(value) is Ratio:
+        return hash((hash_of(value.numerator), value.denominator))
+    return hash(value.form) if type(value) is Size else hash(value)
 
 
 def same(first: object, second: object) -> bool:

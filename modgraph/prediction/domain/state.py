@@ -70,6 +70,8 @@ class Base:
     """Words of memory that were made, in this prediction."""
     work: int = 0
     """Units of work that no steps, copies or items stand for, in this prediction."""
+    has_open_keys: bool = False
+    """A size that is left open was a key, or an element of a set, at some time: of any two, equality is asked then."""
     modules: int = 0
     """How many modules and parameters were made."""
     globals: dict[tuple[str, str], Value] = field(default_factory=dict)

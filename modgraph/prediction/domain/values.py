@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE, LimitError
-from modgraph.prediction.domain.sizes import OPEN_KINDS, same
+from modgraph.prediction.domain.sizes import OPEN_KINDS, hash_of, same
 
 if TYPE_CHECKING:
     from modgraph.prediction.domain.definitions import FunctionDefinition
@@ -166,7 +166,7 @@ def _hash_of(value: Any) -> int:
     each multiple of it have the same, and a dict of such keys takes the square of their number. That of bytes begins
     at random in each process."""
     if type(value) in OPEN_KINDS:
-        return hash(value)  # that of its form
+        return hash_of(value)
     if type(value) is int or type(value) is bool:
         if -_OWN_HASH < value < _OWN_HASH:
             return hash(value)

@@ -36,6 +36,8 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
 """By assumption: the functions that ask for it, and say yes or no."""
 _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "torch.accelerator.device_count")}
 """Those that say how many, which is none."""
+_OF_STATE: Mapping[str, tuple[str, ...]] = {"autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled")}
+"""Those that a `with` of the program itself may answer otherwise; see `knowledge/torch/autocasting.py`."""
 _NO_DEVICE = frozenset(
     {
         *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
@@ -49,6 +51,7 @@ _SAID: Mapping[str, str] = {
     "cuda": "there is no GPU",
     **dict.fromkeys(("tracing", "scripting", "compiling"), "nothing traces, scripts or compiles it"),
     "distributed": "there is no process group",
+    "autocast": "no autocast is around it",
 }
 """In words, what each of them is without."""
 
@@ -83,7 +86,7 @@ def _said(surroundings: Surroundings, asked: frozenset[str]) -> list[str]:
         variables = " ".join(f"{name}={value}" for name, value in surroundings.environment.items())
         said.append(f"the environment is {variables}" if variables else "no environment variable is set")
     for name, text in _SAID.items():
-        functions = (*_QUESTIONS[name], *_NUMBERS.get(name, ()))
+        functions = (*_QUESTIONS.get(name, ()), *_NUMBERS.get(name, ()), *_OF_STATE.get(name, ()))
         if not getattr(surroundings, name) and text not in said and not asked.isdisjoint(functions):
             said.append(text)
     if surroundings.sets_in_order and SET_ORDER in asked:

@@ -488,7 +488,7 @@ def _place_of(size: int | None) -> Place:
 
 
 def _named(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], found: Followed) -> Followed | None:
-    """The same once more, with sizes that cannot be others as numbers, and names for all that can."""
+    """The same once more, with sizes that an equation fixes as numbers, and names for all others."""
     found = _of_few_turns(tries, found)
     conditions = found.conditions
     assert conditions is not None

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from modgraph.graph.model import ModelInput, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.constraints import constraints
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
@@ -22,6 +21,7 @@ from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
 from modgraph.prediction.paths.recording import places_in, possible_in, seen_in
+from modgraph.prediction.python import node_text
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -147,7 +147,7 @@ def follow(
 
 
 def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _Way) -> Followed:
-    conditions = Conditions(lambda: machine.where, lambda: _is_in_rule(machine))
+    conditions = Conditions(lambda: machine.where, lambda: _is_in_rule(machine), lambda: _test(machine))
     sizes = {name: conditions.symbol(name, witness) for name, witness in _witnesses(inputs, way.witnesses).items()}
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
@@ -177,8 +177,8 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     addresses = {index: each.name for _, _, seen in seen_before for each in seen for index in each.indices}
     in_order_of_place = iter(name for name, _ in named)
     names = [spec.name or next(in_order_of_place) for spec in inputs]
-    told = told_by_input(constraints(conditions.needed.values()), inputs, names)
-    described = tuple(_described(machine, name, value, seen, told.get(name, ())) for name, value, seen in seen_before)
+    described = tuple(_described(machine, name, value, seen) for name, value, seen in seen_before)
+    machine.base.work += _UNITS_OF_A_CONDITION * len(conditions.needed)
     events = tuple(in_order(machine.state.events))
     has_run_out = machine.exhausted
     specs = tuple(inputs)
@@ -201,6 +201,12 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
 def _is_in_rule(machine: Interpreter) -> bool:
     """A function or a layer of torch computes, and nothing of the program inside it."""
     return machine.operating > 0 or machine.layer_frames == len(machine.frames)
+
+
+def _test(machine: Interpreter) -> str:
+    """What the statement asks that is being executed."""
+    statement = machine.frames[-1].statement if machine.frames else None
+    return "" if statement is None else node_text.asked_by(statement)
 
 
 def open_names(inputs: Sequence[Given]) -> tuple[str, ...]:
@@ -256,9 +262,12 @@ def _further(machine: Interpreter, root: Address) -> Unknown | None:
     return Unknown("what else is given", inert=True) if kinds & {"varargs", "varkw"} else None
 
 
-def _described(
-    machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen], told: tuple[str, ...]
-) -> ModelInput:
+_UNITS_OF_A_CONDITION = 4
+"""To see what it says of the sizes, beside the others."""
+
+
+def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[Seen]) -> ModelInput:
+    """As a graph has it; what the model requires of it is written only of the run that is told (`size_ways.py`)."""
     literal = None if tensors else machine.string(value)
     is_open = any(isinstance(size, str) for each in map(tensor_info, tensors) for size in each.shape or ())
     return ModelInput(
@@ -266,7 +275,6 @@ def _described(
         tensors=tuple(map(tensor_info, tensors)),
         literal=literal,
         origin="symbols" if is_open else "given",
-        constraints=told,
     )
 
 

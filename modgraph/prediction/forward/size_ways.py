@@ -39,6 +39,9 @@ _REFUSED = 3
 _MORE_TRIES = 3
 """Sizes where nothing that is known holds, while nothing new is called: turns of a loop that a size counts."""
 
+_MOST_CONDITIONS = 400
+"""Of all runs, of which is asked which few tell the runs from each other."""
+
 _Condition = tuple[Form, Relation]
 
 
@@ -62,6 +65,8 @@ class _Run:
     of_program: frozenset[_Condition]
     """Those that the program compared, and not functions of torch alone."""
     places: Mapping[_Condition, SourceLocation | None]
+    tests: Mapping[_Condition, str]
+    """What of the program asked for each."""
     sizes: Mapping[Symbol, int]
 
 
@@ -103,7 +108,7 @@ def judged(prediction: Prediction, followed: Followed, training: bool | None, ev
     required = without_implied(judge.required)
     rest = [each for each in without_implied([*required, *judge.kept]) if each not in required]
     ways = tuple(each for _, each in judge.ways)
-    telling = Telling(judge.regions, [judge.first, *(run for run, _ in judge.ways)])
+    telling = Telling(judge.regions, [judge.first, *(run for run, _ in judge.ways)], judge.are_all(required))
     told = _told(followed, required, rest)
     return Judged(told, ways, telling, tuple(required), tuple(rest), frozenset(judge.eased))
 
@@ -135,9 +140,12 @@ def _told(followed: Followed, required: Sequence[_Condition], rest: Sequence[_Co
 class Telling:
     """Says when one of some runs is gone, of which each has conditions of its own."""
 
-    def __init__(self, regions: Regions, runs: Sequence[_Run]) -> None:
+    def __init__(self, regions: Regions, runs: Sequence[_Run], are_all: bool = True) -> None:
         self.regions = regions
         self.runs = runs
+        self.are_all = are_all
+        """There are no sizes but those of these runs, and those that are refused: what tells these from each other says
+        nothing of others."""
         self._found: dict[frozenset[int], Condition] = {}
 
     def when(self, gone: frozenset[int]) -> Condition:
@@ -147,7 +155,9 @@ class Telling:
         return self._found[gone]
 
     def _when(self, gone: frozenset[int]) -> Condition:
-        parts, where = self._parts(gone)
+        parts, where = self._few_parts(gone) if self.are_all else ([], None)
+        if not parts:
+            return self._asked(gone)
         if len(parts) > 1:
             past, _ = self._parts(frozenset(range(len(self.runs))) - gone)
             bound = self.regions.as_one(parts)
@@ -157,6 +167,24 @@ class Telling:
                 parts = [[contrary(*past[0][0])]]
         texts = list(dict.fromkeys(" and ".join(written(part)) for part in parts))
         text = " or ".join(f"({each})" if len(texts) > 1 and " and " in each else each for each in texts)
+        return Condition(text=text, file=where.file if where else None, line=where.line if where else None)
+
+    def _few_parts(self, gone: frozenset[int]) -> tuple[list[list[_Condition]], SourceLocation | None]:
+        """None where there is too much to look at."""
+        held = sum(len(run.conditions) for run in self.runs)
+        return self._parts(gone) if held <= _MOST_CONDITIONS else ([], None)
+
+    def _asked(self, gone: frozenset[int]) -> Condition:
+        """The test of the program that comes out in one way where one of these runs goes."""
+        others = {each for place, run in enumerate(self.runs) if place not in gone for each in run.conditions}
+        tested = [
+            (run.tests[each], run.places.get(each), (each in others, each not in run.asked))
+            for run in (self.runs[place] for place in sorted(gone))
+            for each in run.conditions
+            if run.tests.get(each)
+        ]
+        test, where, _ = min(tested, key=lambda each: each[2], default=("sizes that were not all tried", None, ()))
+        text = f"depends on {test}"
         return Condition(text=text, file=where.file if where else None, line=where.line if where else None)
 
     def _parts(self, gone: frozenset[int]) -> tuple[list[list[_Condition]], SourceLocation | None]:
@@ -216,12 +244,30 @@ class _Judge:
         """Modules that some run has called."""
         self.left = MAX_SIZE_WAYS
         self.units = max(MAX_SIZE_WORK, prediction.machine.work // SHARE_OF_SIZE_WORK)
+        self.asked = 0
+        """Of the regions, as far as it was counted."""
+        self._is_over()
 
     def judge(self) -> None:
         """Fills `required`, `kept` and `ways`."""
         for each in _compared(self.first.followed):
+            if self._is_over():
+                return  # what was not tried stays among what was followed
             self._try(each)
         self._go_on()
+
+    def _is_over(self) -> bool:
+        """As much was done for this one prediction as may be, what was asked of regions included."""
+        self.units -= self.regions.work - self.asked
+        self.asked = self.regions.work
+        self.regions.most = self.asked + max(0, self.units)
+        return self.units <= 0
+
+    def are_all(self, required: Sequence[_Condition]) -> bool:
+        """The runs are of all sizes that the model takes, and for which what was compared holds that is told as
+        followed: where Python needed a number, what happens with others is not known."""
+        region = self.regions.of([*required, *(each for each in self.kept if each not in self.first.asked)])
+        return not self._is_over() and self.regions.uncovered(region, [run.conditions for run in self.runs]) is None
 
     def _try(self, condition: _Condition) -> None:
         rest = [each for each in self.kept if each != condition]
@@ -334,7 +380,7 @@ class _Judge:
         """Where sizes lead to other shapes, tests behind them may lead to further calls."""
         idle = 0
         asked = [each for each in self.kept if each in self.first.asked]
-        while self.ways and idle < _MORE_TRIES:
+        while self.ways and idle < _MORE_TRIES and not self._is_over():
             region = self.regions.of([*self.required, *asked])
             left = self.regions.uncovered(region, [run.conditions for run in self.runs])
             sizes = None if left is None else self.regions.within(left, self.held)
@@ -381,23 +427,25 @@ class _Judge:
         named = {symbol.name: symbol for symbol in self.regions.symbols}
         found: list[_Condition] = []
         places: dict[_Condition, SourceLocation | None] = {}
+        tests: dict[_Condition, str] = {}
         asked: set[_Condition] = set()
         of_program: set[_Condition] = set()
         for each in _conditions_of(followed).needed.values():
             condition = _on(simplest(each.form, each.relation), named)
             places.setdefault(condition, each.where)
+            tests.setdefault(condition, each.test)
             if each.asked:
                 asked.add(condition)
             if each.asked or not each.is_of_rule:
                 of_program.add(condition)
         found = without_implied(list(places))
         self.regions.know(found)
-        return _Run(followed, kind, tuple(found), frozenset(asked), frozenset(of_program), places, sizes)
+        return _Run(followed, kind, tuple(found), frozenset(asked), frozenset(of_program), places, tests, sizes)
 
     def _run_anew(self, witnesses: Mapping[str, int]) -> Followed | None:
         machine = self.prediction.machine
         before, left = machine.work, machine.forward_left
-        if self.left <= 0 or self.units <= 0 or left <= 0:
+        if self.left <= 0 or self._is_over() or left <= 0:
             return None
         self.left -= 1
         machine.forward_left = min(left, self.units)

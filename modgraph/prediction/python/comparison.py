@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from modgraph.prediction.domain import dict_views
 from modgraph.prediction.domain.limits import MAX_COMPARED_DEPTH
 from modgraph.prediction.domain.objects import (
     DictObject,
@@ -30,6 +31,7 @@ from modgraph.prediction.domain.values import (
     EnumMember,
     KnownClass,
     KnownFunction,
+    SliceValue,
     TupleValue,
     Unknown,
     Value,
@@ -220,6 +222,8 @@ def equal(machine: Machine, left: Value, right: Value) -> bool | None:
         return _equal_members(machine, left, right)
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return _equal_items(machine, list(left.items), list(right.items))
+    if isinstance(left, SliceValue) and isinstance(right, SliceValue):
+        return _equal_items(machine, [left.lower, left.upper, left.step], [right.lower, right.upper, right.step])
     if isinstance(left, Address) and left != right:
         return _equal_objects(machine, left, right)
     if isinstance(right, Address) and left != right:
@@ -319,6 +323,8 @@ def same_item(machine: Machine, left: Value, right: Value) -> bool | None:
 def _equal_objects(machine: Machine, left: Address, right: Value) -> bool | None:
     ours = machine.state.read(left)
     theirs = machine.state.read(right) if isinstance(right, Address) else None
+    if dict_views.is_view(ours) or dict_views.is_view(theirs):
+        return _equal_views(machine, ours, theirs)
     if isinstance(ours, ListObject) and isinstance(theirs, ListObject):
         if ours.open is not None or theirs.open is not None:
             return None
@@ -328,7 +334,7 @@ def _equal_objects(machine: Machine, left: Address, right: Value) -> bool | None
             return None
         return _equal_mappings(machine, ours, theirs)
     if isinstance(ours, SetObject) and isinstance(theirs, SetObject):
-        return None if ours.open or theirs.open else ours.items.keys() == theirs.items.keys()
+        return None if ours.open or theirs.open else _equal_sets(machine, ours, theirs)
     if isinstance(ours, TensorObject) or isinstance(theirs, TensorObject):
         return None
     if isinstance(ours, (InstanceObject, ModuleObject)):
@@ -342,14 +348,48 @@ def _equal_mappings(machine: Machine, ours: DictObject, theirs: DictObject) -> b
         all(KnownClass(f"collections.{kind}") in machine.mro(each.cls) for each in (ours, theirs))
         for kind in ("Counter", "OrderedDict")
     )
-    keys = list(ours.entries)
-    if counted:
-        keys = list(dict.fromkeys((*keys, *theirs.entries)))
-    elif ours.entries.keys() != theirs.entries.keys() or (ordered and keys != list(theirs.entries)):
+    if not counted and len(ours.entries) != len(theirs.entries):
+        return False
+    others = hashing.counterparts(machine, ours.entries, theirs.entries)
+    if others is None:
+        return None
+    if not counted and (None in others or (ordered and others != list(theirs.entries))):
         return False
     zero = Constant(0)
-    pairs = [[each.entries.get(key, zero) for key in keys] for each in (ours, theirs)]
-    return _equal_items(machine, *pairs)
+    held = [zero if each is None else theirs.entries[each] for each in others]
+    met = set(others)
+    more = [value for key, value in theirs.entries.items() if key not in met]
+    return _equal_items(machine, [*ours.entries.values(), *(zero for _ in more)], [*held, *more])
+
+
+def _equal_views(machine: Machine, ours: object, theirs: object) -> bool | None:
+    """Of two objects one of which shows a dict: its keys and items are sets, and its values equal nothing."""
+    sides: list[dict[Value, None]] = []
+    for each in (ours, theirs):
+        if not isinstance(each, SetObject) and not dict_views.is_set(each):
+            return False
+        assert isinstance(each, (ListObject, SetObject))
+        if each.open is not None:
+            return None
+        sides.append(dict.fromkeys(each.items))
+    if not all(map(_is_plain, (*sides[0], *sides[1]))):
+        return None
+    if len(sides[0]) != len(sides[1]):
+        return False
+    others = hashing.counterparts(machine, *sides)
+    return None if others is None else None not in others
+
+
+def _is_plain(value: Value) -> bool:
+    """A constant, or a tuple of such."""
+    return type(value) is Constant or (isinstance(value, TupleValue) and all(map(_is_plain, value.items)))
+
+
+def _equal_sets(machine: Machine, ours: SetObject, theirs: SetObject) -> bool | None:
+    if len(ours.items) != len(theirs.items):
+        return False
+    others = hashing.counterparts(machine, ours.items, theirs.items)
+    return None if others is None else None not in others
 
 
 def _equal_instances(

@@ -4,13 +4,14 @@ has its own."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject, DictObject, InstanceObject, ModuleObject, SetObject
+from modgraph.prediction.domain.sizes import is_open
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -64,7 +65,7 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
             why = why or machine.unknown("an element of a set is not known", value)
             continue
         special = is_special(machine, value)
-        if type(value) is Constant and not careful:
+        if type(value) is Constant and not careful and not special:
             if number_key(value.value) in numbers:
                 continue
         elif special or careful:
@@ -73,7 +74,7 @@ def unique(machine: Machine, values: Iterable[Value]) -> tuple[Elements, Unknown
                 return {}, machine.unknown("whether two elements of a set are equal is not known")
             if held:
                 continue
-        if type(value) is Constant:
+        if type(value) is Constant and not special:
             numbers.add(number_key(value.value))
         careful = careful or special
         kept[value] = None
@@ -121,6 +122,8 @@ def require(machine: Machine, value: Value) -> None:
     Raises:
         Raised: TypeError, where it certainly has no hash.
     """
+    if is_open_key(value):
+        machine.base.has_open_keys = True
     if isinstance(value, TupleValue):
         count(machine, len(value.items))
         for each in value.items:
@@ -168,9 +171,13 @@ def contains(machine: Machine, elements: Iterable[Value], value: Value) -> bool 
         return None if any(type(each) is not Constant for each in elements) else False
     if isinstance(elements, dict) and value in elements:
         return None if maybe_another(_held(elements, value), value) else True
-    elements = _counted(machine, elements)
-    answers = {same(machine, each, value) for each in elements}
-    return True if True in answers else (None if None in answers else False)
+    is_sure = True
+    for each in _counted(machine, elements):
+        answer = same(machine, each, value)
+        if answer:
+            return True
+        is_sure = is_sure and answer is not None
+    return False if is_sure else None
 
 
 def key_of(machine: Machine, elements: Iterable[Value], value: Value) -> Value | None:
@@ -187,11 +194,28 @@ def _counted(machine: Machine, elements: Iterable[Value]) -> Collection[Value]:
     return found
 
 
+def is_open_key(value: Value) -> bool:
+    """A size that is left open is it, or in it: whether it is the same key as another is a condition on it."""
+    if type(value) is Constant:
+        return is_open(value.value)
+    if isinstance(value, SliceValue):
+        return any(map(is_open_key, _bounds(value)))
+    return isinstance(value, TupleValue) and any(map(is_open_key, value.items))
+
+
+def _bounds(value: SliceValue) -> tuple[Value, Value, Value]:
+    return value.lower, value.upper, value.step
+
+
 def is_special(machine: Machine, value: Value) -> bool:
     """It may be the same key as another value that is not equal here."""
-    if isinstance(value, TupleValue):
-        count(machine, len(value.items))
-        return any(is_special(machine, item) or _is_fraction(item) for item in value.items)
+    if isinstance(value, (TupleValue, SliceValue)):
+        parts = value.items if isinstance(value, TupleValue) else _bounds(value)
+        count(machine, len(parts))
+        is_number = _is_number if machine.base.has_open_keys else _is_fraction
+        return any(is_special(machine, item) or is_number(item) for item in parts)
+    if type(value) is Constant:
+        return is_open(value.value)
     if isinstance(value, EnumMember):
         order = machine.mro(value.cls)
         return any(isinstance(base, KnownClass) and base.name in _NUMBERS for base in order)
@@ -200,6 +224,10 @@ def is_special(machine: Machine, value: Value) -> bool:
 
 def _is_fraction(value: Value) -> bool:
     return type(value) is Constant and type(value.value) in (bool, float, complex)
+
+
+def _is_number(value: Value) -> bool:
+    return type(value) is Constant and isinstance(value.value, (int, float, complex))
 
 
 def _compares_itself(machine: Machine, value: Address) -> bool:
@@ -223,17 +251,28 @@ def same(machine: Machine, left: Value, right: Value) -> bool | None:
     if isinstance(left, Constant) and isinstance(right, Constant):
         return None if is_no_number(left.value) and is_no_number(right.value) else bool(left.value == right.value)
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        if len(left.items) != len(right.items):
-            return False
-        answers = {same(machine, *pair) for pair in zip(left.items, right.items, strict=True)}
-        return False if False in answers else (None if None in answers else True)
+        return _same_parts(machine, left.items, right.items)
+    if isinstance(left, SliceValue) and isinstance(right, SliceValue):
+        return _same_parts(machine, _bounds(left), _bounds(right))
     if not is_special(machine, left) and not is_special(machine, right):
         return False
     first, second = _own_hash(machine, left), _own_hash(machine, right)
-    if first is not None and second is not None and first != second:
+    if first is not None and second is not None and same(machine, first, second) is False:
         return False
     equal = machine.equal(left, right)
     return None if equal and (_is_parted(machine, left) or _is_parted(machine, right)) else equal
+
+
+def _same_parts(machine: Machine, left: Sequence[Value], right: Sequence[Value]) -> bool | None:
+    if len(left) != len(right):
+        return False
+    is_sure = True
+    for pair in zip(left, right, strict=True):
+        answer = same(machine, *pair)
+        if answer is False:
+            return False
+        is_sure = is_sure and answer is not None
+    return True if is_sure else None
 
 
 def _is_parted(machine: Machine, value: Value) -> bool:
@@ -271,3 +310,19 @@ def combined(machine: Machine, kind: str, left: Elements, right: Elements) -> tu
             if held is (kind == "intersection"):
                 kept[value] = None
     return kept, None
+
+
+def counterparts(
+    machine: Machine, left: Mapping[Value, object], right: Mapping[Value, object]
+) -> list[Value | None] | None:
+    """For each key of the one the same key of the other, None where it has none; None where that is not known."""
+    both = (*left, *right)
+    if not any(is_special(machine, each) or _is_fraction(each) for each in both):
+        return [each if each in right else None for each in left]
+    found: list[Value | None] = []
+    for each in left:
+        held = key_of(machine, right, each)
+        if held is None and contains(machine, right, each) is None:
+            return None
+        found.append(held)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain import points_to
@@ -206,7 +207,7 @@ def length(machine: Machine, value: Value) -> int | Unknown:
         size = machine.distribute(value, lambda each: _length_of(machine, each))
         return size.value if isinstance(size, Constant) else machine.unknown("", size)
     if isinstance(value, Unknown):
-        return value
+        return value if value.text is None else replace(value, text=None)  # how long a text is, is no text
     if isinstance(value, Constant):
         try:
             return len(value.value)

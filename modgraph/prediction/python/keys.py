@@ -76,7 +76,7 @@ def key_in(machine: Machine, mapping: DictObject, key: Value, *, of_constants: b
     if isinstance(key, Constant) and isinstance(key.value, str):
         return key
     candidates: Iterable[Value] = mapping.entries
-    if isinstance(key, Constant) and type(key.value) is int:
+    if isinstance(key, Constant) and type(key.value) is int and not machine.base.has_open_keys:
         number = key.value if abs(key.value) < _LARGEST // 2 else 0
         same = [Constant(kind(number)) for kind in (bool, float, complex) if kind(number) == key.value]
         candidates = [each for each in same if each in mapping.entries]

@@ -21,6 +21,16 @@ def source_of(node: nodes.Node) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+@lru_cache(maxsize=4096)
+def condition_of(node: nodes.Node) -> str:
+    """The text of a test as the condition of what is done behind it: whole, for who reads it as Python."""
+    text = code_text(node)
+    return text if len(text) <= _MAX_CONDITION else text[: _MAX_CONDITION - 3] + "..."
+
+
+_MAX_CONDITION = 1_000
+
+
 def reason_of_test(machine: Machine, node: nodes.Expression, value: Value) -> str:
     """Why a branch is not decided."""
     because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
@@ -28,3 +38,17 @@ def reason_of_test(machine: Machine, node: nodes.Expression, value: Value) -> st
         return because
     place = value.where if isinstance(value, (Unknown, Choice)) else None
     return telling(f"depends on `{source_of(node)}`: {because}", because, where=place)
+
+
+@lru_cache(maxsize=4096)
+def asked_by(statement: nodes.Node) -> str:
+    """The tests of a statement, else what it evaluates, as "`n > 4` or `n > 2`"."""
+    found: list[str] = []
+    current: nodes.Node | None = statement
+    while isinstance(current, (nodes.If, nodes.While)):
+        found.append(source_of(current.test))
+        current = nodes.following(current) if isinstance(current, nodes.If) else None
+    if not found:
+        part = getattr(statement, "test", None) or getattr(statement, "iter", None) or getattr(statement, "value", None)
+        found = [source_of(part if isinstance(part, nodes.Node) else statement)]
+    return " or ".join(f"`{each}`" for each in found)

@@ -15,6 +15,7 @@ from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DictObject, InstanceObject
 from modgraph.prediction.domain.registry import known_class, models
+from modgraph.prediction.domain.sizes import as_size
 from modgraph.prediction.domain.values import (
     CACHED,
     FALSE,
@@ -129,7 +130,7 @@ def _key(machine: Machine, item: InstanceObject, given: list[Value], arguments: 
     for each in values:
         hashing.require(machine, each)
     single = values[0] if len(values) == len(given) == 1 and not typed else None
-    if isinstance(single, Constant) and type(single.value) in (int, str):
+    if isinstance(single, Constant) and (type(single.value) in (int, str) or as_size(single.value) is not None):
         return TupleValue((single,))
     parts = [TupleValue(tuple(map(_as_number, given)))]
     parts.extend(TupleValue((Constant(name), _as_number(each))) for name, each in arguments.keywords.items())

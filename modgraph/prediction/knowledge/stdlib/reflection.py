@@ -18,6 +18,7 @@ from modgraph.prediction.domain.objects import (
     ListObject,
 )
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import as_size
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -393,7 +394,9 @@ def hash_(arguments: Arguments, machine: Machine) -> Value:
     else:
         value = machine.call(own, (value,))
     if isinstance(value, Constant) and isinstance(value.value, int) and type(value.value) is not Identity:
-        return Constant(hash(value.value))
+        number = as_size(value.value)
+        # Of a whole number that is not below zero, and no size is so large as to be another, it is that.
+        return value if number is not None and number >= 0 else Constant(hash(value.value))
     return machine.unknown("hash() differs from run to run", value)
 
 

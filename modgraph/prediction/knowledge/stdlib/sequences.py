@@ -325,7 +325,7 @@ def add(arguments: Arguments, machine: Machine) -> Value:
         )
     elif item not in target.items:
         hashing.require(machine, item)
-        held = False if _alike(target, item) else hashing.contains(machine, target.items, item)
+        held = False if _alike(machine, target, item) else hashing.contains(machine, target.items, item)
         if held is None:
             target.items, target.open = {}, machine.unknown("whether two elements of a set are equal is not known")
         elif not held:
@@ -333,8 +333,10 @@ def add(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-def _alike(target: SetObject, item: Value) -> bool:
+def _alike(machine: Machine, target: SetObject, item: Value) -> bool:
     """A text, or an integer, among such alone, as far as the first shows: another of them is another element."""
+    if machine.base.has_open_keys:
+        return False
     first = next(iter(target.items), item)
     kinds = {type(each.value) for each in (first, item) if isinstance(each, Constant)}
     return isinstance(first, Constant) and isinstance(item, Constant) and len(kinds) == 1 and kinds <= {str, int}
@@ -382,6 +384,9 @@ def _members(machine: Machine, value: Value) -> tuple[dict[Value, None], Unknown
         return dict(held.items), held.open
     known = unordered.elements(machine, value)
     first, why = prefix_of(machine, value) if known is None else (known, None)
+    if any(map(hashing.is_open_key, first)):
+        elements, doubt = hashing.unique(machine, first)
+        return elements, why or doubt
     return dict.fromkeys(first), why
 
 
@@ -472,11 +477,11 @@ def compare(arguments: Arguments, machine: Machine) -> Value:
     name = _SUBSETS.get(method, method)
     if method in ("__lt__", "__gt__") and len(left) == len(right):
         return FALSE
-    if name == "issubset":
-        return Constant(all(item in right for item in left))
-    if name == "issuperset":
-        return Constant(all(item in left for item in right))
-    return Constant(not any(item in right for item in left))
+    mine, theirs = (right, left) if name == "issuperset" else (left, right)
+    met = hashing.counterparts(machine, mine, theirs)
+    if met is None:
+        return number_unknown(machine, "whether two elements of a set are equal is not known")
+    return Constant(all(each is None for each in met) if name == "isdisjoint" else None not in met)
 
 
 @models("builtins.list_iterator.__iter__")

@@ -9,7 +9,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DERIVED, LEAF, ListObject, Sizes, TensorObject
 from modgraph.prediction.domain.registry import Model, known_class, models
-from modgraph.prediction.domain.sizes import whole
+from modgraph.prediction.domain.sizes import same, same_sizes, whole
 from modgraph.prediction.domain.values import (
     SIZE,
     TRUE,
@@ -92,12 +92,13 @@ def _common(machine: Machine, value: Choice) -> TensorObject | None:
     tensors = [tensor for tensor in found if tensor is not None and tensor.cls is None]
     if not tensors or len(tensors) != len(found):
         return None
-    shapes = {None if tensor.shape is None else tuple(tensor.shape) for tensor in tensors}
+    shapes = [tensor.shape for tensor in tensors]
+    known = [each for each in shapes if each is not None]
     shape: Shape | None = None
-    if None not in shapes and len({len(each or ()) for each in shapes}) == 1:
-        columns = zip(*(each or () for each in shapes), strict=True)
-        shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in columns)
-    if len(shapes) > 1:
+    if len(known) == len(shapes) and len(set(map(len, known))) == 1:
+        columns = zip(*known, strict=True)
+        shape = tuple(sizes[0] if all(same(sizes[0], each) for each in sizes) else None for sizes in columns)
+    if not all(same_sizes(shapes[0], each) for each in shapes):
         machine.may_fail("RuntimeError")  # torch may refuse one of them
     dtypes, devices = {tensor.dtype for tensor in tensors}, {tensor.device for tensor in tensors}
     needs = {tensor.requires_grad for tensor in tensors}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from modgraph.prediction.domain.assumed import NOTHING
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
@@ -65,8 +66,14 @@ def leave(arguments: Arguments, machine: Machine) -> Value:
 
 @models("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled")
 def asked(arguments: Arguments, machine: Machine) -> Value:
-    """Nothing is around what runs."""
-    return Unknown("depends on where torch chooses dtypes", None, inert=True) if may_cast(machine) else FALSE
+    """Nothing is around what runs: that is taken for granted, and told where the program asks for it."""
+    if may_cast(machine):
+        return Unknown("depends on where torch chooses dtypes", None, inert=True)
+    if machine.frames and not machine.frames[-1].module.startswith("torch."):
+        if machine.assumed is NOTHING:
+            return Unknown("depends on whether an autocast is around it", machine.where, inert=True)
+        machine.asked.add(arguments.function)
+    return FALSE
 
 
 def _depth(machine: Machine) -> int:
