@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -203,11 +204,24 @@ def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
     where = frame.location(node)
     if type(function) is Unknown and nodes.is_super(node):
         machine.expose([frame.receiver] if frame.receiver is not None else [], function)  # it is given unwritten
+    if type(function) is Unknown and machine.is_recording and _is_called_itself(function, node.func):
+        function = replace(function, inert=False)
     outer, frame.calling = frame.calling, where
     try:
         return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
     finally:
         frame.calling = outer
+
+
+_CALLS = ("forward", "__call__")
+
+
+def _is_called_itself(function: Unknown, node: nodes.Expression) -> bool:
+    """What was taken for a number, or a text, is called: it is none, and may be a module. A method of one is no such
+    thing, and what comes of a library is known by its name."""
+    if not function.inert or function.library:
+        return False
+    return type(node) is not nodes.Attribute or node.attr in _CALLS
 
 
 def _require_single(machine: Machine, keywords: dict[str, Value], name: str) -> None:

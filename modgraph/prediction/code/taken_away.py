@@ -45,7 +45,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import guards, havoc
+from modgraph.prediction.paths import guards, havoc, recording
 from modgraph.prediction.paths.guards import Guard
 from modgraph.prediction.paths.havoc import is_there
 from modgraph.source import containers, nodes
@@ -579,7 +579,7 @@ def _run_often(machine: Machine, called: Called, why: Unknown) -> tuple[list[tup
     since = machine.base.next_index
 
     def turn() -> Outcome:
-        guard = Guard()
+        guard, begun = Guard(), machine.state.events
         machine.guards.append(guard)
         frames = len(machine.frames)
         try:
@@ -592,6 +592,7 @@ def _run_often(machine: Machine, called: Called, why: Unknown) -> tuple[list[tup
             first.append(raised)
         finally:
             machine.guards.pop()
+        recording.leave_calls(machine, guard, begun)
         first.append(None)
         found.update(((raised.name, raised.message), (raised, state.fork())) for raised, state in guard)
         states = [machine.state, *(state for _, state in guard)]

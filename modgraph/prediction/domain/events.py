@@ -59,6 +59,8 @@ class Seen:
     """For each of `indices`, under which number it was given back by a call, or itself; nothing where none was."""
     is_possible: bool = False
     """It may be something else, and `indices` are those that it may be, or be made of."""
+    is_partial: bool = False
+    """On some paths something else stands here, or nothing."""
 
     @property
     def ways(self) -> tuple[int, ...]:
@@ -102,7 +104,7 @@ class Leave:
     outputs: tuple[Seen, ...] = ()
     error: str | None = None
     is_known: bool = True
-    """False where it may give other tensors than those of `outputs`."""
+    """False where it may give other tensors than those of `outputs`, or more or fewer."""
     written: tuple[int, ...] = ()
     """Addresses of the tensors that a layer was given, and has written into."""
     handed: tuple[Handed, ...] = ()

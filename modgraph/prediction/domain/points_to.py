@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.prediction.domain.fields import reasons
 from modgraph.prediction.domain.limits import MAX_POSSIBLE_OBJECTS
-from modgraph.prediction.domain.objects import HeapObject, ListObject
+from modgraph.prediction.domain.objects import DictObject, HeapObject, IteratorObject, ListObject, SetObject
 from modgraph.prediction.domain.values import (
     Address,
     Choice,
@@ -118,6 +118,23 @@ def read(machine: Machine, why: Unknown, values: Iterable[Value]) -> Unknown:
     if len(found) > MAX_POSSIBLE_OBJECTS:
         found = frozenset([machine.allocate(ListObject([Address(index) for index in sorted(found)])).index])
     return with_objects(why, found)
+
+
+def read_within(machine: Machine, why: Unknown, containers: Iterable[Value]) -> Unknown:
+    """`why` of what was read from within these, of which it is not known what is taken of them, or in which order."""
+    values: list[Value] = []
+    for each in containers:
+        item = machine.state.read(each) if isinstance(each, Address) else None
+        if type(item) in _HOLDING:
+            assert item is not None
+            values += held_by(item)
+        else:
+            values += each.items if isinstance(each, TupleValue) else [each]
+    return read(machine, why, values)
+
+
+_HOLDING = (ListObject, DictObject, SetObject, IteratorObject)
+"""Objects out of which nothing comes but what they hold."""
 
 
 def held_by(item: HeapObject) -> list[Value]:

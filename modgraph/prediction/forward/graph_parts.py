@@ -169,8 +169,11 @@ class _Reader:
         name = f"call:{call.index}"
         for seen, makers in zip(call.inputs, call.makers, strict=True):
             self._add_edges(makers, name, seen)
+        # An input that a model gives back which calls no other, and computes, comes from where it came to the model.
+        is_root = not self.open and not call.is_layer and any(each.call == 0 for each in self.builder.operations)
+        as_it_was = [each.index for each in event.handed if is_root and each.index in self.followed.given]
         for seen in event.outputs:
-            self._gives(seen, name)
+            self._gives(seen, name, as_it_was)
         self._write(event.written, name)
 
     def _gives(self, seen: Seen, name: str, written: Sequence[int] = ()) -> None:
@@ -195,8 +198,9 @@ class _Reader:
             self.ways.setdefault(tensor, []).append(index)
 
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
-        """What a call gives; where it ends on several paths, what it gives on those that raise nothing."""
-        outputs = tuple(map(tensor_info, event.outputs))
+        """What a call gives, where that is known; where it ends on several paths, what it gives on those that raise
+        nothing."""
+        outputs = tuple(map(tensor_info, event.outputs)) if event.is_known else ()
         if index not in self.ended:
             return {"outputs": outputs, "error": event.error}
         if event.error is not None:
@@ -410,7 +414,7 @@ class _Reader:
         for maker, condition in makers.items():
             if maker.startswith(_OUTSIDE):
                 maker = self._outside(int(maker.removeprefix(_OUTSIDE)))
-            marks = self._marks(condition or self._condition_of(maker))
+            marks = self._marks(condition or self._condition_of(maker) or (_OTHER_WAY if seen.is_partial else None))
             self.edges.setdefault(
                 (maker, consumer, seen.name),
                 Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **marks),
@@ -587,6 +591,8 @@ def _made_in(events: Iterable[Event]) -> frozenset[int]:
     for event in each_event(events):
         if isinstance(event, (Leave, Operate)):
             found.update(index for seen in event.outputs for index in seen.indices)
+        elif isinstance(event, Alias) and event.tensor is None:
+            found.add(event.index)
     return frozenset(found)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.events import (
+    Alias,
     Assume,
     Cell,
     Either,
@@ -18,6 +19,7 @@ from modgraph.prediction.domain.events import (
     Repeat,
     Seen,
     common,
+    each_event,
     inside,
     opened,
     opened_since,
@@ -86,8 +88,11 @@ def _begin_alike(first: Sequence[Event], second: Sequence[Event]) -> bool:
     return bool(first) and isinstance(first[0], Assume) and first[0] == second[0]
 
 
-def repeated(before: Cell | None, after: Cell | None, reason: str, where: SourceLocation | None) -> Cell | None:
-    """`before`, followed by any number of turns of which one leads to `after`."""
+def repeated(
+    before: Cell | None, after: Cell | None, reason: str, where: SourceLocation | None, twins: Mapping[int, int]
+) -> Cell | None:
+    """`before`, followed by any number of turns of which one leads to `after`. `twins`: tensors of that turn, and those
+    of an earlier one that stand for both."""
     start = common(before, after)
     if start is not before:  # it has met a path that had left before
         return joined(before, after, reason, where, {})
@@ -97,15 +102,33 @@ def repeated(before: Cell | None, after: Cell | None, reason: str, where: Source
     earlier = before.event if before is not None else None
     if isinstance(earlier, Repeat) and (earlier.reason, earlier.where) == (reason, where):
         assert before is not None
-        return Cell(before.before, Repeat(reason, where, _of_both_turns(earlier.events, turn)))
+        if not _what_happens(earlier.events) <= _what_happens(turn):  # of another loop, with the same reason
+            return Cell(before, Repeat(reason, where, turn))
+        return Cell(before.before, Repeat(reason, where, _of_both_turns(earlier.events, turn, twins)))
     return Cell(before, Repeat(reason, where, turn))
 
 
-def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...]) -> tuple[Event, ...]:
+def _what_happens(turn: Sequence[Event]) -> set[object]:
+    """Of each call and each operation of a turn: of what it is, and where."""
+    return {
+        (event.module if isinstance(event, Enter) else event.name, event.where)
+        for event in each_event(turn)
+        if isinstance(event, (Enter, Operate))
+    }
+
+
+def _of_both_turns(first: tuple[Event, ...], second: tuple[Event, ...], twins: Mapping[int, int]) -> tuple[Event, ...]:
     """What an earlier turn did, and a later one, which may be given what the earlier has made."""
     both = [_both(one, two) for one, two in zip(first, second, strict=False)]
     same = [each for each in both if each is not None]
-    return tuple(same) if len(same) == len(first) == len(second) else second
+    if len(same) == len(first) == len(second):
+        return tuple(same)
+    made = {index for each in each_event(second) if isinstance(each, (Leave, Operate)) for index in _given(each)}
+    return (*second, *(Alias(mine, theirs) for theirs, mine in twins.items() if theirs in made))
+
+
+def _given(event: Leave | Operate) -> tuple[int, ...]:
+    return tuple(index for each in event.outputs for index in each.indices)
 
 
 def ended_by(chain: Cell | None, begun: Cell | None, error: str) -> Cell | None:
@@ -214,4 +237,5 @@ def _one(mine: Seen, other: Seen) -> Seen:
         mine.dtype if mine.dtype == other.dtype else None,
         mine.device if mine.device == other.device else None,
         handed if handed != indices else (),
+        is_partial=mine.is_partial or other.is_partial,
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from modgraph.names import last_name
-from modgraph.prediction.domain import events
+from modgraph.prediction.domain import events, points_to
 from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import (
@@ -398,7 +398,10 @@ def module_call(
     passing = _Passing(machine, began, frozenset(written))
     result = passing.through(result)
     outputs = tuple(seen_in(machine, result, "output"))
-    add(machine, Leave(outputs, is_known=_is_known(result), written=written, handed=tuple(passing.handed.values())))
+    add(
+        machine,
+        Leave(outputs, is_known=_is_known(machine, result), written=written, handed=tuple(passing.handed.values())),
+    )
     return result
 
 
@@ -615,8 +618,16 @@ def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[S
     return tuple(each for each in found if each.is_possible)
 
 
-def _is_known(value: Value) -> bool:
-    return not isinstance(value, (Unknown, Choice)) or (isinstance(value, Unknown) and value.inert)
+def _is_known(machine: Machine, value: Value) -> bool:
+    """The tensors in it are as many in every run, and where they stand."""
+    found: list[Seen] = []
+    _look(machine, value, "", found, 0)
+    held = [way for each in found for way in each.ways]
+    twice = {way for way in held if held.count(way) > 1} if len(held) > len(set(held)) else ()
+    return not any(
+        each.is_possible or each.is_partial or (len(each.ways) > 1 and not set(each.ways).isdisjoint(twice))
+        for each in found
+    )
 
 
 def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
@@ -624,7 +635,9 @@ def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     found = places_in(machine, value, name)
     once: dict[object, Seen] = {}
     for each in found:
-        once.setdefault(each.ways or each.name, each)
+        before = once.setdefault(each.ways or each.name, each)
+        if before.is_partial and not each.is_partial:
+            once[each.ways or each.name] = each
     return list(once.values())
 
 
@@ -648,18 +661,28 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
     elif isinstance(value, Unknown) and value.may_be and not value.inert:
-        _look_at_unknown(machine, value, name, found, depth)
+        _look_at_unknown(machine, value, name, found)
 
 
-def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Seen], depth: int) -> None:
+def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Seen]) -> None:
     """One of several tensors, or of those in several objects, if it is a tensor."""
-    inner: list[Seen] = []
-    for index in sorted(value.may_be):
-        if machine.state.find(Address(index), HeapObject) is not None:
-            _look(machine, Address(index), name, inner, depth + 1)
-    indices = tuple(dict.fromkeys(index for each in inner for index in each.indices))
+    indices: dict[int, None] = {}
+    seen: set[int] = set()
+    pending = sorted(value.may_be, reverse=True)
+    while pending and len(indices) < MAX_SEEN:
+        index = pending.pop()
+        if index in seen:
+            continue
+        seen.add(index)
+        held = machine.state.find(Address(index), HeapObject)
+        if isinstance(held, TensorObject) and not _is_of_numpy(held):
+            indices[index] = None
+        elif isinstance(held, (ListObject, DictObject)) or (
+            isinstance(held, InstanceObject) and _is_record(machine, held)
+        ):
+            pending += sorted(points_to.objects_of(points_to.held_by(held)), reverse=True)
     if indices:
-        found.append(Seen(name, indices, is_possible=True))
+        found.append(Seen(name, tuple(indices), is_possible=True))
 
 
 def _fields(machine: Machine, value: TupleValue) -> list[str]:
@@ -675,33 +698,58 @@ def _fields(machine: Machine, value: TupleValue) -> list[str]:
 
 def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
     held = machine.state.read(address)
-    if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(_OF_ARRAYS):
-        return
     if isinstance(held, TensorObject):
-        found.append(_seen(held, name, (address,)))
+        if not _is_of_numpy(held):
+            found.append(_seen(held, name, (address,)))
     elif isinstance(held, ListObject):
         for place, each in enumerate(held.items):
             _look(machine, each, f"{name}[{place}]", found, depth + 1)
+        if held.open is not None:
+            _look(machine, held.open, f"{name}[{len(held.items)}]", found, depth + 1)
     elif isinstance(held, DictObject):
         for key, entry in held.entries.items():
             shown = repr(key.value) if isinstance(key, Constant) else "?"
             _look(machine, entry, f"{name}[{shown}]", found, depth + 1)
+        if held.open is not None:
+            _look(machine, held.open, f"{name}[?]", found, depth + 1)
     elif isinstance(held, InstanceObject) and _is_record(machine, held):
         for attribute, each in held.attributes.items():
             _look(machine, each, f"{name}.{attribute}", found, depth + 1)
 
 
+def _is_of_numpy(tensor: TensorObject) -> bool:
+    return bool(getattr(tensor.cls, "name", "").startswith(_OF_ARRAYS))
+
+
 def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:
-    """One of several tensors."""
-    tensors = [each for each in value.alternatives if isinstance(each, Address)]
-    held = [item for item in map(machine.state.read, tensors) if isinstance(item, TensorObject)]
-    if held:
-        shape = held[0].shape if all(same_sizes(each.shape, held[0].shape) for each in held) else None
-        dtype = held[0].dtype if all(each.dtype == held[0].dtype for each in held) else None
-        found.append(replace(_seen(held[0], name, tensors), shape=shape, dtype=dtype))
+    """One of several tensors, or of several things that hold some: what not all hold is there on some paths."""
+    places: dict[str, list[Seen]] = {}
     for each in value.alternatives:
-        if each not in tensors or not held:
-            _look(machine, each, name, found, depth + 1)
+        inside: list[Seen] = []
+        _look(machine, each, name, inside, depth + 1)
+        for seen in inside:
+            places.setdefault(seen.name, []).append(seen)
+    for held in places.values():
+        known = [each for each in held if not each.is_possible]
+        found += [each for each in held if each.is_possible]
+        if known:
+            found.append(_one_of(known, is_partial=len(known) != len(value.alternatives)))
+
+
+def _one_of(seen: Sequence[Seen], is_partial: bool) -> Seen:
+    """One of several tensors at one place."""
+    first = seen[0]
+    ways = dict.fromkeys(pair for each in seen for pair in zip(each.indices, each.ways, strict=True))
+    indices, handed = zip(*ways, strict=True)
+    return Seen(
+        first.name,
+        indices,
+        first.shape if all(same_sizes(each.shape, first.shape) for each in seen) else None,
+        first.dtype if all(each.dtype == first.dtype for each in seen) else None,
+        first.device if all(each.device == first.device for each in seen) else None,
+        handed if handed != indices else (),
+        is_partial=is_partial or any(each.is_partial for each in seen),
+    )
 
 
 def _is_record(machine: Machine, item: InstanceObject) -> bool:

@@ -47,7 +47,7 @@ class _Widener(Joiner):
 
     def join_events(self) -> None:
         before, turn = self.ways_told()
-        chain = joining_events.repeated(self.first.events, turn, self.reason, self.where)
+        chain = joining_events.repeated(self.first.events, turn, self.reason, self.where, self.twins)
         if not self.ways:
             self.first.events = chain
         elif chain is not None and isinstance(chain.event, Repeat):

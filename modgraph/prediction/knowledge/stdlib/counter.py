@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from modgraph.names import last_name
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import ITEMS_OF_A_TUPLE, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -126,10 +127,17 @@ def total(arguments: Arguments, machine: Machine) -> Value:
 def elements(arguments: Arguments, machine: Machine) -> Value:
     counts = _counts(machine, arguments.positional[0])
     if counts is None or sum(max(count, 0) for count in counts.values()) > MAX_VALUE_SIZE:
-        return machine.allocate(IteratorObject([], 0, machine.unknown("counts are not known")))
+        return machine.allocate(IteratorObject([], 0, _among_keys(machine, arguments, "counts are not known")))
     found = list(itertools.chain.from_iterable([key] * count for key, count in counts.items()))
     machine.makes(len(found))
     return machine.allocate(IteratorObject(found))
+
+
+def _among_keys(machine: Machine, arguments: Arguments, reason: str, *causes: Value) -> Unknown:
+    """Why it is not known which of its keys stand somewhere: a number that says which does not make numbers of them."""
+    held = machine.state.find(arguments.positional[0], DictObject)
+    there = () if held is None else (*held.entries, *(() if held.open is None else (held.open,)))
+    return points_to.read(machine, machine.unknown(reason, *causes), there)
 
 
 @models(f"{COUNTER}.most_common")
@@ -138,13 +146,14 @@ def most_common(arguments: Arguments, machine: Machine) -> Value:
     assert held is not None
     counts = list(held.entries.values())
     if held.unsure is not None or not all(isinstance(count, Constant) for count in counts):
-        return machine.allocate(ListObject([], machine.unknown("counts are not known", *counts)))
+        return machine.allocate(ListObject([], _among_keys(machine, arguments, "counts are not known", *counts)))
     ordered = sorted(held.entries.items(), key=lambda item: -item[1].value if isinstance(item[1], Constant) else 0)
     limit = arguments.get(1, "n", NONE)
     if limit != NONE:
         if not isinstance(limit, Constant) or not isinstance(limit.value, int):
             machine.may_refuse("TypeError")
-            return machine.unknown("how many counts are asked for is not known", limit)
+            why = _among_keys(machine, arguments, "how many counts are asked for is not known", limit)
+            return machine.allocate(ListObject([], why))
         ordered = ordered[: max(0, limit.value)]
     machine.makes((ITEMS_OF_A_TUPLE + 2) * len(ordered))
     return machine.allocate(ListObject([TupleValue(pair) for pair in ordered]))
@@ -181,9 +190,8 @@ def signed(arguments: Arguments, machine: Machine) -> Value:
 def _made(machine: Machine, name: str, one: Value, other: Value) -> Value:
     found = _combination(machine, name, one, other)
     if found is None:
-        return machine.allocate(
-            DictObject({}, machine.unknown("counts are not known", one, other), KnownClass(COUNTER))
-        )
+        why = points_to.read(machine, machine.unknown("counts are not known", one, other), (one, other))
+        return machine.allocate(DictObject({}, why, KnownClass(COUNTER)))
     return machine.allocate(DictObject(found, None, KnownClass(COUNTER)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ListObject
@@ -68,7 +69,7 @@ class _Groups:
             while target is not None and found is not None:
                 same = self.machine.equal(target, found)
                 if same is None:
-                    why = self.machine.unknown("the key of a group is not known", found)
+                    why = self._unknown_key(found)
                     yield Lost(why)
                     return self._others(why)
                 if not same:
@@ -78,6 +79,14 @@ class _Groups:
                 return self._others(producing.ended(self.machine, self.source))
             target = found
             yield TupleValue((found, self._group(number, found)))
+
+    def _unknown_key(self, found: Value) -> Unknown:
+        """Why it is not known which items stand in a group, which the key itself is not."""
+        held = self.machine.state.find(self.shared, ListObject)
+        waiting = [] if held is None else held.items[2:3]
+        left = [value for value in producing.left_in(self.machine, self.source) if value != self.source]
+        why = self.machine.unknown("the key of a group is not known", found)
+        return points_to.read_within(self.machine, why, [*waiting, *left])
 
     def _others(self, why: Unknown | None) -> Unknown | None:
         """Why there may be groups that are not known: what is done with an item may be done with theirs."""
@@ -112,7 +121,7 @@ class _Groups:
                 item, found = now[2], now[3]
             same = self.machine.equal(target, found)
             if same is None:
-                why = self.machine.unknown("the key of a group is not known", found)
+                why = self._unknown_key(found)
                 yield Lost(why)
                 return self._others(why)
             if not same:

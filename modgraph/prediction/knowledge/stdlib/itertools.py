@@ -81,9 +81,11 @@ def repeat(arguments: Arguments, machine: Machine) -> Value:
     if times == NONE:
         return _iterator(machine, [arguments.positional[0]] * _ENDLESS, machine.unknown("itertools.repeat has no end"))
     if count is None:
-        return _iterator(machine, [], machine.unknown("how often is repeated is not known", times))
+        why = machine.unknown("how often is repeated is not known", times)
+        return _iterator(machine, [], points_to.read(machine, why, arguments.positional[:1]))
     if count > MAX_VALUE_SIZE:
-        return _iterator(machine, [], machine.unknown(Reached(f"more than {MAX_VALUE_SIZE} repetitions")))
+        why = machine.unknown(Reached(f"more than {MAX_VALUE_SIZE} repetitions"))
+        return _iterator(machine, [], points_to.read(machine, why, arguments.positional[:1]))
     return _iterator(machine, [arguments.positional[0]] * count)
 
 
@@ -102,7 +104,7 @@ def count(arguments: Arguments, machine: Machine) -> Value:
 def cycle(arguments: Arguments, machine: Machine) -> Value:
     items = machine.iterate(arguments.positional[0])
     if isinstance(items, Unknown):
-        return _iterator(machine, [], items)
+        return _iterator(machine, [], points_to.read_within(machine, items, arguments.positional[:1]))
     endless = itertools.islice(itertools.cycle(items), _ENDLESS)
     return _iterator(machine, endless, machine.unknown("itertools.cycle has no end") if items else None)
 
@@ -114,6 +116,7 @@ def slice_of(arguments: Arguments, machine: Machine) -> Value:
     numbers = [_number(bound) for bound in bounds]
     if any(number is None and bound != NONE for number, bound in zip(numbers, bounds, strict=True)):
         why = machine.unknown("the bounds of a slice are not known", *bounds)
+        why = points_to.read_within(machine, why, [iterable])
         machine.expose([iterable], why)
         return _iterator(machine, [], why)
     if any(number is not None and number < 0 for number in numbers) or numbers[2:] == [0]:
@@ -140,15 +143,17 @@ def slice_of(arguments: Arguments, machine: Machine) -> Value:
 @models("itertools.product", "itertools.permutations", "itertools.combinations")
 def combinatorial(arguments: Arguments, machine: Machine) -> Value:
     name = last_name(arguments.function)
-    given = arguments.keywords.get("repeat", Constant(1)) if name == "product" else arguments.get(1, "r", NONE)
-    size = _number(given)
-    columns = _columns(machine, arguments.positional if name == "product" else arguments.positional[:1])
-    if isinstance(columns, Unknown) or (size is None and (name != "permutations" or given != NONE)):
+    number = arguments.keywords.get("repeat", Constant(1)) if name == "product" else arguments.get(1, "r", NONE)
+    size = _number(number)
+    given = arguments.positional if name == "product" else arguments.positional[:1]
+    columns = _columns(machine, given)
+    if isinstance(columns, Unknown) or (size is None and (name != "permutations" or number != NONE)):
         why = columns if isinstance(columns, Unknown) else machine.unknown("how many are combined is not known")
-        return _iterator(machine, [], why)
+        return _iterator(machine, [], points_to.read_within(machine, why, given))
     width = len(columns) * (size or 0) if name == "product" else size or len(columns[0])
     if width > _LARGEST:
-        return _iterator(machine, [], machine.unknown(Reached(f"combinations of more than {_LARGEST} items")))
+        why = machine.unknown(Reached(f"combinations of more than {_LARGEST} items"))
+        return _iterator(machine, [], points_to.read_within(machine, why, given))
     largest = min(_LARGEST, _LARGEST_IN_ALL // max(width, 1))
     if name == "product":
         rows: Iterable[tuple[Value, ...]] = itertools.product(*columns, repeat=size or 0)
@@ -158,7 +163,8 @@ def combinatorial(arguments: Arguments, machine: Machine) -> Value:
         rows = itertools.combinations(columns[0], size or 0)
     listed = list(itertools.islice(rows, largest + 1))
     if len(listed) > largest:
-        return _iterator(machine, [], machine.unknown(Reached(f"more than {largest} combinations")))
+        why = machine.unknown(Reached(f"more than {largest} combinations"))
+        return _iterator(machine, [], points_to.read_within(machine, why, given))
     return _iterator(machine, _tuples(machine, listed))
 
 
@@ -213,9 +219,9 @@ def accumulate(arguments: Arguments, machine: Machine) -> Value:
 @models("itertools.zip_longest")
 def zip_longest(arguments: Arguments, machine: Machine) -> Value:
     columns = _columns(machine, arguments.positional)
-    if isinstance(columns, Unknown):
-        return _iterator(machine, [], columns)
     fill = arguments.keywords.get("fillvalue", NONE)
+    if isinstance(columns, Unknown):
+        return _iterator(machine, [], points_to.read_within(machine, columns, (*arguments.positional, fill)))
     return _iterator(machine, _tuples(machine, list(itertools.zip_longest(*columns, fillvalue=fill))))
 
 

@@ -239,7 +239,7 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _opened(machine: Machine, address: Address, reason: str, *causes: Value) -> Unknown:
-    why = machine.unknown(reason, *causes)
+    why = points_to.read_within(machine, machine.unknown(reason, *causes), [address])
     target = machine.state.change(address, DictObject)
     target.open = target.open or why
     return why

@@ -26,7 +26,7 @@ from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, views
 from modgraph.prediction.knowledge.tensors.tensor_parts import indices_of, shape_at
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both
 from modgraph.prediction.knowledge.tensors.tensor_values import PAIR, made, refuse_overflow, size_of, tensor_of
-from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
+from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import plain
 
@@ -41,6 +41,7 @@ def set_item(arguments: Arguments, machine: Machine) -> Value:
     refuse_on_leaf(machine, address)
     keys = list(key.items) if isinstance(key, TupleValue) else [key]
     _require_fitting(machine, tensor, keys, new)
+    written_to(machine, address, (new,))
     overwrite(machine, address, _with_items(machine, tensor, keys, new))
     return NONE
 

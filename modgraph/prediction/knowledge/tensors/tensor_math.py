@@ -489,6 +489,7 @@ def in_place(arguments: Arguments, machine: Machine) -> Value:
 def filled(arguments: Arguments, machine: Machine) -> Value:
     refuse_on_leaf(machine, arguments.positional[0])
     value = Constant(0) if arguments.function.endswith("zero_") else arguments.get(1, "value", NONE)
+    written_to(machine, arguments.positional[0], (value,))
     return _with_elements(machine, arguments.positional[0], value.value if isinstance(value, Constant) else None)
 
 

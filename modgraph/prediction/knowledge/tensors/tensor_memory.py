@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import BELOW, LEAF, MAY_BE, OF_LEAF, TensorObject
+from modgraph.prediction.domain.objects import A_VIEW, BELOW, DETACHED, LEAF, MAY_BE, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import TRUE, Address, TupleValue, Value
+from modgraph.prediction.domain.values import TRUE, Address, Constant, Dtype, SliceValue, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import MAX_ELEMENTS, Number, count
 from modgraph.prediction.paths import shared_memory
 
@@ -67,12 +68,48 @@ def views(*names: str) -> Callable[[Model], Model]:
             if source is not None:
                 for each in found.items if isinstance(found, TupleValue) else (found,):
                     share(machine, each, source)
+                    mark(machine, each, arguments)
             return found
 
         models(*names)(viewing)
         return model
 
     return register
+
+
+_CERTAIN = frozenset(
+    (
+        *("view", "view_as", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "t", "@T", "@mT"),
+        *("unsqueeze", "squeeze", "expand", "expand_as", "broadcast_to", "narrow", "select", "diagonal", "unfold"),
+        *("unflatten", "as_strided", "chunk", "split", "tensor_split", "unbind"),
+    )
+)
+"""Functions that give what has the memory of their argument, whatever that is."""
+
+
+def mark(machine: Machine, value: Value, arguments: Arguments) -> None:
+    """Notes of what a function gave whether it certainly is a view of its argument, and whether gradients go there."""
+    tensor, certain = machine.state.find(value, TensorObject), _mark_of(arguments)
+    if certain and tensor is not None and MAY_BE in tensor.attributes and isinstance(value, Address):
+        machine.state.change(value, TensorObject).attributes[certain] = TRUE
+
+
+def _mark_of(arguments: Arguments) -> str | None:
+    """What is certain of what a function gives that shares memory with its argument."""
+    name = last_name(arguments.function)
+    if name in ("detach", "@data"):
+        return DETACHED
+    if name == "__getitem__" and len(arguments.positional) > 1:
+        key = arguments.positional[1]
+        is_view = all(map(_takes_a_part, key.items if isinstance(key, TupleValue) else (key,)))
+        return A_VIEW if is_view else None
+    is_other_dtype = any(isinstance(each, Dtype) for each in (*arguments.positional, *arguments.keywords.values()))
+    return A_VIEW if name in _CERTAIN and not is_other_dtype else None
+
+
+def _takes_a_part(key: Value) -> bool:
+    """Between the brackets stands what takes no copy."""
+    return isinstance(key, SliceValue) or (isinstance(key, Constant) and not isinstance(key.value, bool))
 
 
 def _writes(state: State, memory: tuple[Address, ...]) -> int | None:

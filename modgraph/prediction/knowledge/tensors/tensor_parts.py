@@ -28,7 +28,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
-from modgraph.prediction.knowledge.tensors.tensor_memory import share, views
+from modgraph.prediction.knowledge.tensors.tensor_memory import mark, share, views
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, replaced, source_of
 from modgraph.prediction.knowledge.tensors.tensor_values import (
     PAIR,
@@ -351,6 +351,7 @@ def get_item(arguments: Arguments, machine: Machine) -> Value:
         return like(machine, source, *by_indices(machine, source, keys))
     found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
     share(machine, found, arguments.positional[0])
+    mark(machine, found, arguments)
     return found
 
 

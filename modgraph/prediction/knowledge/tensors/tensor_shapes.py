@@ -52,7 +52,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
-from modgraph.prediction.knowledge.torch.gradients import refuse_on_leaf
+from modgraph.prediction.knowledge.torch.gradients import may_have_come, refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.paths import recording
 from modgraph.prediction.python.plain import data_unknown, number_unknown
@@ -133,8 +133,10 @@ def device(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.@requires_grad", f"{TENSOR}.@is_leaf")
 def flag(arguments: Arguments, machine: Machine) -> Value:
-    held = source_of(arguments, machine).requires_grad
-    if arguments.function.endswith("is_leaf") or held is None:
+    source = source_of(arguments, machine)
+    held = source.requires_grad
+    is_open = held is None or (held is False and may_have_come(machine, source))
+    if arguments.function.endswith("is_leaf") or is_open:
         return number_unknown(machine, "it is not known whether a tensor needs a gradient")
     return TRUE if held else FALSE
 
@@ -637,6 +639,7 @@ def changed(arguments: Arguments, machine: Machine) -> Value:
     """The tensor itself; what it holds is not followed. Shapes are changed in `tensor_resizing.py`."""
     address = arguments.positional[0]
     refuse_on_leaf(machine, address)
+    written_to(machine, address, (*arguments.positional[1:], *arguments.keywords.values()))
     overwrite(machine, address)
     return address
 

@@ -23,7 +23,15 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors.elements import FLOATS, MAX_RANK, Number, Shape, is_refused, is_size
+from modgraph.prediction.knowledge.tensors.elements import (
+    FLOATS,
+    MAX_RANK,
+    Number,
+    Shape,
+    category,
+    is_refused,
+    is_size,
+)
 from modgraph.prediction.knowledge.torch.autocasting import may_cast
 from modgraph.prediction.knowledge.torch.gradients import are_recorded
 from modgraph.prediction.paths.shared_memory import current
@@ -133,7 +141,7 @@ def made(
     """A new tensor; `asked` to need a gradient, where it is not computed from others that do. What is not said comes of
     those that it is computed from, where it is the result of a function; see `devices.settle`."""
     if requires_grad and not asked:
-        requires_grad = are_recorded(machine)
+        requires_grad = False if dtype is not None and category(dtype) < 2 else are_recorded(machine)
     count(machine, len(elements or ()) + len(shape or ()))
     if dtype in FLOATS and may_cast(machine):
         dtype = None

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
+from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import constant, models
-from modgraph.prediction.domain.values import ClassMethod, ClassValue, KnownFunction, Unknown, Value
+from modgraph.prediction.domain.values import (
+    FALSE,
+    Address,
+    ClassMethod,
+    ClassValue,
+    KnownFunction,
+    TupleValue,
+    Unknown,
+    Value,
+)
 from modgraph.prediction.python.plain import data_unknown
 
 _FUNCTION = "torch.autograd.function.Function"
@@ -51,4 +63,18 @@ def checkpoint(arguments: Arguments, machine: Machine) -> Value:
         return data_unknown(machine, arguments.function, "which function is checkpointed is not known")
     function, *given = arguments.positional
     keywords = {name: value for name, value in arguments.keywords.items() if name not in _OPTIONS}
-    return machine.call(function, given, keywords, arguments.where, arguments.open)
+    found = machine.call(function, given, keywords, arguments.where, arguments.open)
+    if arguments.keywords.get("use_reentrant") != FALSE:
+        _as_given(machine, found, given)
+    return found
+
+
+def _as_given(machine: Machine, found: Value, given: Sequence[Value]) -> None:
+    """Of what is run without gradients first: it needs one only where what is given does, which is not known here."""
+    tensors = [machine.state.find(each, TensorObject) for each in given]
+    if any(each is not None and each.requires_grad is True for each in tensors):
+        return
+    for each in found.items if isinstance(found, TupleValue) else (found,):
+        tensor = machine.state.find(each, TensorObject)
+        if isinstance(each, Address) and tensor is not None and tensor.requires_grad and not tensor.is_parameter:
+            machine.state.change(each, TensorObject).requires_grad = None

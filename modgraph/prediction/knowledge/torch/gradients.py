@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import LEAF, OF_LEAF, ONE_OF_SEVERAL, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import (
+    A_VIEW,
+    DETACHED,
+    LEAF,
+    MAY_BE,
+    OF_LEAF,
+    ONE_OF_SEVERAL,
+    ModuleObject,
+    TensorObject,
+)
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
     TRUE,
     Address,
+    Choice,
     Constant,
     KnownFunction,
     TupleValue,
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import shared_memory
 from modgraph.source import nodes
 from modgraph.source.code_text import code_text
 
@@ -139,17 +151,59 @@ def refuse_on_leaf(machine: Machine, value: Value) -> None:
         machine.may_refuse("RuntimeError")
 
 
-def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) -> None:
-    """A tensor that others are written into needs a gradient if they do, where operations are recorded."""
+def written_to(machine: Machine, address: Value, operands: Iterable[Value]) -> None:
+    """A tensor that others are written into needs a gradient if they do, where operations are recorded; so does one
+    whose memory that is."""
     tensor = machine.state.find(address, TensorObject)
-    if tensor is None or tensor.requires_grad is not False or not isinstance(address, Address):
-        return
-    found = (machine.state.find(value, TensorObject) for value in operands)
-    needs = {each.requires_grad for each in found if each is not None}
-    if not needs - {False} or (
-        tensor.dtype is not None and not tensor.dtype.startswith(("float", "bfloat", "complex"))
-    ):
+    needs = _needs_of(machine, operands)
+    if tensor is None or not needs - {False} or not _is_recorded_for(tensor):
         return
     recorded = are_recorded(machine)
-    if recorded is not False:
-        machine.state.change(address, TensorObject).requires_grad = True if recorded and True in needs else None
+    if recorded is False:
+        return
+    is_sure, seen = bool(recorded) and True in needs, set[Value]()
+    while tensor is not None and isinstance(address, Address) and address not in seen:
+        seen.add(address)
+        if tensor.requires_grad is False or (is_sure and tensor.requires_grad is None):
+            machine.state.change(address, TensorObject).requires_grad = True if is_sure else None
+        if DETACHED in tensor.attributes:
+            return
+        is_sure = is_sure and A_VIEW in tensor.attributes
+        address = tensor.attributes.get(MAY_BE, NONE)
+        tensor = shared_memory.owner(machine.state, address) if isinstance(address, Address) else None
+
+
+def _needs_of(machine: Machine, operands: Iterable[Value]) -> set[bool | None]:
+    """Whether tensors among these need a gradient."""
+    found: set[bool | None] = set()
+    for value in operands:
+        tensor = machine.state.find(value, TensorObject)
+        if tensor is not None:
+            found.add(tensor.requires_grad)
+        elif isinstance(value, Choice):
+            needs = _needs_of(machine, value.alternatives)
+            found |= needs if len(needs) == 1 else {None}
+        elif isinstance(value, Unknown) and (not value.inert or value.library):
+            found.add(None)
+    return found
+
+
+def _is_recorded_for(tensor: TensorObject) -> bool:
+    """Of whole numbers there are no gradients."""
+    return tensor.dtype is None or tensor.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def may_have_come(machine: Machine, tensor: TensorObject) -> bool:
+    """Of a tensor that needed no gradient when it was made: something may have been written since into what it is a
+    view of, so that it needs one."""
+    seen = set[Value]()
+    while DETACHED not in tensor.attributes:
+        address = tensor.attributes.get(MAY_BE, NONE)
+        above = shared_memory.owner(machine.state, address) if isinstance(address, Address) else None
+        if above is None or address in seen:
+            return False
+        if above.requires_grad is not False:
+            return True
+        seen.add(address)
+        tensor = above
+    return False

@@ -125,7 +125,10 @@ def delete_attribute(arguments: Arguments, machine: Machine) -> Value:
 def get_attribute(arguments: Arguments, machine: Machine) -> Value:
     address, name = _receiver(arguments), text_given(arguments, machine)
     if not isinstance(name, Constant):
-        return machine.unknown("the name of an attribute is not known", name)
+        held = machine.state.read(address)
+        machine.may_refuse("AttributeError")
+        why = machine.unknown("the name of an attribute is not known", name)
+        return points_to.read(machine, why, points_to.held_by(held))
     found = registration.lookup(machine, address, str(name.value))
     if found is None:
         module = machine.state.read(address)

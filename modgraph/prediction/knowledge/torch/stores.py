@@ -27,7 +27,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.torch.walks import contents, module_of
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.python import orders
+from modgraph.prediction.python import items, orders
 from modgraph.prediction.python.enum_texts import text_given
 from modgraph.prediction.python.registration import STORES, class_name
 
@@ -156,8 +156,13 @@ def _opened(machine: Machine, address: Address, store: str, key: Value) -> Value
 def store_get(arguments: Arguments, machine: Machine) -> Value:
     address, store, entries = _stored(arguments, machine)
     key, method = text_given(arguments, machine, "key"), last_name(arguments.function)
+    if isinstance(key, Choice):
+        receiver, _, *rest = arguments.positional
+        return machine.distribute(
+            key, lambda each: store_get(replace(arguments, positional=(receiver, each, *rest)), machine)
+        )
     if not isinstance(key, Constant):
-        return machine.unknown("the name of an entry is not known", key)
+        return _under_unknown_name(machine, arguments, key)
     if str(key.value) in entries:
         return entries[str(key.value)]
     if (why := partial_texts.further(entries, str(key.value))) is not None:
@@ -168,6 +173,23 @@ def store_get(arguments: Arguments, machine: Machine) -> Value:
     if method == "setdefault":
         _set(machine, address, store, key, default)
     return default
+
+
+def _under_unknown_name(machine: Machine, arguments: Arguments, key: Value) -> Value:
+    """An entry, which of them is not known; or what is given for one that is not there."""
+    address, store, entries = _stored(arguments, machine)
+    why = partial_texts.named(machine.unknown("the name of an entry is not known", key), NONE)
+    values = [held for name, held in entries.items() if name == OPEN or partial_texts.may_be(why, name)]
+    method = last_name(arguments.function)
+    if method == "__getitem__":
+        machine.may_refuse("KeyError")
+    else:
+        values.append(arguments.get(2, "default", NONE))
+    if method == "setdefault":
+        _set(machine, address, store, key, values[-1])
+    if OPEN in entries or not values:
+        return points_to.read(machine, why, values)
+    return items.any_of(machine, values, why)
 
 
 def _open(entries: dict[str, Value]) -> Value:
