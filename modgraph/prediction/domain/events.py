@@ -147,6 +147,8 @@ class Assume:
     """In Python: "x.sum() > 0"."""
     truth: bool
     where: SourceLocation | None
+    is_earlier: bool = False
+    """It was made before: one of several values is taken here, and it has decided which."""
 
     @property
     def condition(self) -> str:

@@ -375,7 +375,7 @@ class _Reader:
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
         if doubt is not None and len(alternatives) == 2:
-            doubt = replace(doubt, text=negated(doubt.text))
+            doubt = _otherwise(doubt)
         elif len(alternatives) > 1:
             doubt = _OTHER_WAY
         return {
@@ -463,7 +463,8 @@ class _Reader:
     ) -> tuple[Condition, dict[int, Makers]]:
         """Reads what happens on one path; under which condition that is, and what has made what there."""
         self.makers.begin()
-        self.conditions.append(_condition(event))
+        # Which way the test came out is known of a path that begins with it.
+        self.conditions.append(_condition(event, is_test=False))
         self.tests.append([*self.tests[-1]] if self.tests else [])
         self.read(events)
         for theirs, mine in twins:
@@ -477,10 +478,11 @@ class _Reader:
 
     def _assume(self, event: Assume) -> None:
         """From here on, on one of two paths, a test has come out so."""
-        if not self.tests or event.condition in self.tests[-1]:
+        if not self.tests:
             return
-        earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
-        self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
+        if event.condition not in self.tests[-1]:
+            earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
+            self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
         where = event.where or self.conditions[-1]
         self.conditions[-1] = Condition(text=all_of(self.tests[-1]), file=where.file, line=where.line)
 
@@ -601,16 +603,26 @@ def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Conditio
     return found
 
 
-def _condition(event: Either | Repeat) -> Condition:
+def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
+    """What a path, or a turn, depends on; with `is_test`, what is true there, where the reason is a test."""
     if isinstance(event, Either) and all(isinstance(each, Alias) for each in (*event.first, *event.second)):
         return _OTHER_WAY  # one of several objects is read, and no test is made here
     tested = _TEST.search(event.reason)
     where = event.where
+    text = _OPEN_QUESTION.sub(r"depends on \1", event.reason)
+    if tested is not None:
+        text = tested[1] if is_test else f"depends on {tested[1]}"
     return Condition(
-        text=tested[1] if tested is not None else _OPEN_QUESTION.sub(r"depends on \1", event.reason),
+        text=text,
         file=None if where is None else where.file,
         line=None if where is None else where.line,
     )
+
+
+def _otherwise(condition: Condition) -> Condition:
+    """Of what happens where the other thing does not."""
+    is_test = condition is not _OTHER_WAY and not condition.text.startswith("depends on ")
+    return replace(condition, text=negated(condition.text)) if is_test else condition
 
 
 def _output_name(name: str) -> str:

@@ -44,6 +44,7 @@ from modgraph.prediction.domain.values import (
     Constant,
     FunctionValue,
     KnownFunction,
+    Tests,
     TupleValue,
     Unknown,
     Value,
@@ -349,6 +350,13 @@ def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
     """On the path that this state is on, a test that cannot be decided comes out this way."""
     if machine.is_recording:
         state.events = events.Cell(state.events, Assume(text, truth, machine.where))
+
+
+def assume_again(machine: Machine, tests: Tests) -> None:
+    """From here on, on the path that is run, what those tests had decided is given."""
+    if machine.is_recording:
+        for each in tests:
+            machine.state.events = events.Cell(machine.state.events, Assume(each.text, each.truth, each.where, True))
 
 
 def leave_calls(machine: Machine, raised: Iterable[tuple[Raised, State]], begun: Cell | None) -> None:
