@@ -125,11 +125,8 @@ def _instance(machine: Machine, function: Value, arguments: Arguments) -> Value:
 
 def _overriding(machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value]) -> Value:
     """A call of a module by a `__call__` of its own class: what that does is of the call too."""
-    machine.overriding.append(module)
-    try:
-        return recording.module_call(machine, module, _with(arguments, (module, *arguments.positional)), run)
-    finally:
-        machine.overriding.pop()
+    given = _with(arguments, (module, *arguments.positional))
+    return recording.module_call(machine, module, given, run, by_class=True)
 
 
 def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "") -> Arguments:

@@ -93,6 +93,8 @@ class Enter:
     """Of a layer of torch: its parameters and buffers, which the run may have made or changed."""
     possible: tuple[Seen, ...] = ()
     """What it is given that is not known, and may be a tensor."""
+    by_class: bool = False
+    """A `__call__` of its own class runs; that of `nn.Module`, which it may call, is a call that begins inside."""
 
 
 @dataclass(frozen=True, slots=True)

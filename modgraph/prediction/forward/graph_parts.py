@@ -53,6 +53,12 @@ class _Open:
     """Other modules are called inside."""
     is_silent: bool = False
     """What a layer computes is not told: it is no container, and no hook of it runs."""
+    by_class: Address | None = None
+    """The module, where a `__call__` of its own class runs: the first call of that of `nn.Module` in it is a part."""
+    is_begun: bool | None = False
+    """That call has begun; None where it has on some paths."""
+    turns: int = 0
+    """Loops of any number of turns around it."""
 
 
 _HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
@@ -134,6 +140,9 @@ class _Reader:
     def _enter(self, event: Enter) -> None:
         index = len(self.builder.calls)
         parent = self.open[-1] if self.open else None
+        if parent is not None and self._is_of_own_call(event, parent):
+            self.open.append(parent)
+            return
         if parent is not None:
             parent.calls = True
         self.builder.calls.append(
@@ -152,12 +161,28 @@ class _Reader:
         held = self.followed.state.find(event.module, ModuleObject)
         is_silent = event.is_layer and held is not None and not held.modules and _HOOKS.isdisjoint(held.attributes)
         makers = (*map(self._made_by, read), *map(self._perhaps_by, event.possible))
-        self.open.append(_Open(index, (*read, *event.possible), event.is_layer, makers, is_silent=is_silent))
+        by_class = event.module if event.by_class else None
+        self.open.append(
+            _Open(index, (*read, *event.possible), event.is_layer, makers, False, is_silent, by_class, turns=self.turns)
+        )
+
+    def _is_of_own_call(self, event: Enter, parent: _Open) -> bool:
+        """It is the call of `nn.Module` that a `__call__` of the class makes first, which is told as one with it."""
+        if parent.by_class != event.module or event.by_class or event.direct or parent.is_begun is True:
+            return False
+        if parent.is_begun is None or self.turns > parent.turns:
+            self._lost(Lost("how often its own __call__ calls that of nn.Module", event.where))
+        parent.is_begun = True
+        return True
 
     def _leave(self, event: Leave) -> None:
         if not self.open:
             return
         call = self.open.pop()
+        if self.open and self.open[-1] is call:  # its own `__call__` goes on
+            for each in event.handed:
+                self._alias(each.number, each.of, each.index)
+            return
         known = self.builder.calls[call.index]
         self.builder.calls[call.index] = replace(known, **self._end_of(call.index, event))
         self.ended[call.index] = self.ended.get(call.index) or event.error is None
@@ -449,14 +474,25 @@ class _Reader:
         # One turn or none, and no test: how many items there are is not known.
         is_turn = not all(arms) and not any(isinstance(each, Assume) for arm in arms for each in arm[:1])
         self.turns += is_turn
+        begun = [each.is_begun for each in running]
         first_condition, first = self._arm(event, event.first)
         self.open, running = running, self.open
+        begun_first = self._begin_again(begun)
         second_condition, second = self._arm(event, event.second, event.twins)
+        for call, is_begun in zip(self.open, begun_first, strict=False):
+            call.is_begun = is_begun if is_begun == call.is_begun else None
         self.turns -= is_turn
         self.open = max(running, self.open, key=len)
         for index in {**first, **second}:
             one, other = (path.get(index, self.makers.get(index)) for path in (first, second))
             self.makers[index] = _merged(one, other, (first_condition, second_condition))
+
+    def _begin_again(self, begun: Sequence[bool | None]) -> list[bool | None]:
+        """For the other of two paths, which open calls have called that of `nn.Module`; gives what the first had."""
+        first = [each.is_begun for each in self.open]
+        for each, was in zip(self.open, begun, strict=True):
+            each.is_begun = was
+        return first
 
     def _arm(
         self, event: Either, events: Iterable[Event], twins: Iterable[tuple[int, int]] = ()

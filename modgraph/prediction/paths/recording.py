@@ -371,9 +371,15 @@ def _said(raised: Raised) -> str:
 
 
 def module_call(
-    machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value], direct: bool = False
+    machine: Machine,
+    module: Address,
+    arguments: Arguments,
+    run: Callable[[], Value],
+    direct: bool = False,
+    by_class: bool = False,
 ) -> Value:
-    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`."""
+    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`;
+    `by_class`, by a `__call__` of its own class."""
     names = _parameters(machine, module)
     named = [(_name(names, place), value) for place, value in enumerate(arguments.positional[1:])]
     named += arguments.keywords.items()
@@ -385,7 +391,8 @@ def module_call(
     reads = held is not None and is_layer and not getattr(held.cls, "name", "").startswith(_CONTAINERS)
     name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if reads else ()
     possible = possible_in(machine, named)
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own, possible))
+    where = arguments.where
+    add(machine, Enter(module, tuple(inputs), where, is_layer, direct, name_of_child, own, possible, by_class))
     operating, machine.operating = machine.operating, 0
     layer_frames, machine.layer_frames = machine.layer_frames, len(machine.frames) if reads else -1
     machine.called.append(module)
