@@ -139,6 +139,8 @@ class Alias:
     of: int
     tensor: int | None = None
     """The address of the tensor, where `index` is such a number."""
+    is_sure: bool = True
+    """False where numpy has computed it: it may come of that, or of something else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ _HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
 _OUTSIDE = "outside:"
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
+_BY_NUMPY = Condition(text="what numpy has computed comes of this")
 _OTHER_WAY = Condition(text="another way through forward")
 _PERHAPS = Condition(text="what is given here is this tensor")
 """Of a value that is not known."""
@@ -123,7 +124,7 @@ class _Reader:
             elif isinstance(event, Operate):
                 self._operate(event)
             elif isinstance(event, Alias):
-                self._alias(event.index, event.of, event.tensor)
+                self._alias(event.index, event.of, event.tensor, event.is_sure)
             elif isinstance(event, (Either, Repeat)) and self._read_plain(event):
                 continue
             elif isinstance(event, Either):
@@ -212,8 +213,18 @@ class _Reader:
         kind, _, number = maker.partition(":")
         return kind == "op" and f"call:{self.builder.operations[int(number)].call}" == name
 
-    def _alias(self, index: int, of: int, tensor: int | None) -> None:
+    def _alias(self, index: int, of: int, tensor: int | None, is_sure: bool = True) -> None:
         """From here on there is another object made as one was, or another way that a tensor has come."""
+        if not is_sure:
+            known = self.makers.get(index) or {f"{_OUTSIDE}{index}": _BY_NUMPY}
+            # What numpy has computed on the way is told as one constant.
+            of_tensors = [
+                maker
+                for maker, why in self._makers_of(of).items()
+                if why is not _BY_NUMPY or not maker.startswith(_OUTSIDE)
+            ]
+            self.makers[index] = {**dict.fromkeys(of_tensors, _BY_NUMPY), **known}
+            return
         self.makers[index] = self._makers_of(of)
         if tensor is not None and index not in self.tensor_of:
             self.tensor_of[index] = tensor

@@ -50,7 +50,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_of_torch,
 )
-from modgraph.prediction.paths import layer_operations
+from modgraph.prediction.paths import layer_operations, through_numpy
 from modgraph.prediction.paths.joining_events import ended_by
 from modgraph.source import nodes
 from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
@@ -93,7 +93,6 @@ _ITEMS = frozenset({"__getitem__", "__setitem__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
 _INITIALISERS = "torch.nn.init."
 _CONTAINERS = ("torch.nn.modules.container.", "torch.nn.Sequential")
-_OF_ARRAYS = "numpy."
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
 """Modules of torch whose functions are operations, and call others."""
@@ -153,8 +152,17 @@ def operation_of(name: str) -> str | None:
 
 def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
     """What `run` gives; an event, where that is an operation, and runs inside no other."""
+    began, is_inner = machine.base.next_index, machine.operating > 0
+    result = _operation(machine, name, arguments, run)
+    if not is_inner:
+        for each in through_numpy.events_of(machine, name, arguments, began, result):
+            add(machine, each)
+    return result
+
+
+def _operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
     called = operation_of(name) if not machine.operating else None
-    if name.startswith(_OF_ARRAYS):
+    if name.startswith(through_numpy.OF_ARRAYS):
         return _unheard(machine, run)
     if called is None:
         inherited = _inherited(machine, name, arguments) if not machine.operating else None
@@ -162,7 +170,7 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     called = layer_operations.by_arguments(called, arguments)
     operands, called = _in_order(machine, name, called, arguments)
     inputs = tuple(_given(machine, operands))
-    possible = possible_in(machine, _named(operands))
+    possible = (*possible_in(machine, _named(operands)), *through_numpy.given(machine, _named(operands)))
     where = arguments.where
     began = machine.base.next_index
     machine.operating += 1
@@ -690,7 +698,7 @@ def _fields(machine: Machine, value: TupleValue) -> list[str]:
 
 def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
     held = machine.state.read(address)
-    if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(_OF_ARRAYS):
+    if isinstance(held, TensorObject) and getattr(held.cls, "name", "").startswith(through_numpy.OF_ARRAYS):
         return
     if isinstance(held, TensorObject):
         found.append(_seen(held, name, (address,)))
