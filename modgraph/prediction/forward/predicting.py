@@ -134,7 +134,8 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
             add_forward(more, others, paths, tensors)
             add_other_ways(builder, more.build(), rule)
         if others is not None:
-            builder.model = replace(builder.model, open_ways=_open_ways(others, more, builder.problems))
+            open_ways = _open_ways(others, more, builder.problems)
+            builder.model = replace(builder.model, open_ways=open_ways or builder.model.open_ways)
         conditions = judgement.followed.conditions
         if conditions is not None and conditions.counted:
             # A loop over a size has as many turns as it has: those of a few sizes bound nothing.

@@ -71,6 +71,7 @@ CASES = {
         "p=True, q=True",
         "if p: m = self.a if q else self.b\n        else: m = self.a if not q else self.b\n        return m(x)",
     ),
+    "of a filter": ("p=False", "[m(x) for m in (self.a, self.b) if p]\n        return self.c(x)"),
     "of a key": ("p=True", "return {True: self.a, False: self.b}[p](x)"),
 }
 OPEN = {"of a test before, and of three", "of the same in two ways", "of a key"}
