@@ -468,9 +468,9 @@ def _with_forward(way: Way, traced: Graph, together: Together | None) -> Graph:
     if not traced.calls or None in specs:
         return way.predicted
     known = [spec for each in specs for spec in each or ()]
-    return _predicted_anew(
-        way, lambda: predict_graph(way.target, together, inputs=known, training=None, every_way=True)
-    )
+    # First as it was run, so that what is certain there is matched with what ran; then the other ways.
+    training = None if traced.model.mode is None else traced.model.mode == "train"
+    return _predicted_anew(way, lambda: predict_graph(way.target, together, inputs=known, training=training))
 
 
 def _predicted_anew(way: Way, predict: Callable[[], Graph]) -> Graph:

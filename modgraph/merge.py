@@ -341,6 +341,7 @@ def _merge_model(predicted: ModelInfo, traced: ModelInfo) -> ModelInfo:
         name=predicted.name,
         target=predicted.target or traced.target,
         class_name=traced.class_name or predicted.class_name,
+        open_ways=predicted.open_ways,
     )
 
 

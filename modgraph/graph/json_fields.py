@@ -61,8 +61,8 @@ KEYS: dict[Any, str] = {
     Graph: "model complete problems modules calls operations edges gaps? backward parameter_gradients? "
     "without_gradient? nonfinite? findings checkpoint? verification? profile? stored? rank_differences? suggestions?",
     ModelInfo: "name class:class_name target parameters trainable_parameters buffers inputs? hooks? mode? device? "
-    "backward? ranks? world_size? arguments_from? assumed? no_calls? open_shapes? absent_packages? missing_weights? "
-    "left_out?",
+    "backward? ranks? world_size? arguments_from? assumed? no_calls? open_shapes? open_ways? absent_packages? "
+    "missing_weights? left_out?",
     Surroundings: "text environment* cuda* tracing* scripting* compiling* autocast* distributed* sets_in_order*",
     ArgumentsFrom: "kind file line text assumed? others? started_by? with_files? left_at_default?",
     OtherArguments: "text file line",

@@ -585,6 +585,9 @@ class ModelInfo:
     where nobody asked for them."""
     open_shapes: OpenPlace | None = None
     """From which operation on a predicted `forward` does not know shapes, and why; None where there is none."""
+    open_ways: OpenPlace | None = None
+    """Where what `forward` does with other arguments, or in another mode, is not known, and why: a module that no call
+    is told of may be called then. None where all that is known, and where it was not asked for."""
     missing_weights: tuple[MissingWeights, ...] = ()
     """Weights without which it was built for the run: modules, calls and shapes are its own, values are random."""
     left_out: tuple[LeftOut, ...] = ()

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.given_back import settled
-from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, Operation, SourceLocation
+from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenPlace, Operation, SourceLocation
 from modgraph.graph.turns import Order, told_by_run
 
 _Item = TypeVar("_Item")
@@ -61,6 +61,7 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
     joined.mark()
     joined.take_last_turns()
     joined.add()
+    joined.tell_what_has_no_place()
 
 
 def add_other_ways(builder: GraphBuilder, every_way: Graph, first: Parts | None = None) -> None:
@@ -74,6 +75,7 @@ def add_other_ways(builder: GraphBuilder, every_way: Graph, first: Parts | None 
     joined = _Joined(builder, every_way, None, first=first)
     joined.match()
     joined.add()
+    joined.tell_what_has_no_place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,8 @@ class _Joined:
     """Calls of the run that were predicted."""
     turns: set[str] = field(default_factory=set)
     """Predicted calls that are made by what makes others: further turns of a loop."""
+    without_place: list[Call] = field(default_factory=list)
+    """Predicted calls that cannot be added."""
     standing: dict[str, list[str]] = field(default_factory=dict)
     """Of each predicted end that ran, all that it is in the run: several, where it is one turn of a loop."""
 
@@ -338,8 +342,12 @@ class _Joined:
         ends = {end for pair in ran for end in pair}  # a call at which data ends has made no other
         for call in self.predicted.calls:
             parent = None if call.parent is None else self.calls.get(call.parent)
-            is_lost = (call.parent is not None and parent is None) or f"call:{parent}" in ends
-            if call.index in self.calls or call.module not in self.paths or is_lost:
+            if call.index in self.calls or call.module not in self.paths:
+                continue
+            if f"call:{parent}" in ends:
+                self.without_place.append(call)
+                continue
+            if call.parent is not None and parent is None:
                 continue
             self.calls[call.index] = index = len(builder.calls)
             self.new.add(f"call:{index}")
@@ -350,6 +358,22 @@ class _Joined:
             called.setdefault(call.module, []).append(call.index)
         builder.modules = [_calling(node, called.get(node.path, [])) for node in builder.modules]
         self._add_edges(ran)
+
+    def tell_what_has_no_place(self) -> None:
+        """Calls inside one that has made none, at which data ends: that they may be is all that is told of them."""
+        model = self.builder.model
+        if not self.without_place or model.open_ways is not None:
+            return
+        first = self.without_place[0]
+        where = first.source
+        self.builder.model = replace(
+            model,
+            open_ways=OpenPlace(
+                message=f"{first.module} may be called here",
+                file=None if where is None else where.file,
+                line=None if where is None else where.line,
+            ),
+        )
 
     def _add_edges(self, ran: set[tuple[str, str]]) -> None:
         builder = self.builder

@@ -28,7 +28,6 @@ def predict_graph(
     doing: Callable[[str], None] | None = None,
     inputs: Sequence[InputSpec] | None = None,
     training: bool | None = False,
-    every_way: bool = False,
 ) -> Graph:
     """What the target's constructor would register, `predicted=True` throughout.
 
@@ -37,7 +36,6 @@ def predict_graph(
         doing: is told in words which file is read, and what is followed.
         inputs: what `forward` is given, to be followed too; None where it is not followed.
         training: it is followed in training mode; None for either.
-        every_way: flags of `forward` that `inputs` leave out may be on or off.
 
     Raises:
         TargetError: the file or name is not there, or the file is no Python; names what is near.
@@ -55,7 +53,7 @@ def predict_graph(
             else:
                 from modgraph.prediction.forward.predicting import Wanted, graph_with_forward
 
-                wanted = Wanted(inputs, training, every_way)
+                wanted = Wanted(inputs, training)
                 graph = graph_with_forward(first, target, wanted, predictions.another)
             predictions.n_nodes = len(graph.modules)
         return graph

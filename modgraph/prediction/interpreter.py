@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction import knowledge
@@ -33,7 +34,7 @@ from modgraph.prediction.domain.state import Base, State, Trouble
 from modgraph.prediction.domain.values import Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
 from modgraph.prediction.knowledge.tensors import devices
-from modgraph.prediction.paths import failed, given_up, guards, partial_texts, several
+from modgraph.prediction.paths import failed, given_up, guards, partial_texts, recording, several
 from modgraph.prediction.paths.joining import choice_of, join_results
 from modgraph.prediction.project import import_progress, lookups, mutating_calls, registries, textual_order, waiting
 from modgraph.prediction.python import (
@@ -364,7 +365,13 @@ class Interpreter(Machine):
 
     def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
         """`function` of each alternative, on paths of its own."""
-        return self.fork([lambda each=each: function(each) for each in value.alternatives], value.reason)  # type: ignore[misc]
+
+        def path(place: int, each: Value) -> Value:
+            recording.assume_again(self, value.tests_of(place))
+            return function(each)
+
+        paths = [partial(path, place, each) for place, each in enumerate(value.alternatives)]
+        return self.fork(paths, value.reason)
 
     def on_each(self, value: Choice, change: Callable[[Value], None]) -> None:
         """Changes each alternative, on paths of its own."""

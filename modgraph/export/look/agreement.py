@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from modgraph.export.look.parts import State
 from modgraph.export.look.style import STATES
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import ModuleNode
+from modgraph.graph.model import Graph, ModuleNode
 from modgraph.graph.paths import is_open_place, parameter_path
 from modgraph.graph.untaken import any_of
 
@@ -124,8 +124,19 @@ def _idle(node: ModuleNode, index: GraphIndex) -> Remark:
         return Remark("unseen")
     if node.untaken:
         return Remark("conditional", f"{node.untaken}; not in this run")
+    if what := _unfollowed(index.graph):
+        return Remark("conditional", what)
     followed = [text for each in index.graph.model.inputs for text in each.followed]
     return Remark("never called", f"where {' and '.join(followed)}" if followed else "")
+
+
+def _unfollowed(graph: Graph) -> str:
+    """What it may depend on that a module is called, as that was not followed; "" where all was that may be told."""
+    if not graph.traced and any(each.stage == "forward" for each in graph.problems):
+        return "what is not known of forward"
+    if graph.model.open_ways is None:
+        return ""
+    return "other arguments or modes, not followed" + ("; not in this run" if graph.traced else "")
 
 
 def _condition(node: ModuleNode, index: GraphIndex) -> str:

@@ -79,6 +79,15 @@ def open_shapes_line(graph: Graph) -> str:
     return f"not known{at}{f', in {why.module}' if why.module else ''}: {why.message}"
 
 
+def open_ways_line(graph: Graph) -> str:
+    """ "not followed, model.py:12: ..."; "" where nothing is to be said of other arguments."""
+    why = graph.model.open_ways
+    if why is None:
+        return ""
+    at = f", {why.file}" + (f":{why.line}" if why.line is not None else "") if why.file is not None else ""
+    return f"not followed{at}{f', in {why.module}' if why.module else ''}: {why.message}"
+
+
 def _place(found: ArgumentsFrom) -> str:
     place = f"{found.file}:{found.line}" if found.line is not None else str(found.file)
     place = f"{place}, as {found.started_by} starts it" if found.started_by is not None else place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from modgraph.doors.printing import in_cell, markdown, markdown_code
 from modgraph.export.look.options import PictureOptions
-from modgraph.export.text.arguments import assumed_line, no_calls_line, open_shapes_line
+from modgraph.export.text.arguments import assumed_line, no_calls_line, open_shapes_line, open_ways_line
 from modgraph.export.text.columns import ModuleColumn, columns_of
 from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.suggestions import suggestions_markdown
@@ -35,6 +35,8 @@ def render(graph: Graph, options: PictureOptions | None) -> str:
         said.append(f"forward {markdown(unpredicted)}")
     if (unknown := open_shapes_line(graph)) != "":
         said.append(f"shapes {markdown(unknown)}")
+    if (unfollowed := open_ways_line(graph)) != "":
+        said.append(f"other ways {markdown(unfollowed)}")
     if graph.model.missing_weights:
         said.append(f"weights {markdown(weights_line(graph.model.missing_weights))}")
     if graph.model.left_out:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from modgraph.doors.printing import block
 from modgraph.export.look.labels import shape_text
 from modgraph.export.look.totals import calls_text
-from modgraph.export.text.arguments import arguments_rows, assumed_line, no_calls_line, open_shapes_line
+from modgraph.export.text.arguments import arguments_rows, assumed_line, no_calls_line, open_shapes_line, open_ways_line
 from modgraph.export.text.checkpoint import checkpoint_text
 from modgraph.export.text.columns import cells, columns_of, name_column
 from modgraph.export.text.columns import check_columns as check_columns
@@ -88,6 +88,7 @@ def summary(
         _entry("left out", left_out_line(graph.model.left_out), width, pen),
         _entry("forward", no_calls_line(graph), width, pen),
         _entry("shapes", open_shapes_line(graph), width, pen),
+        _entry("other ways", open_ways_line(graph), width, pen),
         _inputs(graph, width, pen),
         _entry("assumed", assumed_line(graph), width, pen) if graph.model.assumed is not None else [],
         _untaken(whole, width, pen),

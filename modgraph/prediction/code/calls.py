@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -125,11 +125,8 @@ def _instance(machine: Machine, function: Value, arguments: Arguments) -> Value:
 
 def _overriding(machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value]) -> Value:
     """A call of a module by a `__call__` of its own class: what that does is of the call too."""
-    machine.overriding.append(module)
-    try:
-        return recording.module_call(machine, module, _with(arguments, (module, *arguments.positional)), run)
-    finally:
-        machine.overriding.pop()
+    given = _with(arguments, (module, *arguments.positional))
+    return recording.module_call(machine, module, given, run, by_class=True)
 
 
 def _with(arguments: Arguments, positional: tuple[Value, ...], function: str = "") -> Arguments:
@@ -255,8 +252,7 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
             return several.on_paths(machine, undecided, lambda: _model(machine, name, arguments))
     ways = several.ways(machine, name, arguments)
     if ways is not None:
-        choice, each = ways
-        return machine.fork([lambda one=one: _model(machine, name, one) for one in each], choice.reason)  # type: ignore[misc]
+        return _of_each(machine, name, *ways)
     if name.startswith("torch.nn.utils.") and arguments.positional and isinstance(arguments.positional[0], Unknown):
         machine.expose(arguments.positional[:1], arguments.positional[0])
     if last_name(name) in _CALLING and name.startswith("torch."):
@@ -278,8 +274,13 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         return _run_model(machine, name, model, given, arguments)
     except Raised:  # one of the alternatives is refused, which says nothing of the others
         machine.state = before
-    choice, ways_of = one_of_some
-    return machine.fork([lambda one=one: _model(machine, name, one) for one in ways_of], choice.reason)  # type: ignore[misc]
+    return _of_each(machine, name, *one_of_some)
+
+
+def _of_each(machine: Machine, name: str, choice: Choice, ways: Sequence[Arguments]) -> Value:
+    """The function, called with each alternative of a choice in its place."""
+    given = dict(zip(choice.alternatives, ways, strict=True))
+    return machine.distribute(choice, lambda each: _model(machine, name, given[each]))
 
 
 def _direct(machine: Machine, arguments: Arguments, run: Callable[[], Value]) -> Value:

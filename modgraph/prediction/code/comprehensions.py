@@ -19,6 +19,7 @@ from modgraph.prediction.domain.objects import (
 )
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, TRUE, Constant, TupleValue, Unknown, Value
+from modgraph.prediction.paths import recording
 from modgraph.prediction.python import hashing, items, node_text, producing, unordered
 from modgraph.source import nodes
 from modgraph.source.reached import Reached
@@ -192,7 +193,8 @@ def _one_turn(
         if truth is None:
             why = machine.unknown(node_text.reason_of_test(machine, condition, value))
             gathered.may_differ(why)
-            _maybe(machine, inner, clause, conditions[position + 1 :], gathered, why)
+            text = node_text.source_of(condition) if machine.is_recording else ""
+            _maybe(machine, inner, clause, conditions[position + 1 :], gathered, (why.reason, text))
             return
     if clause.inner_for_in is not None:
         nested = machine.evaluate(inner, clause.inner_for_in.iter)
@@ -207,15 +209,21 @@ def _maybe(
     clause: nodes.CompFor,
     conditions: Sequence[nodes.Expression],
     gathered: _Gathered,
-    why: Unknown,
+    why: tuple[str, str],
 ) -> None:
-    """A turn that is ended here, or goes on."""
+    """A turn that is ended here, or goes on; for that reason, which is such a test."""
+    reason, text = why
+
+    def ends() -> Value:
+        recording.assume(machine, machine.state, text, False)
+        return NONE
 
     def goes_on() -> Value:
+        recording.assume(machine, machine.state, text, True)
         _one_turn(machine, inner, clause, conditions, gathered)
         return NONE
 
-    machine.fork([lambda: NONE, goes_on], why.reason)
+    machine.fork([ends, goes_on], reason)
 
 
 # ---- generator expressions -------------------------------------------------------------------------------------------

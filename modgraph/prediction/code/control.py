@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from modgraph.graph.model import SourceLocation
@@ -171,9 +171,14 @@ def execute_for(machine: Machine, frame: Frame, node: nodes.For) -> Outcome:
 def _loop_over_each(machine: Machine, frame: Frame, node: nodes.For, iterable: Choice, since: int) -> Outcome:
     """The loop over one of a few, which of them is not known: each on a path of its own."""
     states = [machine.state, *(machine.state.fork() for _ in iterable.alternatives[1:])]
+
+    def path(place: int, one: Value) -> Outcome:
+        recording.assume_again(machine, iterable.tests_of(place))
+        return _loop_over(machine, frame, node, one, since)
+
     paths: list[Path] = [
-        (state, lambda one=one: _loop_over(machine, frame, node, one, since))  # type: ignore[misc]
-        for state, one in zip(states, iterable.alternatives, strict=True)
+        (state, partial(path, place, one))
+        for place, (state, one) in enumerate(zip(states, iterable.alternatives, strict=True))
     ]
     return run_paths(machine, frame, paths, iterable.reason, since)
 

@@ -95,6 +95,8 @@ class Enter:
     """Of a layer of torch: its parameters and buffers, which the run may have made or changed."""
     possible: tuple[Seen, ...] = ()
     """What it is given that is not known, and may be a tensor."""
+    by_class: bool = False
+    """A `__call__` of its own class runs; that of `nn.Module`, which it may call, is a call that begins inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ class Alias:
     of: int
     tensor: int | None = None
     """The address of the tensor, where `index` is such a number."""
+    is_sure: bool = True
+    """False where numpy has computed it: it may come of that, or of something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ class Assume:
     """In Python: "x.sum() > 0"."""
     truth: bool
     where: SourceLocation | None
+    is_earlier: bool = False
+    """It was made before: one of several values is taken here, and it has decided which."""
 
     @property
     def condition(self) -> str:

@@ -116,8 +116,6 @@ class Machine(Budget):
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []
         """The modules whose calls are recorded and have not ended."""
-        self.overriding: list[Address] = []
-        """Those of them that run a `__call__` of their own class."""
         self.modules = Loaded()
         self.caches = Caches()
 

@@ -60,6 +60,8 @@ class Base:
 
     objects: dict[int, HeapObject] = field(default_factory=dict)
     next_index: int = 1
+    through_numpy: set[int] = field(default_factory=set)
+    """Arrays that come of tensors, in a run that is followed."""
     ways: int = 0
     """How many numbers were given to tensors that calls have given back; see `Address.handed`."""
     copied: int = 0

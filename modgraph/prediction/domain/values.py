@@ -119,6 +119,19 @@ def is_of_torch(value: Unknown) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Tested:
+    """A test that came out this way, on a path of a run that is followed."""
+
+    text: str
+    """In Python: "x.sum() > 0"."""
+    truth: bool
+    where: SourceLocation | None
+
+
+Tests = tuple[Tested, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Choice(Value):
     """One of a few known values, which of them is not known; never nested, never of one. Made by `machine.choice`."""
 
@@ -127,6 +140,12 @@ class Choice(Value):
     reason: str
     """ "depends on `config.x` (model.py:12)"."""
     where: SourceLocation | None = None
+    when: tuple[Tests, ...] = ()
+    """Of each alternative, in a run that is followed: how tests came out on the path that gives it, which is taken with
+    these alone; nothing where that is not known. Empty where it is known of none."""
+
+    def tests_of(self, place: int) -> Tests:
+        return self.when[place] if place < len(self.when) else ()
 
 
 @dataclass(slots=True, eq=False)

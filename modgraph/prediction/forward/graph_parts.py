@@ -53,12 +53,19 @@ class _Open:
     """Other modules are called inside."""
     is_silent: bool = False
     """What a layer computes is not told: it is no container, and no hook of it runs."""
+    by_class: Address | None = None
+    """The module, where a `__call__` of its own class runs: the first call of that of `nn.Module` in it is a part."""
+    is_begun: bool | None = False
+    """That call has begun; None where it has on some paths."""
+    turns: int = 0
+    """Loops of any number of turns around it."""
 
 
 _HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
 _OUTSIDE = "outside:"
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
+_BY_NUMPY = Condition(text="what numpy has computed comes of this")
 _OTHER_WAY = Condition(text="another way through forward")
 _PERHAPS = Condition(text="what is given here is this tensor")
 """Of a value that is not known."""
@@ -117,7 +124,7 @@ class _Reader:
             elif isinstance(event, Operate):
                 self._operate(event)
             elif isinstance(event, Alias):
-                self._alias(event.index, event.of, event.tensor)
+                self._alias(event.index, event.of, event.tensor, event.is_sure)
             elif isinstance(event, (Either, Repeat)) and self._read_plain(event):
                 continue
             elif isinstance(event, Either):
@@ -134,6 +141,9 @@ class _Reader:
     def _enter(self, event: Enter) -> None:
         index = len(self.builder.calls)
         parent = self.open[-1] if self.open else None
+        if parent is not None and self._is_of_own_call(event, parent):
+            self.open.append(parent)
+            return
         if parent is not None:
             parent.calls = True
         self.builder.calls.append(
@@ -152,12 +162,28 @@ class _Reader:
         held = self.followed.state.find(event.module, ModuleObject)
         is_silent = event.is_layer and held is not None and not held.modules and _HOOKS.isdisjoint(held.attributes)
         makers = (*map(self._made_by, read), *map(self._perhaps_by, event.possible))
-        self.open.append(_Open(index, (*read, *event.possible), event.is_layer, makers, is_silent=is_silent))
+        by_class = event.module if event.by_class else None
+        self.open.append(
+            _Open(index, (*read, *event.possible), event.is_layer, makers, False, is_silent, by_class, turns=self.turns)
+        )
+
+    def _is_of_own_call(self, event: Enter, parent: _Open) -> bool:
+        """It is the call of `nn.Module` that a `__call__` of the class makes first, which is told as one with it."""
+        if parent.by_class != event.module or event.by_class or event.direct or parent.is_begun is True:
+            return False
+        if parent.is_begun is None or self.turns > parent.turns:
+            self._lost(Lost("how often its own __call__ calls that of nn.Module", event.where))
+        parent.is_begun = True
+        return True
 
     def _leave(self, event: Leave) -> None:
         if not self.open:
             return
         call = self.open.pop()
+        if self.open and self.open[-1] is call:  # its own `__call__` goes on
+            for each in event.handed:
+                self._alias(each.number, each.of, each.index)
+            return
         known = self.builder.calls[call.index]
         self.builder.calls[call.index] = replace(known, **self._end_of(call.index, event))
         self.ended[call.index] = self.ended.get(call.index) or event.error is None
@@ -190,8 +216,18 @@ class _Reader:
         kind, _, number = maker.partition(":")
         return kind == "op" and f"call:{self.builder.operations[int(number)].call}" == name
 
-    def _alias(self, index: int, of: int, tensor: int | None) -> None:
+    def _alias(self, index: int, of: int, tensor: int | None, is_sure: bool = True) -> None:
         """From here on there is another object made as one was, or another way that a tensor has come."""
+        if not is_sure:
+            known = self.makers.get(index) or {f"{_OUTSIDE}{index}": _BY_NUMPY}
+            # What numpy has computed on the way is told as one constant.
+            of_tensors = [
+                maker
+                for maker, why in self._makers_of(of).items()
+                if why is not _BY_NUMPY or not maker.startswith(_OUTSIDE)
+            ]
+            self.makers[index] = {**dict.fromkeys(of_tensors, _BY_NUMPY), **known}
+            return
         self.makers[index] = self._makers_of(of)
         if tensor is not None and index not in self.tensor_of:
             self.tensor_of[index] = tensor
@@ -379,7 +415,7 @@ class _Reader:
         found: Makers = {maker: why for makers in alternatives for maker, why in makers.items()}
         doubt = next((why for why in found.values() if why is not None), None)
         if doubt is not None and len(alternatives) == 2:
-            doubt = replace(doubt, text=negated(doubt.text))
+            doubt = _otherwise(doubt)
         elif len(alternatives) > 1:
             doubt = _OTHER_WAY
         return {
@@ -453,21 +489,33 @@ class _Reader:
         # One turn or none, and no test: how many items there are is not known.
         is_turn = not all(arms) and not any(isinstance(each, Assume) for arm in arms for each in arm[:1])
         self.turns += is_turn
+        begun = [each.is_begun for each in running]
         first_condition, first = self._arm(event, event.first)
         self.open, running = running, self.open
+        begun_first = self._begin_again(begun)
         second_condition, second = self._arm(event, event.second, event.twins)
+        for call, is_begun in zip(self.open, begun_first, strict=False):
+            call.is_begun = is_begun if is_begun == call.is_begun else None
         self.turns -= is_turn
         self.open = max(running, self.open, key=len)
         for index in {**first, **second}:
             one, other = (path.get(index, self.makers.get(index)) for path in (first, second))
             self.makers[index] = _merged(one, other, (first_condition, second_condition))
 
+    def _begin_again(self, begun: Sequence[bool | None]) -> list[bool | None]:
+        """For the other of two paths, which open calls have called that of `nn.Module`; gives what the first had."""
+        first = [each.is_begun for each in self.open]
+        for each, was in zip(self.open, begun, strict=True):
+            each.is_begun = was
+        return first
+
     def _arm(
         self, event: Either, events: Iterable[Event], twins: Iterable[tuple[int, int]] = ()
     ) -> tuple[Condition, dict[int, Makers]]:
         """Reads what happens on one path; under which condition that is, and what has made what there."""
         self.makers.begin()
-        self.conditions.append(_condition(event))
+        # Which way the test came out is known of a path that begins with it.
+        self.conditions.append(_condition(event, is_test=False))
         self.tests.append([*self.tests[-1]] if self.tests else [])
         self.read(events)
         for theirs, mine in twins:
@@ -481,10 +529,11 @@ class _Reader:
 
     def _assume(self, event: Assume) -> None:
         """From here on, on one of two paths, a test has come out so."""
-        if not self.tests or event.condition in self.tests[-1]:
+        if not self.tests:
             return
-        earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
-        self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
+        if event.condition not in self.tests[-1]:
+            earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
+            self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
         where = event.where or self.conditions[-1]
         self.conditions[-1] = Condition(text=all_of(self.tests[-1]), file=where.file, line=where.line)
 
@@ -607,16 +656,26 @@ def _merged(first: Makers, second: Makers, conditions: tuple[Condition, Conditio
     return found
 
 
-def _condition(event: Either | Repeat) -> Condition:
+def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
+    """What a path, or a turn, depends on; with `is_test`, what is true there, where the reason is a test."""
     if isinstance(event, Either) and all(isinstance(each, Alias) for each in (*event.first, *event.second)):
         return _OTHER_WAY  # one of several objects is read, and no test is made here
     tested = _TEST.search(event.reason)
     where = event.where
+    text = _OPEN_QUESTION.sub(r"depends on \1", event.reason)
+    if tested is not None:
+        text = tested[1] if is_test else f"depends on {tested[1]}"
     return Condition(
-        text=tested[1] if tested is not None else _OPEN_QUESTION.sub(r"depends on \1", event.reason),
+        text=text,
         file=None if where is None else where.file,
         line=None if where is None else where.line,
     )
+
+
+def _otherwise(condition: Condition) -> Condition:
+    """Of what happens where the other thing does not."""
+    is_test = condition is not _OTHER_WAY and not condition.text.startswith("depends on ")
+    return replace(condition, text=negated(condition.text)) if is_test else condition
 
 
 def _output_name(name: str) -> str:

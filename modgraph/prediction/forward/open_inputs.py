@@ -44,12 +44,11 @@ class _Tries:
 
     prediction: Prediction
     training: bool | None = False
-    every_way: bool = False
     left: int = MOST_RUNS
 
     def run(self, given: Sequence[Given], witnesses: Mapping[str, int]) -> Followed | None:
         self.left -= 1
-        return follow(self.prediction, given, self.training, every_way=self.every_way, witnesses=witnesses)
+        return follow(self.prediction, given, self.training, witnesses=witnesses)
 
 
 @dataclass
@@ -75,12 +74,10 @@ class _Shape:
         return InputSpec(text="", name=None if positional else self.name, shape=tuple(sizes), dtype=self.dtype)
 
 
-def follow_open(
-    prediction: Prediction, inputs: Sequence[Given] = (), training: bool | None = False, every_way: bool = False
-) -> Followed | None:
+def follow_open(prediction: Prediction, inputs: Sequence[Given] = (), training: bool | None = False) -> Followed | None:
     """What `follow` gives, with sizes that the model takes where some are left open; without inputs, of tensors for
     the parameters of `forward` that have no default."""
-    tries = _Tries(prediction, training, every_way)
+    tries = _Tries(prediction, training)
     if inputs:
         found = _accepted(tries, inputs, {})
         typed = None if found is None else _with_indices(prediction, inputs, found)

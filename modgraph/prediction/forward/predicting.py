@@ -7,7 +7,7 @@ where these decide which model it is, the usual one is told, and that it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from modgraph.graph.build import GraphBuilder
@@ -36,8 +36,6 @@ class Wanted:
     """What it is given; none for inputs of which only is known what it takes."""
     training: bool | None = False
     """None for either mode."""
-    every_way: bool = False
-    """Flags of `forward` that are not among the inputs may be on or off."""
 
 
 def graph_with_forward(
@@ -109,16 +107,15 @@ def _place_of(problem: Problem, followed: Followed, model: SourceLocation | None
 
 
 def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
-    return follow_open(prediction, wanted.inputs, wanted.training, wanted.every_way)
+    return follow_open(prediction, wanted.inputs, wanted.training)
 
 
 def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Followed) -> Graph:
-    judgement = judged(prediction, followed, wanted.training, wanted.every_way)
+    judgement = judged(prediction, followed, wanted.training)
     others = None
-    if not wanted.every_way and followed.failure is None and not followed.has_run_out:
+    if followed.failure is None and not followed.has_run_out:
         # On the same inputs: what was found of them is found once.
         others = follow(prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses)
-
     if others is not None and others.failure is None:
         judgement = beside(judgement, others)
 
@@ -136,12 +133,37 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         if more is not None and others is not None:
             add_forward(more, others, paths, tensors)
             add_other_ways(builder, more.build(), rule)
+        if others is not None:
+            open_ways = _open_ways(others, more, builder.problems)
+            builder.model = replace(builder.model, open_ways=open_ways or builder.model.open_ways)
         conditions = judgement.followed.conditions
         if conditions is not None and conditions.counted:
             # A loop over a size has as many turns as it has: those of a few sizes bound nothing.
             builder.calls = [each if each.certain else replace(each, may_repeat=True) for each in builder.calls]
 
     return build_graph(prediction, target, extend)
+
+
+def _open_ways(others: Followed, told: GraphBuilder | None, said: Iterable[Problem]) -> OpenPlace | None:
+    """Where what other arguments lead to is not known; None where all of it is, and where that is said already.
+
+    Args:
+        told: what was followed of it; None where that came to no end.
+    """
+    failure = others.failure
+    if failure is not None:
+        where = failure.where
+        return OpenPlace(
+            message=failure.reason,
+            file=None if where is None else where.file,
+            line=None if where is None else where.line,
+        )
+    known = set(said)
+    new = () if told is None else (each for each in told.problems if each.stage == "forward" and each not in known)
+    problem = next(iter(new), None)
+    if problem is None:
+        return None
+    return OpenPlace(message=problem.message, module=problem.module or None, file=problem.file, line=problem.line)
 
 
 def _way(builder: GraphBuilder | None, way: SizeWay) -> Way:

@@ -95,7 +95,7 @@ class Judged:
     """What functions of torch alone have asked, of which is known what is otherwise."""
 
 
-def judged(prediction: Prediction, followed: Followed, training: bool | None, every_way: bool) -> Judged:
+def judged(prediction: Prediction, followed: Followed, training: bool | None) -> Judged:
     """The run with what the model requires of its sizes, and what was followed; with the ways of other sizes."""
     conditions = followed.conditions
     if conditions is None or not conditions.needed:
@@ -103,7 +103,7 @@ def judged(prediction: Prediction, followed: Followed, training: bool | None, ev
     found = reduced(conditions.needed.values())
     if followed.failure is not None or followed.has_run_out:
         return Judged(_told(followed, (), found))
-    judge = _Judge(prediction, followed, training, every_way)
+    judge = _Judge(prediction, followed, training)
     judge.judge()
     required = without_implied(judge.required)
     rest = [each for each in without_implied([*required, *judge.kept]) if each not in required]
@@ -224,10 +224,9 @@ class Telling:
 class _Judge:
     """The further runs of one model; they are counted, and their work is a share of what the prediction took."""
 
-    def __init__(self, prediction: Prediction, first: Followed, training: bool | None, every_way: bool) -> None:
+    def __init__(self, prediction: Prediction, first: Followed, training: bool | None) -> None:
         self.prediction = prediction
         self.training = training
-        self.every_way = every_way
         self.regions = Regions(_conditions_of(first).symbols.values())
         self.held = {symbol: symbol.witness for symbol in self.regions.symbols}
         self.first = self._run_of(first, self.held, _Kind.TOLD)
@@ -451,7 +450,7 @@ class _Judge:
         machine.forward_left = min(left, self.units)
         specs = self.first.followed.specs
         try:
-            found = follow(self.prediction, specs, self.training, every_way=self.every_way, witnesses=witnesses)
+            found = follow(self.prediction, specs, self.training, witnesses=witnesses)
         finally:
             self.units -= machine.work - before
             machine.forward_left = left - (machine.work - before)
@@ -539,7 +538,7 @@ def _calling(followed: Followed) -> set[Address]:
     opened: list[Address] = []
     for event in _all(followed.events):
         if isinstance(event, Enter):
-            found.update(opened[-1:])
+            found.update(each for each in opened[-1:] if each != event.module)  # by a `__call__` of its own
             opened.append(event.module)
         elif isinstance(event, Leave) and opened:
             opened.pop()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from operator import is_not
 from typing import TypeVar
 
@@ -28,13 +29,14 @@ from modgraph.prediction.domain.values import (
     NONE,
     Address,
     Choice,
+    Tests,
     TupleValue,
     Unknown,
     Value,
     is_optional,
     remaining,
 )
-from modgraph.prediction.paths import fusing, joining_events, joining_fields, partial_texts, several
+from modgraph.prediction.paths import chosen_tests, fusing, joining_events, joining_fields, partial_texts, several
 from modgraph.prediction.paths.isomorphism import isomorphic
 from modgraph.prediction.paths.orders import common_start, merged_order
 
@@ -173,7 +175,7 @@ class Joiner:
         if given != further and type(given) is type(further) and _is_made(given):
             self.results = (self.value(given, further), NONE)
         elif given != further:
-            self.results = (choice_of((given, fusing.renamed(self, further)), self.reason, self.where), NONE)
+            self.results = (self.one_of(given, fusing.renamed(self, further)), NONE)
         else:
             self.results = (self.either_way(given, further), NONE)
         if self.twins and not self.growth_is_open:
@@ -224,6 +226,9 @@ class Joiner:
             return self.either_way(mine, other)
         if isinstance(mine, Unknown) and (mine.optional or not isinstance(other, Unknown) or not other.optional):
             return self.text(mine, other)
+        if isinstance(mine, Choice) and isinstance(other, Choice) and replace(other, when=mine.when) == mine:
+            self.changed = self.changed or bool(mine.when)
+            return replace(mine, when=())
         self.changed = True
         if isinstance(other, Unknown):
             return self.including(partial_texts.either(self.made(other), mine, settle=self.growth_is_open), mine)
@@ -249,7 +254,19 @@ class Joiner:
         return Address(mine.index, self.ways[ways][0])
 
     def differing(self, mine: Value, other: Value) -> Value:
-        return choice_of((mine, other), self.reason, self.where)
+        return self.one_of(mine, other)
+
+    def one_of(self, mine: Value, other: Value) -> Value:
+        """One of the two, with the tests that decide which."""
+        found = choice_of((mine, other), self.reason, self.where)
+        if not isinstance(found, Choice) or self.first.events is self.second.events:
+            return found
+        return chosen_tests.with_tests(found, (mine, other), self.tests)
+
+    @cached_property
+    def tests(self) -> tuple[Tests, Tests]:
+        """How tests have come out on either path, since they parted."""
+        return chosen_tests.of_paths(self.first.events, self.second.events)
 
     def text(self, mine: Unknown, other: Value) -> Unknown:
         """Of a text that is partly known: what is known of either."""

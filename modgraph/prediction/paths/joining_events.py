@@ -50,6 +50,9 @@ def _joined(
     where: SourceLocation | None,
     twins: tuple[tuple[int, int], ...],
 ) -> list[Event]:
+    # What is done with each of several values alike is done once, whatever has decided which it is.
+    my_tests, mine = _apart(mine)
+    other_tests, other = _apart(other)
     same: list[Event] = []
     known = dict(twins)
     for one, two in zip(mine, other, strict=False):
@@ -58,7 +61,7 @@ def _joined(
             break
         same.append(_as_twins(both, known) if known and isinstance(both, (Leave, Operate)) else both)
     del same[_balanced(mine, len(same)) :]
-    rest, others = mine[len(same) :], other[len(same) :]
+    rest, others = (*my_tests, *mine[len(same) :]), (*other_tests, *other[len(same) :])
     if all(isinstance(each, Assume) for each in (*rest, *others)):
         return same
     if len(rest) == 1 and others and isinstance(rest[0], Either):
@@ -66,6 +69,14 @@ def _joined(
         if found is not None:
             return [*same, found]
     return [*same, Either(reason, where, tuple(rest), tuple(others), twins)]
+
+
+def _apart(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+    """The tests made before that a path begins with, and what comes then."""
+    place = 0
+    while place < len(events) and isinstance(first := events[place], Assume) and first.is_earlier:
+        place += 1
+    return events[:place], events[place:]
 
 
 def _into_arm(

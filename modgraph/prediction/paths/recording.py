@@ -44,12 +44,13 @@ from modgraph.prediction.domain.values import (
     Constant,
     FunctionValue,
     KnownFunction,
+    Tests,
     TupleValue,
     Unknown,
     Value,
     is_of_torch,
 )
-from modgraph.prediction.paths import layer_operations
+from modgraph.prediction.paths import layer_operations, through_numpy
 from modgraph.prediction.paths.joining_events import ended_by
 from modgraph.source import nodes
 from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
@@ -92,7 +93,6 @@ _ITEMS = frozenset({"__getitem__", "__setitem__"})
 _ELSEWHERE = ("torch.nn.", "torch.jit.", "torch.cuda.", "torch.utils.", "torch.distributed.", "torch.backends.")
 _INITIALISERS = "torch.nn.init."
 _CONTAINERS = ("torch.nn.modules.container.", "torch.nn.Sequential")
-_OF_ARRAYS = "numpy."
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
 """Modules of torch whose functions are operations, and call others."""
@@ -152,8 +152,17 @@ def operation_of(name: str) -> str | None:
 
 def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
     """What `run` gives; an event, where that is an operation, and runs inside no other."""
+    began, is_inner = machine.base.next_index, machine.operating > 0
+    result = _operation(machine, name, arguments, run)
+    if not is_inner:
+        for each in through_numpy.events_of(machine, name, arguments, began, result):
+            add(machine, each)
+    return result
+
+
+def _operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[], Value]) -> Value:
     called = operation_of(name) if not machine.operating else None
-    if name.startswith(_OF_ARRAYS):
+    if name.startswith(through_numpy.OF_ARRAYS):
         return _unheard(machine, run)
     if called is None:
         inherited = _inherited(machine, name, arguments) if not machine.operating else None
@@ -161,7 +170,7 @@ def operation(machine: Machine, name: str, arguments: Arguments, run: Callable[[
     called = layer_operations.by_arguments(called, arguments)
     operands, called = _in_order(machine, name, called, arguments)
     inputs = tuple(_given(machine, operands))
-    possible = possible_in(machine, _named(operands))
+    possible = (*possible_in(machine, _named(operands)), *through_numpy.given(machine, _named(operands)))
     where = arguments.where
     began = machine.base.next_index
     machine.operating += 1
@@ -351,6 +360,13 @@ def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
         state.events = events.Cell(state.events, Assume(text, truth, machine.where))
 
 
+def assume_again(machine: Machine, tests: Tests) -> None:
+    """From here on, on the path that is run, what those tests had decided is given."""
+    if machine.is_recording:
+        for each in tests:
+            machine.state.events = events.Cell(machine.state.events, Assume(each.text, each.truth, each.where, True))
+
+
 def leave_calls(machine: Machine, raised: Iterable[tuple[Raised, State]], begun: Cell | None) -> None:
     """Of paths that raised while others went on: the calls that began after `begun` have ended there."""
     if machine.is_recording:
@@ -363,9 +379,15 @@ def _said(raised: Raised) -> str:
 
 
 def module_call(
-    machine: Machine, module: Address, arguments: Arguments, run: Callable[[], Value], direct: bool = False
+    machine: Machine,
+    module: Address,
+    arguments: Arguments,
+    run: Callable[[], Value],
+    direct: bool = False,
+    by_class: bool = False,
 ) -> Value:
-    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`."""
+    """What `run` gives, between the events that a call of a module begins and ends; `direct`, past `__call__`;
+    `by_class`, by a `__call__` of its own class."""
     names = _parameters(machine, module)
     named = [(_name(names, place), value) for place, value in enumerate(arguments.positional[1:])]
     named += arguments.keywords.items()
@@ -377,7 +399,8 @@ def module_call(
     reads = held is not None and is_layer and not getattr(held.cls, "name", "").startswith(_CONTAINERS)
     name_of_child, own = _name_of_child(machine, module), _own_tensors(machine, held) if reads else ()
     possible = possible_in(machine, named)
-    add(machine, Enter(module, tuple(inputs), arguments.where, is_layer, direct, name_of_child, own, possible))
+    where = arguments.where
+    add(machine, Enter(module, tuple(inputs), where, is_layer, direct, name_of_child, own, possible, by_class))
     operating, machine.operating = machine.operating, 0
     layer_frames, machine.layer_frames = machine.layer_frames, len(machine.frames) if reads else -1
     machine.called.append(module)
@@ -718,7 +741,7 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
 
 
 def _is_of_numpy(tensor: TensorObject) -> bool:
-    return bool(getattr(tensor.cls, "name", "").startswith(_OF_ARRAYS))
+    return bool(getattr(tensor.cls, "name", "").startswith(through_numpy.OF_ARRAYS))
 
 
 def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:

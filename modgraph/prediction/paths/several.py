@@ -154,7 +154,7 @@ def certain(value: Value) -> Value | None:
     if not isinstance(value, Choice) or DELETED not in value.alternatives:
         return None
     kept = tuple(each for each in value.alternatives if each != DELETED)
-    return kept[0] if len(kept) == 1 else replace(value, alternatives=kept)
+    return kept[0] if len(kept) == 1 else replace(value, alternatives=kept, when=())
 
 
 def bound(environment: EnvironmentObject) -> dict[str, Value]:

@@ -76,8 +76,9 @@ class _Widener(Joiner):
         ]
         both = (*known, *further)
         if not further:
-            self.changed = False
-            return mine
+            is_decided = isinstance(mine, Choice) and bool(mine.when)  # in one turn; in others it may be another
+            self.changed = is_decided
+            return replace(mine, when=()) if isinstance(mine, Choice) and is_decided else mine
         if len(both) > MAX_TENSORS or not all(
             isinstance(each, Address) and isinstance(self.second.read(each), TensorObject) for each in both
         ):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import modgraph
+from modgraph.export.look.agreement import Remark, remarks_of
 from modgraph.export.text.summary import summary
+from modgraph.graph.index import GraphIndex
 from tests.prediction.forward.judged import PRELUDE, predicted
 from tests.prediction.forward.test_ways_of_sizes import run
 
@@ -112,3 +115,112 @@ def test_a_run_that_was_not_given_it_does_not_say_never(tmp_path: Path) -> None:
     rows = {line.split()[1]: line for line in summary(graph).splitlines() if "Linear" in line}
     assert "depends on not (depth is None); not in this run" in rows["b"]
     assert "never called" in rows["c"]
+
+
+NOT_FOLLOWED: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
+    "name of a child": ("head='a'", "return getattr(self, head)(x)", [{}, {"head": "b"}, {"head": "c"}]),
+    "each by name": (
+        "**kw",
+        "y = self.c(x)\n        for n in kw: y = getattr(self, n)(y)\n        return y",
+        [{}, {"a": 1}, {"b": 1}],
+    ),
+    "to a child": ("**kw", "return self.sub(x, **kw)", [{}, {"deep": True}]),
+    "and, or": ("act=True", "return (act and self.a or self.b)(x)", [{}, {"act": False}]),
+    "or": ("f=None", "f = f or self.a\n        return f(x)", [{}, {"f": "b"}]),
+    "its own": ("f=None", "f = f or self.a\n        return f(x)", [{}, {"f": "c"}]),
+}
+SUB = """
+class Sub(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x, deep=False):
+        return self.b(self.a(x) if deep else x)
+"""
+WITH_SUB = NET.replace("        self.heads", "        self.sub = Sub()\n        self.heads")
+
+
+def _called(source: str, given: dict[str, Any]) -> set[str]:
+    import torch
+
+    scope: dict[str, Any] = {}
+    exec(PRELUDE + source, scope)
+    net = scope["Net"]().eval()
+    seen: set[str] = set()
+    for path, module in net.named_modules():
+        module.register_forward_hook(lambda *_, path=path: seen.add(path))
+    net(torch.zeros(3, 4), **{key: getattr(net, value) if key == "f" else value for key, value in given.items()})
+    return seen
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", NOT_FOLLOWED)
+def test_never_called_is_not_said_where_other_arguments_are_not_followed(name: str, tmp_path: Path) -> None:
+    parameters, body, runs = NOT_FOLLOWED[name]
+    source = SUB + WITH_SUB % (parameters, body)
+    graph = predicted(tmp_path, source, ["x=3x4"])
+    never = {path for path, said in remarks_of(GraphIndex(graph)).items() if "never called" in map(_state, said)}
+    assert {call.module for call in graph.calls if call.certain} == _called(source, {})
+    for given in runs:
+        assert not _called(source, given) & never, given
+    lines = (PRELUDE + source).splitlines()
+    why = graph.model.open_ways
+    assert why is not None
+    assert why.line is not None
+    assert lines[why.line - 1].strip() in body
+    assert f":{why.line}" in summary(graph)
+    assert json.loads(graph.to_json())["model"]["open_ways"]["line"] == why.line
+    assert not graph.problems
+
+
+def _state(remark: Remark) -> str:
+    return remark.state
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_said_of_other_arguments_that_are_followed(name: str, tmp_path: Path) -> None:
+    graph = predicted(tmp_path, NET % CASES[name][:2], ["x=3x4"])
+    assert graph.model.open_ways is None
+
+
+def test_never_called_is_not_said_where_forward_is_not_followed(tmp_path: Path) -> None:
+    source = NET % ("k=0", "import absent\n        return absent.run(self, self.a(x))")
+    graph = predicted(tmp_path, source, ["x=3x4"])
+    assert graph.problems
+    assert "never called" not in summary(graph)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", NOT_FOLLOWED)
+def test_what_ran_was_predicted_though_other_arguments_are_not_followed(name: str, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(PRELUDE + SUB + WITH_SUB % NOT_FOLLOWED[name][:2], "utf-8")
+    graph = modgraph.analyze(f"{tmp_path / 'net.py'}:Net", inputs=["x=3x4"])
+    assert all(call.predicted and call.observed for call in graph.calls)
+    assert all(edge.predicted and edge.observed for edge in graph.edges)
+    assert not graph.problems
+    assert "never called" not in summary(graph)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", ["none", "text", "turns", "further by name"])
+def test_what_ran_is_as_it_is_predicted_alone(name: str, tmp_path: Path) -> None:
+    source = NET % CASES[name][:2]
+    alone = {call.module for call in predicted(tmp_path, source, ["x=3x4"]).calls if call.certain}
+    graph = modgraph.analyze(f"{tmp_path / 'net.py'}:Net", inputs=["x=3x4"])
+    assert {call.module for call in graph.calls if call.observed and call.predicted} == alone
+    assert all(call.predicted for call in graph.calls)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("is_run", [False, True])
+def test_never_called_is_not_said_where_a_call_has_no_place(is_run: bool, tmp_path: Path) -> None:
+    """As a rule forward calls nothing, so that data ends at it."""
+    source = NET % ("k=0", "for _ in range(k): x = self.a(x)\n        return x")
+    graph = predicted(tmp_path, source, ["x=3x4"])
+    if is_run:
+        graph = modgraph.analyze(f"{tmp_path / 'net.py'}:Net", inputs=["x=3x4"])
+    assert "a" in _called(source, {"k": 2})
+    assert graph.model.open_ways is not None
+    assert "a may be called here" in graph.model.open_ways.message
+    assert "never called" not in summary(graph)

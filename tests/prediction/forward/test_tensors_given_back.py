@@ -255,7 +255,6 @@ def _into(graph: Graph, consumer: str) -> set[tuple[str, str]]:
     }
 
 
-OTHER_WAY = "another way through forward"
 UNDECIDED = {
     "d = h\n        if h.sum() > 0: d = self.p(h)": {("p", "h.sum() > 0"), ("a", "not (h.sum() > 0)")},
     "e = self.p(h)\n        d = e if h.sum() > 0 else h": {("p", "h.sum() > 0"), ("a", "not (h.sum() > 0)")},
@@ -264,7 +263,7 @@ UNDECIDED = {
         ("a", "not (h.sum() > 0)"),
     },
     "if h.sum() > 0: d = self.p(h)\n        else: d = self.q(h)": {("p", "h.sum() > 0"), ("q", "not (h.sum() > 0)")},
-    "e = self.p(h)\n        d = ([e] if h.sum() > 0 else [h])[0]": {("p", OTHER_WAY), ("a", OTHER_WAY)},
+    "e = self.p(h)\n        d = ([e] if h.sum() > 0 else [h])[0]": {("p", "h.sum() > 0"), ("a", "not (h.sum() > 0)")},
     "e = self.p(h); d = e.relu_()": {("relu_", "")},
     "d = h; self.p(h).relu_()": {("relu_", "")},
     "d = self.p(h); h.relu_()": {("relu_", "")},

@@ -186,8 +186,7 @@ def _of_class(machine: Machine, own: Value, arguments: Arguments) -> Value:
 
 
 def _recorded(machine: Machine, address: Address, arguments: Arguments, run: Callable[[], Value]) -> Value:
-    is_entered = machine.overriding[-1:] == [address] == machine.called[-1:]
-    if not machine.is_recording or is_entered:
+    if not machine.is_recording:
         return run()
     return recording.module_call(machine, address, arguments, run)
 

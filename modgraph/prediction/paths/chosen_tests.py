@@ -1,0 +1,54 @@
+"""The tests that decide which of several values is there: where two paths of a run that is followed meet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from modgraph.prediction.domain.events import Assume, Cell, common, since
+from modgraph.prediction.domain.values import Choice, Tested, Tests, Value
+
+MAX_TESTS = 8
+"""Of one path; of more, as a loop makes them, nothing is told."""
+
+
+def of_paths(first: Cell | None, second: Cell | None) -> tuple[Tests, Tests]:
+    """How tests have come out on two paths, since they parted."""
+    start = common(first, second)
+    return _tests(first, start), _tests(second, start)
+
+
+def _tests(chain: Cell | None, start: Cell | None) -> Tests:
+    tests = (Tested(each.text, each.truth, each.where) for each in since(chain, start) if isinstance(each, Assume))
+    return tuple(dict.fromkeys(tests))
+
+
+def with_tests(found: Choice, given: tuple[Value, Value], paths: tuple[Tests, Tests]) -> Choice:
+    """A choice of what two paths gave, with the tests that decide it; without, where these are not known of all."""
+    second = paths[1]
+    if not second:
+        return found
+    known: dict[Value, Tests] = {}
+    for value, tests in zip(given, paths, strict=True):
+        for alternative, inner in _each(value):
+            if not tests and not (inner and _is_of_one_branch(inner[0], second[0])):
+                return found
+            both = tuple(dict.fromkeys((*tests, *inner)))
+            is_known = alternative not in known and (inner or not isinstance(value, Choice)) and _is_clear(both)
+            known[alternative] = both if is_known else ()
+    return replace(found, when=tuple(known.get(each, ()) for each in found.alternatives))
+
+
+def _each(value: Value) -> list[tuple[Value, Tests]]:
+    if not isinstance(value, Choice):
+        return [(value, ())]
+    return [(each, value.tests_of(place)) for place, each in enumerate(value.alternatives)]
+
+
+def _is_clear(tests: Tests) -> bool:
+    """They are few, and none came out both ways, as in two turns of a loop."""
+    return len({each.text for each in tests}) == len(tests) <= MAX_TESTS
+
+
+def _is_of_one_branch(one: Tested, other: Tested) -> bool:
+    """Both are how the same test came out: of three paths, two have met before."""
+    return (one.text, one.where) == (other.text, other.where)

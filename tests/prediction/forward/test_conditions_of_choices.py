@@ -1,0 +1,132 @@
+"""What is done with one of several values depends on the tests that have decided which it is; torch runs each way."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from modgraph.graph.model import Graph
+from tests.prediction.forward.judged import predicted
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
+
+    def one(self, x):
+        return self.a(x)
+
+    def two(self, x):
+        return self.b(x)
+
+    def pick(self, n):
+        if n == 0:
+            return self.a
+        if n == 1:
+            return self.b
+        return self.c
+
+    def forward(self, x, %s):
+        %s
+"""
+CASES = {
+    "of an expression": ("p=True", "return (self.a if p else self.b)(x)"),
+    "of a statement": ("p=True", "if p: m = self.a\n        else: m = self.b\n        return m(x)"),
+    "of one arm": ("p=True", "m = self.a\n        if not p: m = self.b\n        return m(x)"),
+    "of three": ("n=0", "return (self.a if n == 0 else self.b if n == 1 else self.c)(x)"),
+    "of three statements": (
+        "n=0",
+        "if n == 0: m = self.a\n        elif n == 1: m = self.b\n        else: m = self.c\n        return m(x)",
+    ),
+    "of several returns": ("n=0", "return self.pick(n)(x)"),
+    "of data": ("p=True", "return (self.a if x.sum() > 0 else self.b)(x)"),
+    "of the mode": ("p=True", "return (self.a if self.training else self.b)(x)"),
+    "of none": ("p=False", "m = self.a if p else None\n        return self.b(x) if m is None else m(x)"),
+    "of methods": ("p=True", "return (self.one if p else self.two)(x)"),
+    "of functions": ("p=True", "f = (lambda y: y) if p else self.b\n        return self.a(f(x))"),
+    "of numbers": ("p=True", "return (self.a, self.b)[0 if p else 1](x)"),
+    "of names": ("p=True", "return getattr(self, 'a' if p else 'b')(x)"),
+    "of an attribute": ("p=True", "self.kept = self.a if p else self.b\n        return self.kept(x)"),
+    "of lists": (
+        "p=True",
+        "for m in ([self.a] if p else [self.b, self.c]): x = m(x)\n        return x",
+    ),
+    "of one that another test sets": (
+        "p=True, q=False",
+        "m = self.a if p else self.b\n        if q: m = self.c\n        return m(x)",
+    ),
+    "of a test before, and of three": (
+        "p=True, q=True, n=0",
+        "m = self.a if p else self.b\n        if q: pass\n        elif n: pass\n        else: m = self.c\n"
+        "        return m(x)",
+    ),
+    "of the same in two ways": (
+        "p=True, q=True",
+        "if p: m = self.a if q else self.b\n        else: m = self.a if not q else self.b\n        return m(x)",
+    ),
+    "of a filter": ("p=False", "[m(x) for m in (self.a, self.b) if p]\n        return self.c(x)"),
+    "of a key": ("p=True", "return {True: self.a, False: self.b}[p](x)"),
+}
+OPEN = {"of a test before, and of three", "of the same in two ways", "of a key"}
+"""It is only said on what they depend, and not how."""
+
+
+def _run(file: Path, given: Mapping[str, Any], training: bool, fill: float) -> tuple[set[str], dict[str, Any]]:
+    """What torch calls, and the names of `forward` at its end."""
+    import torch
+
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text("utf-8"), str(file), "exec"), names)
+    net = names["Net"]().train(training)
+    seen: set[str] = set()
+    for path, module in net.named_children():
+        module.register_forward_hook(lambda *_, path=path: seen.add(path))
+    local: dict[str, Any] = {}
+
+    def at_end(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and frame.f_code is names["Net"].forward.__code__:
+            local.update(frame.f_locals)
+
+    sys.setprofile(at_end)
+    try:
+        net(torch.full((3, 4), fill), **given)
+    finally:
+        sys.setprofile(None)
+    return seen, {**local, "x": torch.full((3, 4), fill)}
+
+
+def _conditional(graph: Graph) -> dict[str, list[str]]:
+    """By module that is called on conditions alone: these."""
+    certain = {call.module for call in graph.calls if call.certain}
+    found: dict[str, list[str]] = {}
+    for call in graph.calls:
+        if call.module not in certain and call.condition is not None:
+            found.setdefault(call.module, []).append(call.condition.text)
+    return found
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_called_where_the_condition_is_true(name: str, tmp_path: Path) -> None:
+    parameters, body = CASES[name]
+    graph = predicted(tmp_path, NET % (parameters, body), ["x=3x4"])
+    found = _conditional(graph)
+    texts = [text for each in found.values() for text in each]
+    assert texts
+    assert any(text.startswith("depends on") for text in texts) == (name in OPEN)
+    arguments = [each.partition("=")[0].strip() for each in parameters.split(",")]
+    values = [range(3) if each == "n" else (True, False) for each in arguments]
+    for given in itertools.product(*values):
+        for training, fill in itertools.product((True, False), (1.0, -1.0)):
+            seen, local = _run(tmp_path / "net.py", dict(zip(arguments, given, strict=True)), training, fill)
+            for module, conditions in found.items():
+                known = [text for text in conditions if not text.startswith("depends on")]
+                is_true = any(eval(text, {}, local) for text in known)
+                assert is_true == (module in seen) or (not is_true and known != conditions), (given, conditions)
