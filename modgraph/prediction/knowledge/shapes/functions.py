@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
@@ -10,8 +12,9 @@ from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
 from modgraph.prediction.knowledge.tensors.demanding import is_nothing
-from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, promoted
+from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, category, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import size_of
 
 _FUNCTIONAL = "torch.nn.functional"
@@ -105,12 +108,24 @@ def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
     tensors = [fitting.tensor(machine, each) for each in operands]
     if not isinstance(equation, Constant) or not isinstance(equation.value, str) or not operands:
         return fitting.result(machine, arguments, None, None)
-    dtype = tensors[0].dtype
-    for each in tensors[1:]:
-        dtype = promoted(dtype, each.dtype)
+    dtype = _of_sum(equation.value, [each.dtype for each in tensors])
     shapes = [each.shape for each in tensors]
     shape = fitting.fitted(machine, lambda: arithmetic.summed(equation.value, shapes))
-    return fitting.result(machine, arguments, shape, dtype, needs_any(tensors))
+    found = fitting.result(machine, arguments, shape, dtype, needs_any(tensors))
+    if len(operands) == 1 and not arithmetic.sums(equation.value):
+        share(machine, found, operands[0])  # its dimensions in another order, or a diagonal
+    return found
+
+
+def _of_sum(equation: str, dtypes: Sequence[str | None]) -> str | None:
+    """The dtype of `einsum`. Where whole numbers or truths of one operand alone are summed up, they become int64; of
+    several operands that is not followed."""
+    dtype = dtypes[0]
+    for each in dtypes[1:]:
+        dtype = promoted(dtype, each)
+    if dtype is None or category(dtype) >= 2 or not arithmetic.sums(equation):
+        return dtype
+    return "int64" if len(dtypes) == 1 or set(dtypes) == {"int64"} else None
 
 
 # ---- by index --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import demands
+from modgraph.prediction.domain.sizes import witness_of
 from modgraph.prediction.domain.values import NONE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import length, number, sizes
 from modgraph.prediction.knowledge.tensors.demanding import (
@@ -65,18 +66,35 @@ def _require_padding(machine: Machine, shape: Shape, numbers: Sequence[Size], mo
         )
     if mode in ("reflect", "replicate") and any(map(is_nothing, shape[-padded - 1 :])):
         refuse(machine, f"{mode}: expected non-zero sizes, but got {told(shape)}")
+    sizes_left: list[Size] = []
     for place in range(padded):
         size, before, after = shape[-1 - place], numbers[2 * place], numbers[2 * place + 1]
+        sizes_left.append(None if size is None or before is None or after is None else size + before + after)
         if size is None or before is None or after is None:
             continue
         if mode == "reflect" and (before >= size or after >= size):
             refuse(machine, f"Padding size should be less than the dimension of size {size}, but got {(before, after)}")
         if mode == "circular" and (before > size or after > size):
             refuse(machine, f"Padding value {(before, after)} causes wrapping around more than once of {size}")
-        left = size + before + after
-        least = 0 if mode in ("constant", "circular") else 1
-        if left < least:
-            refuse(machine, f"padding by {before} and {after} leaves {left} of {told(shape)}")
+        cut = min(before, 0) + min(after, 0) if type(before) is int and type(after) is int else before + after
+        left = size + (cut if mode == "constant" else before + after)
+        if left < 0:
+            refuse(machine, f"padding by {before} and {after} leaves less than nothing of {told(shape)}")
+    if mode in ("reflect", "replicate"):
+        _require_rest(machine, shape, sizes_left)
+
+
+def _require_rest(machine: Machine, shape: Shape, left: Sequence[Size]) -> None:
+    """Torch asks for one dimension in which something is left of a reflection or a replication.
+
+    Raises:
+        Raised: there is none.
+    """
+    known = [size for size in left if size is not None]
+    # Of several that are open, which one it is would be no condition on one of them.
+    is_there = len(known) < len(left) or (len(known) > 1 and any(witness_of(size) > 0 for size in known))
+    if not is_there and all(size < 1 for size in known):
+        refuse(machine, f"padding leaves nothing of {told(shape)}")
 
 
 @demands(*(f"{_LAYERS}.padding._{name}PadNd.forward" for name in ("Circular", "Constant", "Reflection", "Replication")))

@@ -14,6 +14,7 @@ from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, SliceValue, Value
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape
+from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, source_of
 from modgraph.prediction.knowledge.tensors.tensor_tuples import places
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, size_of, tensor_of
@@ -109,7 +110,7 @@ def diagonal(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (sizes[0] + abs(offset),) * 2)
 
 
-@models("torch.Tensor.unfold")
+@views("torch.Tensor.unfold")
 def windows(arguments: Arguments, machine: Machine) -> Value:
     """Windows along a dimension: how many there are in its place, their size as the last one."""
     source = source_of(arguments, machine)

@@ -29,6 +29,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
+from modgraph.prediction.knowledge.tensors.index_keys import gives_view, keys_of
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_memory import share, views
@@ -69,7 +70,9 @@ def join(arguments: Arguments, machine: Machine) -> Value:
     if len(shapes) != len(found) or name in ("hstack", "vstack"):
         return made(machine, None, dtype, requires_grad=needs)
     if name != "stack":
-        shapes = [shape for shape in shapes if shape != (0,)] or shapes[:1]  # cat passes over those without elements
+        shapes = [shape for shape in shapes if shape != (0,)]  # cat passes over those without elements
+        if not shapes:  # whichever dimension is asked for
+            return made(machine, (0,), dtype, (), requires_grad=needs)
         if any(shape == (None,) and len(shape) != len(each) for shape in shapes for each in shapes):
             return made(machine, None, dtype, requires_grad=needs)
     dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
@@ -139,7 +142,7 @@ def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | Non
 
 
 @views(*both("chunk", "split", "unbind", "tensor_split", "split_with_sizes"))
-@models(*both("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"))
+@views(*both("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"))
 def divide(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function).removeprefix("unsafe_")
     position = 1 if name == "unbind" else 2
@@ -327,16 +330,22 @@ def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.__getitem__")
 def get_item(arguments: Arguments, machine: Machine) -> Value:
     source, key = source_of(arguments, machine), arguments.positional[1]
-    keys = list(key.items) if isinstance(key, TupleValue) else [key]
+    keys = [_as_number(machine, each) for each in keys_of(key)]
     if source.shape is None:
         found = like(machine, source, None)
+    elif any(isinstance(each, Address) for each in keys):
+        found = like(machine, source, *by_indices(machine, source, keys))
+    else:
+        found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
+    if gives_view(machine.state, keys) is not False:
         share(machine, found, arguments.positional[0])
-        return found
-    if any(isinstance(each, Address) for each in keys):
-        return like(machine, source, *by_indices(machine, source, keys))
-    found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
-    share(machine, found, arguments.positional[0])
     return found
+
+
+def _as_number(machine: Machine, key: Value) -> Value:
+    """A tensor of one whole number, without dimensions, is that number."""
+    tensor = tensor_of(machine, key) if gives_view(machine.state, [key]) else None
+    return key if tensor is None or not tensor.elements else Constant(int(tensor.elements[0]))
 
 
 def _elements_at(source: TensorObject, keys: list[Value]) -> tuple[Number, ...] | None:
