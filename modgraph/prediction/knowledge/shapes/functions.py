@@ -147,6 +147,29 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
     return fitting.result(machine, arguments, shape, weight.dtype, weight.requires_grad)
 
 
+@models(f"{_FUNCTIONAL}.embedding_bag", "torch.nn.modules.sparse.EmbeddingBag.forward")
+def embedding_of_bags(arguments: Arguments, machine: Machine) -> Value:
+    """One row for each bag: for each row of indices, or for each place at which one begins."""
+    is_layer = arguments.function.endswith("forward")
+    given = fitting.tensor(machine, arguments.get(int(is_layer), "input", NONE))
+    if is_layer:
+        held = [machine.find_attribute(arguments.positional[0], name) for name in ("weight", "include_last_offset")]
+        rows, with_last = (each or NONE for each in held)
+    else:
+        rows, with_last = arguments.get(1, "weight", NONE), arguments.get(9, "include_last_offset", FALSE)
+    weight, offsets = fitting.tensor(machine, rows), fitting.tensor(machine, arguments.get(2, "offsets", NONE))
+    if given.dtype not in (None, *INTEGERS):  # the weight first, as it once was
+        return fitting.result(machine, arguments, None, None)
+    fitting.require_indices(machine, given, weight.shape[0] if weight.shape else None)
+    bags, is_one_more = offsets.shape[0] if offsets.shape else None, machine.truth(with_last)
+    if given.shape is not None and len(given.shape) == 2:
+        bags = given.shape[0]
+    elif is_one_more is not False:
+        bags = bags - 1 if is_one_more and bags is not None else None
+    shape = (bags, weight.shape[1] if weight.shape is not None and len(weight.shape) == 2 else None)
+    return fitting.result(machine, arguments, shape, weight.dtype, weight.requires_grad)
+
+
 @models(f"{_FUNCTIONAL}.glu", "torch.nn.modules.activation.GLU.forward")
 def gated(arguments: Arguments, machine: Machine) -> Value:
     """Half of one dimension."""

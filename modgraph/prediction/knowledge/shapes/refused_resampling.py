@@ -220,3 +220,16 @@ def shuffled(arguments: Arguments, machine: Machine) -> None:
 def _require_pixels(machine: Machine, shape: Shape | None) -> None:
     if shape is not None and len(shape) < 3:
         refuse(machine, f"pixel_shuffle expects 3 dimensions or more, but got {told(shape)}")
+
+
+# ---- windows ---------------------------------------------------------------------------------------------------------
+
+
+@demands(
+    f"{_FUNCTIONAL}.unfold", f"{_FUNCTIONAL}.fold", *(f"{_LAYERS}.fold.{name}.forward" for name in ("Unfold", "Fold"))
+)
+def of_windows(arguments: Arguments, machine: Machine) -> None:
+    """Of floating point, or truths."""
+    source = given(arguments, machine, int(arguments.function.endswith("forward")), "input")
+    if source.dtype is not None and category(source.dtype) == 1:
+        refuse(machine, f"windows are not implemented for {source.dtype}", "NotImplementedError")

@@ -13,6 +13,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, SliceValue, Value
+from modgraph.prediction.knowledge.tensors.demanding import require_inside
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape
 from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, source_of
@@ -38,11 +39,10 @@ def by_indices(machine: Machine, source: TensorObject, keys: list[Value]) -> Gat
     if index.dtype == "bool":
         return _masked(source, place, index)
     shape = (*source.shape[:place], *index.shape, *source.shape[place + 1 :])
+    size = source.shape[place]
+    require_inside(machine, index, size, 0 if size is None else -size)
     if index.elements is None:
         return shape, None
-    size = source.shape[place]
-    if size is not None and any(not -size <= each < size for each in index.elements):
-        raise machine.raises("IndexError", f"index is out of bounds for dimension {place} with size {size}")
     return shape, _taken(source, place, [int(each) % (size or 1) for each in index.elements])
 
 

@@ -15,7 +15,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ONE_OF_SEVERAL, IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import counted, is_open, parts_of, same_sizes, sliced, witness_of
+from modgraph.prediction.domain.sizes import counted, is_open, parts_of, same, same_sizes, sliced, witness_of
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -445,6 +445,8 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
 @views(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
 def part(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
+    if name == "diagonal":
+        return like(machine, source, _of_diagonal(arguments, machine, source.shape))
     dim = arguments.get(1, "dim", NONE)
     place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
     if source.shape is None or place is None:
@@ -464,6 +466,23 @@ def part(arguments: Arguments, machine: Machine) -> Value:
     if source.shape == ():
         return like(machine, source, (), source.elements)
     return like(machine, source, replaced(source.shape, place, count(index.shape) if index is not None else None))
+
+
+def _of_diagonal(arguments: Arguments, machine: Machine, shape: Shape | None) -> Shape | None:
+    """The other dimensions, and the diagonal of two as the last one."""
+    numbers = [size_of(arguments.get(1, "offset", Constant(0)))]
+    for at, default in enumerate((0, 1)):
+        dim = arguments.get(2 + at, f"dim{at + 1}", Constant(default))
+        numbers.append(dimension(machine, dim, len(shape)) if shape is not None else None)
+    offset, one, other = numbers
+    if shape is None or one is None or other is None:
+        return None
+    rows, columns, length = shape[one], shape[other], None
+    if same(rows, columns) and offset == 0:
+        length = rows
+    elif offset is not None and rows is not None and columns is not None:
+        length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    return (*(size for place, size in enumerate(shape) if place not in (one, other)), length)
 
 
 _BY_DIM = ("narrow", "select", "index_select", "gather")
