@@ -197,7 +197,7 @@ class Regions:
 
     def _is_view(self, key: Value | None) -> bool:
         """What is taken with that key is certainly no copy."""
-        return key is not None and gives_view(self._state, keys_of(key)) is True
+        return key is not None and gives_view(self._state, keys_of(self._state, key)) is True
 
     def _of_view(self, index: int, parent: Region, last: str) -> Region:
         """A view of what may be known: all of it in another form, or somewhere in it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -100,8 +101,10 @@ def attention_of_heads(arguments: Arguments, machine: Machine) -> Value:
 
 @models("torch.einsum")
 def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
-    """Of operands in a row, or in one list; unknown where sizes stand between them instead of an equation."""
+    """Of operands in a row, or in one list; numbers of the dimensions may stand behind each instead of an equation."""
     equation, operands = arguments.get(0, "equation", NONE), list(arguments.positional[1:])
+    if fitting.tensor(machine, equation) is not fitting.NOT_KNOWN:
+        equation, operands = _with_letters(machine, arguments.positional)
     if len(operands) == 1 and fitting.tensor(machine, operands[0]) is fitting.NOT_KNOWN:
         listed = machine.iterate(operands[0])
         operands = listed if isinstance(listed, list) else []
@@ -115,6 +118,31 @@ def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
     if len(operands) == 1 and not arithmetic.sums(equation.value):
         share(machine, found, operands[0])  # its dimensions in another order, or a diagonal
     return found
+
+
+def _with_letters(machine: Machine, given: Sequence[Value]) -> tuple[Value, list[Value]]:
+    """The equation that numbers of dimensions stand for, and the operands."""
+    texts: list[str] = []
+    for value in (*given[1::2], *(given[-1:] if len(given) % 2 else ())):
+        numbers = machine.iterate(value)
+        text = "" if isinstance(numbers, list) else None
+        for each in numbers if isinstance(numbers, list) else ():
+            number = fitting.number(each)
+            if each != Constant(...) and type(number) is not int:
+                return NONE, []
+            if number is not None and not 0 <= number < len(_LETTERS):
+                raise machine.raises("RuntimeError", f"subscript {number} is not within [0, {len(_LETTERS)})")
+            text = f"{text}{'...' if number is None else _LETTERS[number]}"
+        if text is None:
+            return NONE, []
+        texts.append(text)
+    count = len(given) // 2
+    left = ",".join(texts[:count])
+    return Constant(f"{left}->{texts[count]}" if len(given) % 2 else left), list(given[: 2 * count : 2])
+
+
+_LETTERS = ascii_uppercase + ascii_lowercase
+"""Of the numbers of dimensions, in the order that torch has of them."""
 
 
 def _of_sum(equation: str, dtypes: Sequence[str | None]) -> str | None:

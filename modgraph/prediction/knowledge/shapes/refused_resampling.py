@@ -13,7 +13,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import demands
 from modgraph.prediction.domain.sizes import witness_of
-from modgraph.prediction.domain.values import NONE, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import length, number, sizes
 from modgraph.prediction.knowledge.tensors.demanding import (
     given,
@@ -171,10 +171,14 @@ def _adaptive(rank: int, is_layer: bool) -> Callable[[Arguments, Machine], None]
     def demand(arguments: Arguments, machine: Machine) -> None:
         name = last_name(arguments.function.removesuffix(".forward"))
         if is_layer:
-            wanted = machine.find_attribute(arguments.positional[0], "output_size") or NONE
+            wanted = machine.find_attribute(arguments.positional[0], "output_size")
         else:
             wanted = arguments.get(1, "output_size", NONE)
+        if wanted is None:
+            return
         source, many = given(arguments, machine, int(is_layer), "input"), length(machine, wanted)
+        if wanted == NONE:
+            refuse(machine, "the output_size of a pool is None", "TypeError")
         if many is not None and many != rank and not (many == 1 and name.lower().startswith("adaptive_avg_pool1")):
             refuse(machine, f"{name}: output_size must have {rank} numbers, not {many}")
         asked = sizes(machine, wanted, rank)
@@ -233,3 +237,38 @@ def of_windows(arguments: Arguments, machine: Machine) -> None:
     source = given(arguments, machine, int(arguments.function.endswith("forward")), "input")
     if source.dtype is not None and category(source.dtype) == 1:
         refuse(machine, f"windows are not implemented for {source.dtype}", "NotImplementedError")
+
+
+# ---- kinds of numbers ------------------------------------------------------------------------------------------------
+
+
+def _of_kind(kind: str, rank: int, is_layer: bool) -> Callable[[Arguments, Machine], None]:
+    """No truths; means are of floating point or int64, and one kernel of the largest knows no whole numbers."""
+
+    def demand(arguments: Arguments, machine: Machine) -> None:
+        source = given(arguments, machine, int(is_layer), "input")
+        if source.dtype is None or category(source.dtype) >= 2 or is_empty(source.shape):
+            return
+        is_taken = source.dtype == "int64" if kind == "avg" else rank > 1
+        if kind == "max" and rank == 1:
+            asked = arguments.get(6, "return_indices", FALSE)
+            asked = (machine.find_attribute(arguments.positional[0], "return_indices") or NONE) if is_layer else asked
+            is_taken = asked != FALSE
+        if source.dtype == "bool" or not is_taken:
+            refuse(machine, f"{kind}_pool{rank}d: not implemented for {source.dtype}", "NotImplementedError")
+
+    return demand
+
+
+for _rank in (1, 2, 3):
+    for _kind in ("avg", "max"):
+        demands(f"{_FUNCTIONAL}.{_kind}_pool{_rank}d")(_of_kind(_kind, _rank, False))
+        demands(f"{_LAYERS}.pooling.{_kind.title()}Pool{_rank}d.forward")(_of_kind(_kind, _rank, True))
+
+
+@demands(f"{_FUNCTIONAL}.dropout1d", f"{_LAYERS}.dropout.Dropout1d.forward")
+def of_channels(arguments: Arguments, machine: Machine) -> None:
+    """Rows of channels, or several of them."""
+    source = given(arguments, machine, int(arguments.function.endswith("forward")), "input")
+    if source.shape is not None and len(source.shape) not in (2, 3):
+        refuse(machine, f"dropout1d: Expected 2D or 3D input, but received a {len(source.shape)}D input")

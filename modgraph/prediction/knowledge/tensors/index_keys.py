@@ -12,10 +12,25 @@ from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Constant, SliceValue, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import category
 
+_MOST_OF_LIST = 31
 
-def keys_of(key: Value) -> Sequence[Value]:
-    """One for each dimension, or more."""
-    return key.items if isinstance(key, TupleValue) else (key,)
+
+def keys_of(state: State, key: Value) -> Sequence[Value]:
+    """One for each dimension, or more. A short list with more than numbers in it is taken as a tuple."""
+    if isinstance(key, TupleValue):
+        return key.items
+    listed = state.find(key, ListObject)
+    items = listed.items if listed is not None and listed.open is None else ()
+    is_several = len(items) <= _MOST_OF_LIST and any(_is_no_number(state, each) for each in items)
+    return tuple(items) if is_several else (key,)
+
+
+def _is_no_number(state: State, key: Value) -> bool:
+    if key in (NONE, Constant(...)) or isinstance(key, (SliceValue, TupleValue)):
+        return True
+    if isinstance(key, Constant):
+        return isinstance(key.value, range)
+    return state.find(key, ListObject) is not None or state.find(key, TensorObject) is not None
 
 
 def gives_view(state: State, keys: Sequence[Value]) -> bool | None:

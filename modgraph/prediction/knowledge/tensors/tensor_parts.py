@@ -330,7 +330,7 @@ def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.__getitem__")
 def get_item(arguments: Arguments, machine: Machine) -> Value:
     source, key = source_of(arguments, machine), arguments.positional[1]
-    keys = [_as_number(machine, each) for each in keys_of(key)]
+    keys = [_as_number(machine, each) for each in keys_of(machine.state, key)]
     if source.shape is None:
         found = like(machine, source, None)
     elif any(isinstance(each, Address) for each in keys):
@@ -391,7 +391,7 @@ def _gathered(source: TensorObject, taken: Sequence[Sequence[int]]) -> tuple[Num
 
 def shape_at(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
     """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
-    used = sum(1 for key in keys if key != NONE and key != Constant(...))
+    used = sum(1 for key in keys if key not in (NONE, Constant(...)) and type(getattr(key, "value", None)) is not bool)
     if not all(isinstance(key, (Constant, SliceValue)) for key in keys):
         return None
     if used > len(shape):
