@@ -168,7 +168,7 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         found = TupleValue(tuple(like(machine, source, part, _along(source, place, (i,))) for i in range(len(sizes))))
     else:
         found = _parts(machine, source, place, sizes)
-    if ".unsafe_" not in arguments.function and name != "tensor_split" and source.requires_grad:
+    if ".unsafe_" not in arguments.function and name != "tensor_split":
         for each in found.parts():
             if isinstance(each, Address):
                 machine.state.change(each, TensorObject).attributes[ONE_OF_SEVERAL] = TRUE

@@ -140,7 +140,11 @@ def refuse_on_leaf(machine: Machine, value: Value) -> None:
 
 
 def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) -> None:
-    """A tensor that others are written into needs a gradient if they do, where operations are recorded."""
+    """A tensor that others are written into needs a gradient if they do, where operations are recorded.
+
+    Raises:
+        Raised: RuntimeError, where it is one of several views, which must not.
+    """
     tensor = machine.state.find(address, TensorObject)
     if tensor is None or tensor.requires_grad is not False or not isinstance(address, Address):
         return
@@ -151,5 +155,11 @@ def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) ->
     ):
         return
     recorded = are_recorded(machine)
+    if ONE_OF_SEVERAL in tensor.attributes and True in needs and recorded is not False:
+        if recorded:
+            raise machine.raises(
+                "RuntimeError", "one of several views is modified inplace with a gradient."
+            )
+        machine.may_refuse("RuntimeError")
     if recorded is not False:
         machine.state.change(address, TensorObject).requires_grad = True if recorded and True in needs else None
