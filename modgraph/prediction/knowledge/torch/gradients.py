@@ -157,9 +157,7 @@ def written_to(machine: Machine, address: Value, operands: tuple[Value, ...]) ->
     recorded = are_recorded(machine)
     if ONE_OF_SEVERAL in tensor.attributes and True in needs and recorded is not False:
         if recorded:
-            raise machine.raises(
-                "RuntimeError", "one of several views is modified inplace with a gradient."
-            )
+            raise machine.raises("RuntimeError", "one of several views is modified inplace with a gradient.")
         machine.may_refuse("RuntimeError")
     if recorded is not False:
         machine.state.change(address, TensorObject).requires_grad = True if recorded and True in needs else None
