@@ -113,7 +113,7 @@ def _joined(tables: Mapping[str, Tensors], wanted: Mapping[str, StateEntry]) -> 
 
 
 def _gains(joined: Tensors, alone: Tensors, wanted: Mapping[str, object]) -> bool:
-    return _meeting(joined, "", wanted) > _meeting(alone, _wrapper_prefix(alone, wanted), wanted)
+    return _meeting(joined, "", wanted) > _meeting(alone, wrapper_prefix(alone, wanted), wanted)
 
 
 def _best_table(tables: Mapping[str, Tensors], wanted: Mapping[str, object]) -> tuple[str, str]:
@@ -121,14 +121,14 @@ def _best_table(tables: Mapping[str, Tensors], wanted: Mapping[str, object]) -> 
     best, chosen = (-1, -1), ("", "")
     for entry, table in tables.items():
         tensors = {key: shape for key, shape in table.items() if shape != NOT_A_TENSOR}
-        prefix = _wrapper_prefix(tensors, wanted)
+        prefix = wrapper_prefix(tensors, wanted)
         rank = (_meeting(tensors, prefix, wanted), len(tensors))
         if rank > best:
             best, chosen = rank, (entry, prefix)
     return chosen
 
 
-def _wrapper_prefix(tensors: Tensors, wanted: Mapping[str, object]) -> str:
+def wrapper_prefix(tensors: Tensors, wanted: Mapping[str, object]) -> str:
     """The prefix without which the keys meet the model's; "" where they do so as they are.
 
     One name in common is met by chance: most of the keys that could be met must be.

@@ -91,9 +91,48 @@ def compared(old: Found, new: Found, *, weights_alone: bool = False) -> Changes:
     return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
 
 
+def unwrapped(old: Found, new: Found) -> tuple[Found, Found, str]:
+    """A file of weights beside a model, without the prefix that a wrapper has put before its keys; and that prefix, as
+    `--against` finds it. Both as they are, and "", where there is none."""
+    from modgraph.checkpoint import wrapper_prefix
+    from modgraph.graph.state_dict import state_dict_of
+
+    bare = [_is_bare(side.graph) for side in (old, new)]
+    if bare[0] == bare[1]:
+        return old, new, ""
+    weights, model = (old, new) if bare[0] else (new, old)
+    wanted = {entry.key: entry for entry in state_dict_of(model.graph).entries if entry.expected}
+    held = {entry.key: None for entry in state_dict_of(weights.graph).entries}
+    prefix = wrapper_prefix(held, wanted)
+    if not prefix or any(key.removeprefix(prefix) in held for key in held if key.startswith(prefix)):
+        return old, new, ""
+    inner = replace(weights, graph=_without_prefix(weights.graph, prefix.removesuffix(".")))
+    return (inner, new, prefix) if bare[0] else (old, inner, prefix)
+
+
+def _without_prefix(graph: Graph, wrapper: str) -> Graph:
+    """The graph of a file of weights in which what lies below one module lies at the top."""
+    from modgraph.graph.build import GraphBuilder
+
+    builder = GraphBuilder.of(graph)
+    outer = {wrapper.rsplit(".", n)[0] for n in range(wrapper.count(".") + 1)}
+    root, inner = graph.modules[0], next(each for each in graph.modules if each.path == wrapper)
+    tensors = {"parameters": root.parameters + inner.parameters, "buffers": root.buffers + inner.buffers}
+    builder.modules = [replace(root, **tensors)]  # type: ignore[arg-type]
+    for each in graph.modules[1:]:
+        if each.path not in outer:
+            builder.modules.append(replace(each, path=each.path.removeprefix(f"{wrapper}."), repeat=None))
+    return builder.build()
+
+
+def _is_bare(graph: Graph) -> bool:
+    """It has names and shapes of tensors alone."""
+    return graph.stored is not None and all(node.class_name is None for node in graph.modules)
+
+
 def _require_like(old: Graph, new: Graph) -> None:
     """Raises GraphError where one side has names and shapes of tensors alone, and the other is a model with classes."""
-    bare = [graph.stored is not None and all(node.class_name is None for node in graph.modules) for graph in (old, new)]
+    bare = [_is_bare(graph) for graph in (old, new)]
     if bare[0] == bare[1]:
         return
     weights, model = (old, new) if bare[0] else (new, old)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.cli.arguments import count
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError
+from modgraph.names import plural
 
 if TYPE_CHECKING:
     from modgraph.cli.console import Console
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("which files, and how")
     files.add_argument("--exclude", action="append", metavar="PATTERN", help="paths beside those of the configuration")
     files.add_argument("--force-exclude", action="store_true", help="exclude files too that are named one by one")
+    files.add_argument("--no-empty", action="store_true", help="exit 2 where there is nothing to check")
     files.add_argument("--stdin-filename", metavar="FILE", help="the file that - is taken to be")
     files.add_argument("--config", action="append", metavar="FILE|KEY=VALUE", help="a file, or a key of it in TOML")
     files.add_argument("--isolated", action="store_true", help="read no configuration")
@@ -105,7 +107,12 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for file, number in report.untried.items():
         fixes = "1 fix is" if number == 1 else f"{number} fixes are"
         console.note(f"note: {file}: {fixes} not offered, as trying them takes too much work")
-    status = _say_what_failed(report, console)
+    if report.changes:
+        from modgraph.cli.fixed import notes
+
+        for notice in notes(report.changes):
+            console.note(f"note: {notice}")
+    status = max(_say_what_failed(report, console), _say_what_is_empty(report, console, fails=arguments.no_empty))
     if arguments.diff:
         return max(status, _diff(report, console, unsafe=arguments.unsafe_fixes))
     return max(status, _report(report, arguments, console))
@@ -123,6 +130,21 @@ def _say_what_failed(report: Report, console: Console) -> ExitStatus:
         if console.debug and failure.trace:
             console.notes(failure.trace.rstrip())
     return ExitStatus.FAILED if report.failures or report.cut else ExitStatus.OK
+
+
+def _say_what_is_empty(report: Report, console: Console, *, fails: bool) -> ExitStatus:
+    """Of folders without any file of Python: a wrong path must not pass for a clean one."""
+    for folder in report.empty:
+        message = f"there is no file of Python in {folder}: nothing was checked there"
+        if fails:
+            console.error(ModgraphError(message, hint="name another folder, or leave out --no-empty"))
+        else:
+            console.warning(message)
+    is_all_excluded = not report.files and bool(report.excluded) and not report.failures
+    if is_all_excluded:
+        files = plural(len(report.excluded), "file")
+        console.warning(f"all that was named is excluded ({files}): nothing was checked")
+    return ExitStatus.FAILED if fails and (report.empty or is_all_excluded) else ExitStatus.OK
 
 
 def _options(arguments: argparse.Namespace) -> CheckOptions:
@@ -315,6 +337,10 @@ def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:
     cut = sum(map(len, report.cut.values()))
     if cut:
         parts.append(f"{cut} class{'' if cut == 1 else 'es'} not followed to {'its' if cut == 1 else 'their'} end")
+    if report.unresolved:
+        number = len(report.unresolved)
+        whose = "whose classes are" if number == 1 else "the classes of which are"
+        parts.append(f"{plural(number, 'base')} not found, {whose} not judged")
     if fixed:
         parts.append(f"{fixed} fixed")
     if report.taken_back:

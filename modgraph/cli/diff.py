@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Compare, write, and say by the status whether there is a difference."""
-    from modgraph.diffing import GraphFinder, compared
+    from modgraph.diffing import GraphFinder, compared, unwrapped
     from modgraph.source.input_groups import parse_inputs
 
     finder = GraphFinder(
@@ -102,13 +102,19 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     if arguments.emit_map == "-":
         raise ConfigError("--emit-map names a file", hint="--emit-map keys.txt")
     sides = finder.pair(arguments.old, arguments.new)
+    weights_alone = of_checkpoints and file is None and format == "text"
+    *inner, prefix = unwrapped(*sides) if weights_alone else (*sides, "")
     try:
-        changes = compared(*sides, weights_alone=of_checkpoints and file is None and format == "text")
+        changes = compared(*inner, weights_alone=weights_alone)
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
     write_changes(changes, file, format, console, of_checkpoints=of_checkpoints)
+    if prefix:
+        console.note(f"{prefix!r} taken off the keys of the weights: load_state_dict needs them without it")
     if arguments.emit_map is not None:
-        _write_map(changes, Path(arguments.emit_map), console)
+        # A map is of the keys as they lie in the file.
+        raw = compared(*sides, weights_alone=True) if prefix else changes
+        _write_map(raw, Path(arguments.emit_map), console)
     if file is not None and not console.quiet:
         from modgraph.export.diff.words import verdict
 

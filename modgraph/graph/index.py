@@ -93,10 +93,16 @@ class GraphIndex:
 
     @cached_property
     def run_finished(self) -> bool:
-        """Whether the model ran to its end, so that a module without calls is one that is never called."""
+        """Whether the model ran, or was followed, to its end."""
         outermost = self.child_calls[None]
         failed = any(call.error is not None for call in outermost)
         return bool(outermost) and not failed and not any(p.stage == "trace" for p in self.graph.problems)
+
+    @cached_property
+    def all_calls_told(self) -> bool:
+        """Whether a module without calls is one that is never called: of a prediction nothing may be left open."""
+        is_followed = self.graph.traced or not any(p.stage == "forward" for p in self.graph.problems)
+        return self.run_finished and is_followed
 
     def is_leaf_call(self, index: int) -> bool:
         """Whether no other call began inside this one."""

@@ -76,6 +76,8 @@ class Run:
     def __init__(self, graph: Graph, *, views: bool = False, said: Mapping[str, tuple[Any, ...]] | None = None) -> None:
         self.graph = graph
         self.said = said or {}
+        self.also: Mapping[str, tuple[str, ...]] = {}
+        """By path, further names of modules that are not shown by themselves."""
         self.index = GraphIndex(graph)
         growth = _Growth(self.index, contracted_edges(self.index, views=views))
         self.replace(growth.root, growth.links)

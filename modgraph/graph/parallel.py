@@ -58,8 +58,8 @@ class Parallel:
         found = [members for members in self._candidates(parent) if self._is_parallel(members)]
         if not found:
             return []
-        colors = _Colors(self.run, parent, found)
-        return _without_cycles(found, self._going_with(colors, found), colors)
+        colors = Colors(self.run, parent, found)
+        return without_cycles(found, self._going_with(colors, found), colors)
 
     def _candidates(self, parent: Occurrence) -> list[list[Occurrence]]:
         """Neighbours in a list that are alike, by the order in which they are registered."""
@@ -110,7 +110,7 @@ class Parallel:
             for link in self.run.outgoing[leaf]
         )
 
-    def _going_with(self, colors: _Colors, found: list[list[Occurrence]]) -> list[list[Occurrence]]:
+    def _going_with(self, colors: Colors, found: list[list[Occurrence]]) -> list[list[Occurrence]]:
         """Operations that are done once for each member."""
         groups: dict[Hashable, list[Occurrence]] = {}
         for child, color in colors.settled().items():
@@ -125,8 +125,11 @@ class Parallel:
         return kept
 
 
-class _Colors:
+class Colors:
     """Groups the children of a container by what they are and by the groups of their neighbours."""
+
+    fixed = False
+    """The groups that are given stay as they are, whatever is beside their members."""
 
     def __init__(self, run: Run, parent: Occurrence, found: list[list[Occurrence]]) -> None:
         self.run = run
@@ -141,12 +144,19 @@ class _Colors:
         self.chains = self._chains()
         self.chained: set[Hashable] = set()
 
+    def word(self, child: Occurrence) -> Hashable | None:
+        """What may be done once for each member, by its name; None of what is never one of several."""
+        return operation_word(child.operation.name) if child.operation is not None else None
+
     def settled(self) -> dict[Occurrence, Hashable]:
         """The colours when they divide no further."""
         count = len(set(self.color.values()))
         for _ in range(ROUNDS):
             sides: dict[int, Hashable] = {}
-            told = {child: (color, self._sides(child, sides)) for child, color in self.color.items()}
+            told = {
+                child: color if self.fixed and child in self.members else (color, self._sides(child, sides))
+                for child, color in self.color.items()
+            }
             numbers: dict[Hashable, int] = {}
             self.color = {child: numbers.setdefault(color, len(numbers)) for child, color in told.items()}
             if len(numbers) == count:
@@ -158,9 +168,8 @@ class _Colors:
     def _first(self, child: Occurrence) -> Hashable:
         if child in self.members:
             return ("member", self.members[child])
-        if child.operation is not None:
-            return ("operation", operation_word(child.operation.name))
-        return ("other", child.first)
+        word = self.word(child)
+        return ("other", child.first) if word is None else ("operation", word)
 
     def _neighbours(self, child: Occurrence, *, ahead: bool) -> list[Occurrence | int]:
         """Children of the container, and leaves outside of it, that `child` is joined to."""
@@ -179,7 +188,7 @@ class _Colors:
                 (one for one in self.before[child] if isinstance(one, Occurrence) and self._same(one, child)), None
             )
             for child in self.color
-            if child.operation is not None
+            if self.word(child) is not None
         }
         chains: dict[Occurrence, list[Occurrence]] = {}
         for child, feeder in links.items():
@@ -190,7 +199,7 @@ class _Colors:
         return chains
 
     def _same(self, one: Occurrence, other: Occurrence) -> bool:
-        return one.operation is not None and self.color[one] == self.color[other]
+        return self.word(one) is not None and self.color[one] == self.color[other]
 
     def _sides(self, child: Occurrence, known: dict[int, Hashable]) -> Hashable:
         """The colours before and after `child`, or its chain; `known`: those of chains, so that each is walked once."""
@@ -211,8 +220,8 @@ class _Colors:
         return ("outside", end) if isinstance(end, int) else self.color[end]
 
 
-def _without_cycles(
-    members: list[list[Occurrence]], operations: list[list[Occurrence]], colors: _Colors
+def without_cycles(
+    members: list[list[Occurrence]], operations: list[list[Occurrence]], colors: Colors
 ) -> list[list[Occurrence]]:
     """All groups, but those that data would seem to go round in: nothing in a run comes before itself.
 
@@ -226,7 +235,7 @@ def _without_cycles(
     return [group for group in kept if group[0] not in cyclic]
 
 
-def _on_cycles(groups: list[list[Occurrence]], colors: _Colors) -> set[Occurrence]:
+def _on_cycles(groups: list[list[Occurrence]], colors: Colors) -> set[Occurrence]:
     """The first of each group that, drawn as one thing, is on a way back to itself, or lies between two that are."""
     first = {member: group[0] for group in groups for member in group}
     feeders: dict[Occurrence, set[Occurrence]] = {}

@@ -2,15 +2,16 @@
 
 Alike are siblings with the same class, arguments (but for one that says their place), parameter shapes, inner wiring,
 names of what is called inside, states, hooks, findings and problems, each fed by the one before (and by nothing else
-than what all of them get, such as a mask). What differs in anything, also in a problem, is not alike: a fold must not
-hide it. Nor does a fold hide which calls share weights: it stands for calls of one module, or of as many as it has
-members.
+than what all of them get, such as a mask, or its own of a row of inputs, such as the keys and values of a cache). What
+differs in anything, also in a problem, is not alike: a fold must not hide it. Nor does a fold hide which calls share
+weights: it stands for calls of one module, or of as many as it has members.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,11 @@ from modgraph.graph.model import Graph, ModuleNode, Repeat, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.paths import relative_path
+
+Source = tuple[str, tuple[int, ...]]
+"""Where data comes from: the number of a leaf, or a row of inputs and the place in it."""
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_LAST_NUMBER = re.compile(r"(?<![0-9])([0-9]{1,9})\]?$")
 
 
 def mark_repeats(graph: Graph) -> Graph:
@@ -83,7 +89,9 @@ class Likeness:
         self.run = run
         self._numbers: dict[Hashable, int] = {}
         self.boxed: dict[Occurrence, list[Occurrence]] = {}
-        """Boxes that are known to be alike (`series.py`): each with all of its group."""
+        """What is known to be alike (`series.py`, `shared.py`): each with all of its group."""
+        self.shared: set[Occurrence] = set()
+        """Of these, calls of one module beside each other (`shared.py`), and what goes with them."""
         self._links_at = self._links_by_container()
         self._remarks = remarks_by_module(run.graph)
         self._numbering = numbering_of(run.index)
@@ -116,7 +124,7 @@ class Likeness:
                 if self.boxed[child][0] is child:
                     groups.append(list(self.boxed[child]))
                 continue
-            last = groups[-1] if groups else None
+            last = groups[-1] if groups and groups[-1][0] not in self.boxed else None
             may_repeat = child.is_module or child.turn
             link = None
             if last is not None and may_repeat and self.strict[last[0]] == self.strict[child]:
@@ -159,17 +167,19 @@ class Likeness:
         stems = {each.path.rstrip("0123456789") for each in (one, other)}
         return len(stems) == 1 and bool(self.run.index.children[other.path])
 
-    def _inflow(self, block: Occurrence, before: Occurrence | None) -> list[tuple[int, str, int, str]]:
+    def _inflow(self, block: Occurrence, before: Occurrence | None) -> list[tuple[int, str, Source, str]]:
         """What enters `block`: its leaf, whether from the block before or from around, which leaf there, the shape."""
-        found = []
+        found: list[tuple[int, str, Source, str]] = []
         for link in self.crossing(block, self.run.incoming):
             source = link.source.first
             inside = before is not None and before.first <= source < before.past
-            where, number = ("before", source - before.first) if inside and before is not None else ("around", source)
-            found.append((link.target.first - block.first, where, number, self.tensor_text(link.tensor)))
+            where, origin = "around", _own_of_a_row(block, link.source) or _leaf(source)
+            if inside and before is not None:
+                where, origin = "before", _leaf(source - before.first)
+            found.append((link.target.first - block.first, where, origin, self.tensor_text(link.tensor)))
         return found
 
-    def _could_begin(self, block: Occurrence, fed: list[tuple[int, str, int, str]]) -> bool:
+    def _could_begin(self, block: Occurrence, fed: list[tuple[int, str, Source, str]]) -> bool:
         """Whether the first block gets as many tensors as the others, and the same from around."""
         own = self._inflow(block, None)
         if sorted((leaf, text) for leaf, _, _, text in own) != sorted((leaf, text) for leaf, _, _, text in fed):
@@ -257,6 +267,20 @@ class Likeness:
             if holder is not None:
                 found.setdefault(holder, []).append(link)
         return found
+
+
+def _leaf(number: int) -> Source:
+    return "", (number,)
+
+
+def _own_of_a_row(block: Occurrence, source: Occurrence) -> Source | None:
+    """An input that is `block`'s by its number, as "past[3][0]" is that of "h.3": the same for all blocks of a row."""
+    kind, _, name = (source.end or "").partition(":")
+    place = _LAST_NUMBER.search(block.path)
+    numbers = [int(number) for number in _NUMBER.findall(name)]
+    if kind != "input" or place is None or not numbers:
+        return None
+    return _NUMBER.sub("#", name), (numbers[0] - int(place[1]), *numbers[1:])
 
 
 def _called(block: Occurrence) -> Hashable:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from modgraph.rules import local_classes, suppressions
+from modgraph.rules import false_comments, local_classes, suppressions
 from modgraph.rules.containers import UNDECIDED
 from modgraph.rules.edits import characters
 from modgraph.rules.facts import ClassFacts, classes
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]{0,1000})?\(\s*([^)]*)", re.MULTILINE)
 _TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
+_NAMING = re.compile(
+    r"\bbase_model_\w+_plan\b|\b(?:target_modules|modules_to_save|no_split_module_classes|parallelize_plan)\s*="
+    r"|\.named_(?:parameters|modules|buffers)\("
+)
+"""Names of a model's parts may stand there, outside of classes."""
 _BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
 _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 """Of classes that are no modules."""
@@ -35,6 +40,8 @@ _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 
 def may_hold_modules(text: str) -> bool:
     """Whether a file is worth parsing: it has a class that speaks of torch, or whose base may be a module elsewhere."""
+    if _NAMING.search(text) is not None:
+        return True
     if "class" not in text or _CLASS.search(text) is None:
         return False
     if _TORCH.search(text) is not None:
@@ -76,7 +83,7 @@ def check_text(
         tree = parse(text)
         if has_private(text):
             mangle_syntax(tree)
-        if not may_hold_modules(text):
+        if not (may_hold_modules(text) or _may_be_found(text, rules)):
             return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -95,7 +102,15 @@ def check_text(
     return suppressions.apply(text, shown, found, rules, ignored, file.notes.get(UNDECIDED, ()))
 
 
+def _may_be_found(text: str, rules: Iterable[Rule]) -> bool:
+    """A rule that looks at whole files may find something in it."""
+    return "torch" in text and any(word in text for rule in rules if rule.find_in_file for word in rule.words)
+
+
 def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | None) -> Iterator[Finding]:
+    for rule in rules if only is None else ():
+        if rule.find_in_file is not None and (not rule.words or any(word in file.text for word in rule.words)):
+            yield from (_finding(rule, found, file, None) for found in rule.find_in_file(file))
     for node, qualname in classes(file.tree):
         if only is not None and qualname not in only:
             continue
@@ -117,7 +132,7 @@ def _of_class(file: FileSubject, node: ast.ClassDef, qualname: str, rules: Seque
     subject = Subject(file, ClassFacts(node, qualname))
     for rule in rules:
         for found in rule.find(subject):
-            yield _finding(rule, found, subject)
+            yield _finding(rule, found, file, subject.facts.qualname)
 
 
 def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project) -> bool:
@@ -135,25 +150,25 @@ def _is_surely_no_module(node: ast.ClassDef, summary: Summary, project: Project)
     return True
 
 
-def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
+def _finding(rule: Rule, found: Found, file: FileSubject, qualname: str | None) -> Finding:
     from modgraph.findings import Finding
 
-    lines = subject.file.lines
+    lines = file.lines
     line, column, end_line, end_column = _span(found.node, lines)
     return Finding(
         code=rule.code,
         name=rule.name,
         severity=found.severity or rule.severity,
-        message=as_written(found.message, subject.facts.qualname.split(".")),
-        file=subject.file.shown,
+        message=as_written(found.message, qualname.split(".") if qualname else []),
+        file=file.shown,
         line=line,
         column=column + 1,
         end_line=end_line,
         end_column=end_column + 1,
-        class_name=subject.facts.qualname,
+        class_name=qualname,
         attribute=found.attribute,
         related=found.related,
-        fix=found.fix,
+        fix=false_comments.named(found.fix, lines) if found.fix is not None else None,
     )
 
 

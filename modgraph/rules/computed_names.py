@@ -13,12 +13,15 @@ from collections.abc import Iterator
 from modgraph.rules.facts import Method, attribute_of
 from modgraph.rules.subject import Subject
 from modgraph.source import torch_names
+from modgraph.source.containers import ADDING
 
 _REGISTERING = (torch_names.REGISTERING - {"register_buffer"}) | {"__setattr__", "setattr"}
 _STORE_NAMES = ("_modules", "_parameters", "__dict__")
 _STORES = tuple(f".{each}" for each in _STORE_NAMES)
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.NamedExpr, ast.withitem)
 _GROUPS = "groups of names"
+_MAX_DEPTH = 4
+"""Assignments followed to where an object comes from."""
 
 
 def may_be_registered(subject: Subject, name: str, *, some: bool) -> bool:
@@ -36,8 +39,10 @@ def _registered(subject: Subject, *, some: bool) -> set[str] | None:
     key = f"computed names {some}"
     if key not in subject.notes:
         found: set[str] | None = set()
-        for method, call in subject.facts.calls_of(*_REGISTERING):
-            for value in _given(call) if some or _is_open(call) else ():
+        calls = [each for each in subject.facts.calls_of(*_REGISTERING) if some or _is_open(each[1])]
+        calls += [each for each in subject.facts.calls_of(*_REGISTERING, *ADDING) if _is_another(subject, *each)]
+        for method, call in calls:
+            for value in _given(call):
                 names = _come_from(subject, method, value)
                 found = None if found is None or names is None else found | names
         subject.notes[key] = found
@@ -57,6 +62,32 @@ def may_be_stored(subject: Subject, name: str) -> bool:
             for each in group
         }
     return f".{name}" in subject.notes["stored names"]
+
+
+def _is_another(subject: Subject, method: Method, call: ast.Call) -> bool:
+    """What is added goes into an object that the method was given, or found in such: the interpreter does not know it,
+    and it may be kept on this one."""
+    holder: ast.expr | None = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(call.func, ast.Name):  # setattr
+        holder = call.args[0] if call.args else None
+    return holder is not None and _comes_from_outside(subject, method, holder)
+
+
+def _comes_from_outside(subject: Subject, method: Method, node: ast.expr, depth: int = 0) -> bool:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id == method.receiver or depth > _MAX_DEPTH:
+        return False
+    if node.id in method.parameters:
+        return True
+    values = method.values.get(node.id)
+    if values is None:  # the target of a loop, where it is no name of the file
+        return subject.reads.path_of(node) is None and node.id not in _of_the_file(subject)
+    return any(
+        _comes_from_outside(subject, method, value, depth + 1)
+        for value in values
+        if isinstance(value, (ast.Attribute, ast.Subscript, ast.Name))
+    )
 
 
 def _is_open(call: ast.Call) -> bool:

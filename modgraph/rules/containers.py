@@ -39,6 +39,8 @@ class Hidden(NamedTuple):
     """Its name or form says that it is meant so."""
     alone: bool
     """There is nothing but such in it."""
+    is_counted: bool = True
+    """So many are in it; else the constructor was not followed to its end."""
 
 
 def hidden_modules(subject: Subject) -> Iterator[Hidden]:
@@ -58,7 +60,12 @@ def hidden_parameters(subject: Subject) -> Iterator[Hidden]:
 def possible_modules(subject: Subject) -> Iterator[Store]:
     """Stores of plain containers of which it is not known whether they hold modules: for those who want to be told."""
     facts, reads = subject.facts, subject.reads
-    certain = {hidden.name for hidden in hidden_modules(subject)}
+    doubted = {
+        hidden.name
+        for hidden in hidden_modules(subject)
+        if any(held.stateful or held.modal for held in hidden.held) and not any(held.loses for held in hidden.held)
+    }
+    certain = {hidden.name for hidden in hidden_modules(subject)} - doubted
     changed: dict[str, list[Change]] = {}
     for change in facts.changes:
         changed.setdefault(change.name, []).append(change)
@@ -73,7 +80,7 @@ def possible_modules(subject: Subject) -> Iterator[Store]:
             continue
         values = [(each.value, each.method) for each in stores]
         values += [(value, each.method) for each in changed.get(name, ()) for value in each.values]
-        doubtful = name in undecided or any(reads.may_be_anything(value, method) for value, method in values)
+        doubtful = name in undecided | doubted or any(reads.may_be_anything(value, method) for value, method in values)
         if not doubtful or not subject.is_module:
             continue
         if may_be_registered(subject, name, some=True):
@@ -101,7 +108,8 @@ def _hidden(
         first = stores[0]
         if not nodes:
             first = next((each for each in stores if may_hold(each.value, each.method)), first)
-        yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone)
+        is_counted = subject.facts.qualname not in subject.file.project.cut
+        yield Hidden(name, kind, first, held, nodes, _is_deliberate(subject, name, stores), alone, is_counted)
     yield from _returned(subject, may_hold, within)
 
 
@@ -176,6 +184,11 @@ def _suspicious(
         )
         if filled and subject.is_module:
             yield name, stores, changes
+    for store in facts.set_by_name:
+        if not reads.is_plain_container(store.value, store.method):
+            continue
+        if may_hold(store.value, store.method) and subject.is_module:
+            yield store.name, [store], changed.get(store.name, [])
     for name, changes in changed.items():
         if name in facts.stored or name in facts.methods or not _is_inherited(subject):
             continue
@@ -338,13 +351,17 @@ def counted(hidden: Hidden, what: str = "module") -> str:
     names = dict.fromkeys(last_name(held.class_name) or "of unknown class" for held in hidden.held)
     shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
     shown = f" ({shown})" if what == "module" else ""
-    open_ended = any("..." in held.place for held in hidden.held)
+    places = {held.place for held in hidden.held}
+    is_certain = hidden.is_counted and len(places) == len(hidden.held)  # not one on this path and another on that
+    open_ended = not is_certain or any("..." in place for place in places)
     number = len(hidden.held)
     plural = f"{what}s" if open_ended or number > 1 else what
     return f"{plural}{shown}" if open_ended else f"{number} {plural}{shown}"
 
 
 def advice(hidden: Hidden, what: str = "Module") -> str:
+    if hidden.kind == "named tuple":
+        return "keep each in an attribute of its own"
     first = f"nn.{what}{'Dict' if 'dict' in hidden.kind.lower() else 'List'}"
     if ends_in_a_comma(hidden):
         return f"the comma at the end makes it a tuple: take it away, or use {first}"

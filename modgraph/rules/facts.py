@@ -270,6 +270,22 @@ class ClassFacts:
             found.setdefault(store.name, []).append(store)
         return found
 
+    @cached_property
+    def set_by_name(self) -> list[Store]:
+        """`setattr(self, "name", value)`, the first for each name that no statement stores as well."""
+        found: dict[str, Store] = {}
+        for method, call in self.calls_of("setattr"):
+            if not isinstance(call.func, ast.Name) or len(call.args) != 3:
+                continue
+            owner, name, value = call.args
+            statement = method.parents.get(call)
+            if not isinstance(owner, ast.Name) or owner.id != method.receiver or not isinstance(statement, ast.Expr):
+                continue
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value not in self.stored:
+                place = ast.Attribute(owner, name.value, ast.Store())
+                found.setdefault(name.value, Store(name.value, method, statement, place, value))
+        return list(found.values())
+
     def stores_of(self, name: str) -> list[Store]:
         return self.stored.get(name, [])
 

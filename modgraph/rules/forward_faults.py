@@ -20,6 +20,7 @@ from modgraph.prediction.domain.events import Seen
 from modgraph.prediction.domain.values import NONE, Address
 from modgraph.prediction.forward.faults import Fault, Story, certain_faults
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.rules.changed_elsewhere import may_be_changed
 from modgraph.rules.facts import attribute_of
 from modgraph.rules.forward_looks import may_be_missing, set_elsewhere
 from modgraph.rules.interpretation import MAX_WORK_APART, Interpreted
@@ -149,7 +150,7 @@ def _report(subject: Subject, built: Interpreted, fault: Fault) -> _Report | Non
     report = teller.report()
     if report is None or set_elsewhere(subject, {each.partition(".")[0] for each in teller.named}):
         return None
-    return report
+    return None if may_be_changed(subject) else report
 
 
 def _line_in(subject: Subject, where: SourceLocation | None) -> int | None:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.rules import members
+from modgraph.rules.changed_elsewhere import may_be_joined
 from modgraph.rules.facts import Method, Store, attribute_of, enclosing
 from modgraph.rules.subject import Subject
 from modgraph.source.torch_names import CONTAINERS, MODAL, MODULE_METHODS, OTHER_NAMES, STATEFUL, STATELESS
@@ -359,11 +360,13 @@ def _stands_alone(subject: Subject) -> bool:
 
 
 def _is_absent(subject: Subject, name: str) -> bool:
-    """No text of the file puts something there: `net.name = ...`, `setattr(net, "name", ...)`."""
+    """No text of the file puts something there: `net.name = ...`, `setattr(net, "name", ...)`, a class to be joined."""
     member = members.member(subject.facts.node, name)
     if member is not None and not member.is_none:
         return False
-    return not set_elsewhere(subject, {name}) and name not in subject.file.words
+    if set_elsewhere(subject, {name}) or name in subject.file.words:
+        return False
+    return not may_be_joined(subject, {name})
 
 
 def set_elsewhere(subject: Subject, names: set[str]) -> bool:

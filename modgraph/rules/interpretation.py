@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,9 +37,12 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.entry import EVERYTHING, Prediction, predict_target
 from modgraph.prediction.interpreter import Interpreter
+from modgraph.prediction.python import given_away
 from modgraph.rules.fixing import Holdings
 from modgraph.rules.long_comments import without_long_comments
 from modgraph.rules.names import EnoughTried, Project, roots
+from modgraph.rules.script_names import with_names_of_scripts
+from modgraph.rules.state import TOLD_NOT_TO
 from modgraph.source import torch_names
 from modgraph.source.modules import ModuleFinder, Shared, SourceModule
 from modgraph.source.targets import Target, import_name
@@ -82,7 +85,9 @@ class Held:
     stateful: bool = True
     """It has parameters or buffers, or may have some."""
     modal: bool = False
-    """What it does depends on `train()` and `eval()`."""
+    """What it does depends on `train()` and `eval()`, or may depend on it."""
+    loses: bool = True
+    """It certainly has a parameter or a buffer, or depends on the mode: something is lost if it is not registered."""
     given: bool = False
     """It came in as an argument, or was not made by the constructor."""
     made: tuple[str, int] | None = None
@@ -100,7 +105,23 @@ class Interpreted:
     failed: bool
     """The constructor certainly raises, or could not be followed to its end."""
     registered: frozenset[int] = frozenset()
+    tuples: frozenset[str] = frozenset()
+    """Attributes that the text says are tuples: where their length is not known, so is what the interpreter has."""
     _held: dict[str, list[Held]] = field(default_factory=dict)
+
+    def told(self, tuples: frozenset[str]) -> Interpreted:
+        """The same where so much is known: a tuple registers nothing."""
+        found = Interpreted(self.machine, self.root, self.open, self.failed, tuples=tuples)
+        found.registered = frozenset(_registered(self.machine, self.root, found.unknown_tuples()))
+        return found
+
+    def unknown_tuples(self) -> dict[str, Unknown]:
+        """Those of them that the interpreter takes for what may be a module."""
+        return {
+            name: value
+            for name, value in self.module.modules.items()
+            if name in self.tuples and isinstance(value, Unknown) and name not in self.module.attributes
+        }
 
     @property
     def module(self) -> ModuleObject:
@@ -138,7 +159,7 @@ class Interpreted:
 
     def container(self, name: str) -> str | None:
         """ "list", "tuple", "dict", ... where the attribute certainly is such a plain container."""
-        return _container(self.machine, self.attribute(name))
+        return "tuple" if name in self.unknown_tuples() else _container(self.machine, self.attribute(name))
 
     def holds_only(self, name: str) -> bool:
         """Each element of the container under this name certainly is a module, or each a parameter: a container that
@@ -168,12 +189,17 @@ class Interpreted:
     def _in(self, name: str) -> list[Held]:
         if name not in self._held:
             value = self.attribute(name)
-            self._held[name] = list(self._walk(value)) if _container(self.machine, value) else []
+            open_ended = self.unknown_tuples().get(name)
+            if open_ended is not None:
+                within = (Address(index) for index in sorted(open_ended.may_be))
+                self._held[name] = [held for each in within for held in self._walk(each, "[...]")]
+            else:
+                self._held[name] = list(self._walk(value)) if _container(self.machine, value) else []
         return self._held[name]
 
-    def _walk(self, value: Value | None) -> Iterator[Held]:
+    def _walk(self, value: Value | None, place: str = "") -> Iterator[Held]:
         seen: set[int] = set()
-        pending: list[tuple[str, Value | None]] = [("", value)]
+        pending: list[tuple[str, Value | None]] = [(place, value)]
         while pending and len(seen) < MAX_HELD:
             place, each = pending.pop()
             if isinstance(each, Address):
@@ -191,9 +217,9 @@ class Interpreted:
         registered = address.index in self.registered
         if isinstance(found, ModuleObject):
             name = found.cls.name if isinstance(found.cls, (ClassValue, KnownClass)) else ""
-            stateful, modal = _states(self.machine, address)
+            stateful, modal, loses = _states(self.machine, address)
             made = None if found.where is None else (os.path.basename(found.where.file), found.where.line)
-            return Held(place, name, registered, stateful, modal, found.where is None, made)
+            return Held(place, name, registered, stateful, modal, loses, found.where is None, made)
         if isinstance(found, TensorObject) and found.is_parameter:
             return Held(place, PARAMETER, registered)
         return None
@@ -230,7 +256,7 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         text: what the file is taken to hold: it may be being fixed, or come from standard input.
         unknown: parameters that are given something of which nothing is known, whatever their defaults.
     """
-    text = without_long_comments(text)
+    text = _as_run(text)
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
     if key not in project.interpreted:
         if project.work > MAX_WORK:
@@ -254,7 +280,7 @@ def interpret_apart(
 ) -> Interpreted | None:
     """The same for what may be left undone: with a share of work of its own, so that nothing is taken from what has to
     be said, and None where that is not enough."""
-    text = without_long_comments(text)
+    text = _as_run(text)
     key = (file, qualname, text, tuple(unknown), tuple(project.believed))
     found: _Found | None = project.interpreted.get(key)
     if found is None:
@@ -271,6 +297,11 @@ def interpret_apart(
         _keep_holdings(project, key)
     project.read.update(found.files)
     return None if found.is_spent or found.limit is not None else found.state
+
+
+def _as_run(text: str) -> str:
+    """What is interpreted in place of a text; of what comes out of it, it is the same again."""
+    return with_names_of_scripts(without_long_comments(text))
 
 
 def _keep_holdings(project: Project, key: tuple[Any, ...]) -> None:
@@ -312,7 +343,7 @@ class _Found(NamedTuple):
 def holdings(project: Project, file: str, qualname: str, text: str) -> Holdings | None:
     """What a class holds after its constructor, as far as a fix must leave it; None where that cannot be said. Kept
     for longer than the end state, which is large."""
-    text = without_long_comments(text)
+    text = _as_run(text)
     key = (file, qualname, text, (), tuple(project.believed))
     if key not in project.holdings:
         interpret(project, file, qualname, text)
@@ -454,8 +485,13 @@ def _interpreted(prediction: Prediction) -> Interpreted | None:
     return found
 
 
-def _registered(machine: Interpreter, root: Address) -> Iterator[int]:
-    """Addresses of all modules and parameters that are, or may be, reached by registration."""
+def _registered(machine: Interpreter, root: Address, but: Collection[str] = ()) -> Iterator[int]:
+    """Addresses of all modules and parameters that are, or may be, reached by registration. What is registered and not
+    known may lead to all that was stored in what is not known.
+
+    Args:
+        but: names of the root that register nothing.
+    """
     seen: set[int] = set()
     pending: list[Value] = [root]
     while pending:
@@ -464,17 +500,20 @@ def _registered(machine: Interpreter, root: Address) -> Iterator[int]:
             pending.extend(value.alternatives)
         elif isinstance(value, Unknown):
             pending.extend(Address(index) for index in value.may_be)
+            pending.extend(Address(index) for index in given_away.addresses(machine) - seen)
         elif isinstance(value, Address) and value.index not in seen:
             seen.add(value.index)
             yield value.index
             module = machine.state.find(value, ModuleObject)
             if module is not None:
-                pending.extend((*module.modules.values(), *module.parameters.values()))
+                left_out = but if value == root else ()
+                pending.extend(held for name, held in module.modules.items() if name not in left_out)
+                pending.extend(module.parameters.values())
 
 
 def _container(machine: Interpreter, value: Value | None) -> str | None:
     if isinstance(value, TupleValue):
-        return "tuple"
+        return "tuple" if value.cls is None else "named tuple"
     if isinstance(value, Choice):
         kinds = {_container(machine, each) for each in value.alternatives if not isinstance(each, Constant)}
         return kinds.pop() if len(kinds) == 1 else None
@@ -494,15 +533,15 @@ def _last(cls: Value) -> str:
     return last_name(name)
 
 
-def _states(machine: Interpreter, root: Address) -> tuple[bool, bool]:
-    """(stateful, modal) of a module and all below it; what is not known counts as so."""
-    stateful = modal = False
+def _states(machine: Interpreter, root: Address) -> tuple[bool, bool, bool]:
+    """(stateful, modal, loses) of a module and all below it; for the first two what is not known counts as so."""
+    stateful = modal = loses = False
     seen: set[int] = set()
-    pending: list[Value] = [root]
+    pending: list[tuple[Value, bool]] = [(root, True)]
     while pending:
-        value = pending.pop()
+        value, certain = pending.pop()
         if isinstance(value, Choice):
-            pending.extend(value.alternatives)
+            pending.extend((each, False) for each in value.alternatives)
             continue
         module = machine.state.find(value, ModuleObject) if isinstance(value, Address) else None
         if module is None:
@@ -512,10 +551,12 @@ def _states(machine: Interpreter, root: Address) -> tuple[bool, bool]:
         if value.index in seen:
             continue
         seen.add(value.index)
+        is_modal = _is_modal(machine, module.cls)
         stateful = stateful or _has_state(module)
-        modal = modal or _is_modal(machine, module.cls)
-        pending.extend(module.modules.values())
-    return stateful, modal
+        modal = modal or is_modal is not False
+        loses = loses or (certain and (is_modal is True or _surely_has_state(module)))
+        pending.extend((each, certain) for each in module.modules.values())
+    return stateful, modal, loses
 
 
 def _has_state(module: ModuleObject) -> bool:
@@ -525,12 +566,23 @@ def _has_state(module: ModuleObject) -> bool:
     return not isinstance(module.cls, (ClassValue, KnownClass))
 
 
-def _is_modal(machine: Interpreter, cls: Value) -> bool:
-    """Its class, or a base that is not torch's, reads `training`."""
-    if not isinstance(cls, (ClassValue, KnownClass)):
+def _surely_has_state(module: ModuleObject) -> bool:
+    """It has a parameter or buffer on all paths; so have those of torch's layers of which the number is not known."""
+    tensors: Iterable[Value] = (*module.parameters.values(), *module.buffers.values())
+    if any(isinstance(each, Address) for each in tensors):
         return True
+    cls = module.cls
+    made = torch_names.torch_class(cls.name) if isinstance(cls, (ClassValue, KnownClass)) else None
+    return made in torch_names.LEARNING and made not in TOLD_NOT_TO
+
+
+def _is_modal(machine: Interpreter, cls: Value) -> bool | None:
+    """Its class, or a base that is not torch's, reads `training`; None where that is not known."""
+    if not isinstance(cls, (ClassValue, KnownClass)):
+        return None
     if torch_names.torch_class(cls.name):
         return torch_names.torch_class(cls.name) in torch_names.MODAL
+    is_known = True
     for base in machine.mro(cls) if isinstance(cls, ClassValue) else ():
         if not isinstance(base, ClassValue):
             continue
@@ -540,12 +592,11 @@ def _is_modal(machine: Interpreter, cls: Value) -> bool:
             continue
         found = machine.state.find(base.address, ClassObject)
         definition = found.definition if found is not None else None
-        if definition is None or definition.entry is None:
-            return True
-        source = machine.finder.source(definition.module)
-        lines = (
-            source.text.splitlines()[definition.entry.line - 1 : definition.entry.last_line] if source else ["training"]
-        )
+        source = machine.finder.source(definition.module) if definition is not None and definition.entry else None
+        if source is None or definition is None or definition.entry is None:
+            is_known = False
+            continue
+        lines = source.text.splitlines()[definition.entry.line - 1 : definition.entry.last_line]
         if any("training" in line for line in lines):
             return True
-    return False
+    return False if is_known else None

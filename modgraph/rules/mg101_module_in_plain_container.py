@@ -12,7 +12,7 @@ from modgraph.rules.wrapping import wrap
 
 def find(subject: Subject) -> Iterator[Found]:
     for hidden in containers.hidden_modules(subject):
-        if hidden.deliberate or not any(held.stateful or held.modal for held in hidden.held):
+        if hidden.deliberate or not any(held.loses for held in hidden.held):
             continue
         yield Found(
             hidden.store.statement,

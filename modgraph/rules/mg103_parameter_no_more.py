@@ -14,45 +14,40 @@ from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 _MOVING = frozenset(("to", "cuda", "type"))
-_CHANGING = frozenset(
+CHANGING = frozenset(
     [
-        "abs",
-        "bfloat16",
-        "chunk",
-        "clamp",
-        "clone",
-        "contiguous",
-        "double",
-        "exp",
-        "expand",
-        "flatten",
-        "half",
-        "log",
-        "mul",
-        "permute",
-        "relu",
-        "repeat",
-        "reshape",
-        "sigmoid",
-        "softmax",
-        "sqrt",
-        "squeeze",
-        "t",
-        "tanh",
-        "transpose",
-        "unsqueeze",
-        "view",
+        *("abs", "add", "bfloat16", "chunk", "clamp", "clone", "cumsum", "div", "double", "exp", "expand", "expand_as"),
+        *("half", "index_select", "log", "log_softmax", "matmul", "mean", "mul", "narrow", "neg", "permute", "pow"),
+        *("relu", "repeat", "repeat_interleave", "reshape", "roll", "sigmoid", "softmax", "sqrt", "square", "squeeze"),
+        *("sub", "sum", "t", "tanh", "tile", "transpose", "unsqueeze", "view"),
     ]
 )
-"""Methods of a tensor that give another one, which is no Parameter. `float` and `cpu` are not among them: on what is
-usual they give the Parameter itself."""
+"""Methods of a tensor that give another one, which is no Parameter. `float`, `cpu`, `contiguous` and `flatten` are not
+among them: on what is usual they give the Parameter itself."""
+FUNCTIONS = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "torch": [
+            *("abs", "add", "bmm", "cat", "clamp", "clone", "concat", "concatenate", "cumsum", "diag", "diag_embed"),
+            *("div", "einsum", "exp", "flip", "hstack", "kron", "log", "log_softmax", "matmul", "mean", "mm", "mul"),
+            *("neg", "outer", "permute", "pow", "relu", "repeat_interleave", "roll", "sigmoid", "softmax", "sqrt"),
+            *("square", "stack", "sub", "sum", "tanh", "tile", "transpose", "tril", "triu", "unsqueeze", "vstack"),
+        ],
+        "torch.nn.functional": [
+            *("elu", "gelu", "interpolate", "leaky_relu", "log_softmax", "normalize", "pad", "relu", "sigmoid"),
+            *("silu", "softmax", "softmin", "softplus", "tanh"),
+        ],
+    }.items()
+    for name in names
+)
+"""Functions that do so with what they are given."""
 _TRANSPOSED = ("H", "T", "mH", "mT")
 _SAME = ("torch.float", "torch.float32", "torch.device('cpu')")
 
 
 def find(subject: Subject) -> Iterator[Found]:
     for store in subject.facts.stores:
-        step = _step(store.value)
+        step = _step(subject, store.value)
         if step is None:
             continue
         made = _parameter_below(subject, store.value, store.method)
@@ -73,13 +68,15 @@ def find(subject: Subject) -> Iterator[Found]:
         )
 
 
-def _step(value: ast.expr | None) -> str | None:
+def _step(subject: Subject, value: ast.expr | None) -> str | None:
     """The outermost thing that is done, "`.to()`", where the result is another tensor."""
+    if isinstance(value, ast.Call) and subject.reads.path_of(value.func) in FUNCTIONS:
+        return f"`{ast.unparse(value.func)}()`"
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         name = value.func.attr
-        if name in _CHANGING or (name in _MOVING and not _changes_nothing(value)):
+        if name in CHANGING or (name in _MOVING and not _changes_nothing(value)):
             return f"`.{name}()`"
-        return _step(value.func.value) if name == "requires_grad_" else None
+        return _step(subject, value.func.value) if name == "requires_grad_" else None
     if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitOr):
         return "arithmetic"
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
@@ -101,12 +98,15 @@ def _changes_nothing(call: ast.Call) -> bool:
 def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -> ast.expr | None:
     """The call of `nn.Parameter` at the bottom of what is done; of a name, where it is used for nothing else."""
     while True:
+        if isinstance(value, ast.Call) and subject.reads.path_of(value.func) in FUNCTIONS:
+            below = (_parameter_below(subject, each, method) for each in _given_tensors(value))
+            return next((each for each in below if each is not None), None)
         if (
             isinstance(value, ast.Call)
             and isinstance(value.func, ast.Attribute)
             and not subject.reads.is_parameter(value)
         ):
-            if value.func.attr not in _MOVING | _CHANGING and not value.func.attr.endswith("_"):
+            if value.func.attr not in _MOVING | CHANGING and not value.func.attr.endswith("_"):
                 return None
             value = value.func.value
         elif isinstance(value, ast.UnaryOp):
@@ -122,6 +122,15 @@ def _parameter_below(subject: Subject, value: ast.expr | None, method: Method) -
         named = [each for each in ast.walk(method.node) if isinstance(each, ast.Name) and each.id == value.id]
         return value if len(values) == 1 and len(named) == 2 and subject.reads.is_parameter(values[0]) else None
     return value if subject.reads.is_parameter(value) else None
+
+
+def _given_tensors(call: ast.Call) -> Iterator[ast.expr]:
+    """What is given to a function of torch; of lists and comprehensions, what is in them."""
+    for each in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(each, (ast.List, ast.Tuple)):
+            yield from each.elts
+        else:
+            yield each.elt if isinstance(each, (ast.ListComp, ast.GeneratorExp)) else each
 
 
 def _is_registered(subject: Subject, name: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.names import last_name
-from modgraph.rules.facts import Method, enclosing
+from modgraph.rules.facts import Method, attribute_of, enclosing, is_unconditional
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.state import learns
 from modgraph.rules.subject import Subject
@@ -20,7 +20,7 @@ def find(subject: Subject) -> Iterator[Found]:
     for method in subject.facts.reached("forward"):
         if method.name == "__init__":
             continue
-        for made, name in _made_and_called(subject, method):
+        for made, name in (*_made_and_called(subject, method), *_made_and_kept(subject, method)):
             if _is_meant(method, made) or not subject.is_module:
                 continue
             if _is_dropout(subject, made):
@@ -77,6 +77,29 @@ def _made_and_called(subject: Subject, method: Method) -> Iterator[tuple[ast.Cal
             if _is_only_called(method, made.id):
                 told.add(made.id)
                 yield inner, made.id
+
+
+def _made_and_kept(subject: Subject, method: Method) -> Iterator[tuple[ast.Call, str | None]]:
+    """The same of what `forward` itself stores on the module in each call, and calls there."""
+    facts = subject.facts
+    for store in facts.stores if method.name == "forward" else ():
+        inner = _on_device(store.value) if store.method is method and isinstance(store.value, ast.Call) else None
+        if inner is None or not _may_learn(subject, method, inner):
+            continue
+        others = (each.value for each in facts.stores_of(store.name) if each is not store)
+        if not all(isinstance(each, ast.Constant) and each.value is None for each in others):
+            continue
+        first = min((each.lineno for each in method.returns), default=store.statement.lineno)
+        if not is_unconditional(method, store.statement) or first < store.statement.lineno:
+            continue
+        uses = [
+            method.parents.get(node)
+            for node in ast.walk(method.node)
+            if attribute_of(node, method.receiver) == store.name and isinstance(node.ctx, ast.Load)  # type: ignore[attr-defined]
+        ]
+        # Where more is done with it than to call it, weights may be put into it.
+        if uses and all(isinstance(each, ast.Call) and attribute_of(each.func, method.receiver) for each in uses):
+            yield inner, store.name
 
 
 def _on_device(call: ast.Call) -> ast.Call | None:
@@ -168,8 +191,35 @@ class Net(nn.Module):
 """,
             (13,),
         ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        self.norm = nn.BatchNorm1d(x.shape[-1])
+        return self.norm(x)
+""",
+            (5,),
+        ),
     ),
     valid=(
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = None
+
+    def forward(self, x):
+        if self.norm is None:
+            self.norm = nn.BatchNorm1d(x.shape[-1])
+        return self.norm(x)
+""",
+            "made once; MG207 tells of it",
+        ),
         Valid(
             """\
 from torch import nn

@@ -6,13 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.findings import Fix
+from modgraph.rules import flags
 from modgraph.rules.edits import replace, source
 from modgraph.rules.facts import Method
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.state import learns
 from modgraph.rules.subject import Subject
 
-_MEANT = ("shared", "share", "tied", "recurren", "universal", "same")
+_MEANT = ("shared", "share", "sharing", "tied", "tie_", "recurren", "universal", "same")
+_APART = ("individual", "independent", "separate", "untied", "unshared", "distinct")
+"""Words of an option that decides whether each place has a module of its own."""
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -77,9 +80,10 @@ def _is_bound_in(loop: ast.For, name: str) -> bool:
 
 
 def _found(node: ast.expr, name: str, times: str, fix: Fix | None) -> Found:
+    shown = f"({times})" if " " in times else times
     return Found(
         node,
-        f"one {name} {times} times, not {times} of them: all places share the parameters of one module; "
+        f"one {name} {shown} times, not {shown} of them: all places share the parameters of one module; "
         f"write [{name}(...) for _ in range({times})]",
         fix=fix,
     )
@@ -87,7 +91,7 @@ def _found(node: ast.expr, name: str, times: str, fix: Fix | None) -> Found:
 
 def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times: ast.expr) -> str | None:
     """Name of the class of which one module is repeated, where it has something to learn."""
-    if isinstance(times, ast.Constant) and times.value in (0, 1):
+    if not flags.is_count(subject, method, times):
         return None
     for element in elements:
         made = subject.reads.made(element, method)
@@ -101,13 +105,62 @@ def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times:
 
 
 def _is_meant(subject: Subject, method: Method, element: ast.expr) -> bool:
-    """A name says that the parameters are to be shared."""
+    """A name says that the parameters are to be shared, or an option decides it: what would undo that is no help."""
+    if any(_is_option(subject, method, element, *each) for each in _around(method, element)):
+        return True
     names = [subject.facts.qualname, ast.unparse(element) if isinstance(element, ast.Name) else ""]
     for statement in method.assigns:
         if statement.lineno <= element.lineno <= (statement.end_lineno or statement.lineno):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             names.extend(ast.unparse(target) for target in targets)
     return any(word in name.lower() for word in _MEANT for name in names)
+
+
+def _around(method: Method, node: ast.AST) -> Iterator[tuple[ast.If | ast.IfExp, str]]:
+    """(choice, the branch of it in which the node stands), from the inside out."""
+    below: ast.AST = node
+    each = method.parents.get(node)
+    while each is not None and each is not method.node:
+        if isinstance(each, ast.If):
+            yield each, "body" if below in each.body else "orelse"
+        elif isinstance(each, ast.IfExp):
+            yield each, "body" if below is each.body else "orelse"
+        below, each = each, method.parents.get(each)
+
+
+def _is_option(subject: Subject, method: Method, element: ast.expr, choice: ast.If | ast.IfExp, branch: str) -> bool:
+    """Its test speaks of sharing, or what it does otherwise makes a module of the class for each place."""
+    words = {each.lower() for node in ast.walk(choice.test) for each in _words(node)}
+    if any(word in each for each in words for word in (*_MEANT, *_APART)):
+        return True
+    made = {ast.unparse(each.func) for each in subject.reads.made(element, method)}
+    return not made.isdisjoint(_made_in_turns(subject, choice, "orelse" if branch == "body" else "body"))
+
+
+def _made_in_turns(subject: Subject, choice: ast.If | ast.IfExp, branch: str) -> set[str]:
+    """What is called in loops and comprehensions of a branch, as it is written."""
+    known: dict[tuple[int, str], set[str]] = subject.notes.setdefault("made in turns", {})
+    key = (id(choice), branch)
+    if key not in known:
+        part = getattr(choice, branch)
+        known[key] = {
+            ast.unparse(call.func)
+            for other in (part if isinstance(part, list) else [part])
+            for turn in ast.walk(other)
+            if isinstance(turn, (ast.For, ast.ListComp, ast.GeneratorExp))
+            for call in ast.walk(turn)
+            if isinstance(call, ast.Call)
+        }
+    return known[key]
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute):
+        yield node.attr
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
 
 
 def _fix(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from itertools import pairwise
 
 from modgraph.findings import Edit, Fix
-from modgraph.rules import initialising
-from modgraph.rules.edits import between, end_of, insert, newline, start_of
+from modgraph.rules import initialising, super_calls
+from modgraph.rules.edits import between, end_of, insert, newline, replace, start_of
 from modgraph.rules.facts import Method
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
-
-MAX_BESIDE = 100
-"""Files of a folder that are looked at."""
+from modgraph.rules.templates import is_template
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -26,6 +23,10 @@ def find(subject: Subject) -> Iterator[Found]:
     forgotten = next((each for each in init.node.body if _is_not_called(each)), None)
     if forgotten is not None and len(initialised) == 1:
         yield from _uncalled(subject, forgotten)
+        return
+    only = initialised[0] if len(initialised) == 2 else None
+    if only is not None and (why := super_calls.past_the_constructor(subject, init, only)):
+        yield from _past(subject, init, only, why)
         return
     if not initialised:
         yield from _missing(subject, init)
@@ -44,7 +45,9 @@ def _base_call(statement: ast.stmt) -> ast.Call | None:
 
 
 def _is_not_called(statement: ast.stmt) -> bool:
-    """`super().__init__` alone, which only looks the method up."""
+    """`super().__init__` alone, which only looks the method up, or `super()`, which does not even that."""
+    if super_calls.is_alone(statement):
+        return True
     value = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(value, ast.Attribute) and initialising.is_super_init(ast.Call(value, [], []))
 
@@ -52,13 +55,50 @@ def _is_not_called(statement: ast.stmt) -> bool:
 def _uncalled(subject: Subject, statement: ast.stmt) -> Iterator[Found]:
     if not _builds_itself(subject) or not subject.is_module:
         return
-    plain = _is_plain_module(subject)
-    fix = Fix("call it", (insert(end_of(subject, statement), "()"),), safe=True) if plain else None
-    yield Found(statement, "super().__init__ is not called here, only looked up: the parentheses are missing", fix=fix)
+    is_alone = super_calls.is_alone(statement)
+    missing = ".__init__()" if is_alone else "()"
+    fix = (
+        Fix("call it", (insert(end_of(subject, statement), missing),), safe=True) if _is_plain_module(subject) else None
+    )
+    what = ".__init__() is missing" if is_alone else "the parentheses are missing"
+    yield Found(statement, f"super().__init__ is not called here, only looked up: {what}", fix=fix)
+
+
+def _past(subject: Subject, init: Method, call: ast.Call, why: str) -> Iterator[Found]:
+    """The one call that should run the constructor of `nn.Module` does not."""
+    matters = " raises a" in why or _is_called_in_vain(subject, init)
+    matters = matters or any(initialising.registers(subject, init, each) for each in init.node.body)
+    if not matters or not _builds_itself(subject) or not subject.is_module:
+        return
+    right = replace(subject, call.func, "super().__init__")
+    fix = Fix("write super().__init__()", (right,), safe=True) if _is_plain_module(subject) else None
+    yield Found(call, f"{why}; write super().__init__()", fix=fix)
+
+
+def _is_called_in_vain(subject: Subject, init: Method) -> bool:
+    """Whoever calls an instance gets an AttributeError, as its hooks are not there: nothing else sets the object up,
+    and it is no base for others, which might call the constructor of `nn.Module` themselves."""
+    facts = subject.facts
+    forward = facts.methods.get("forward")
+    if forward is None or not forward.receiver or _is_to_be_written(forward):
+        return False
+    if "__call__" in facts.methods or subject.file.bases.get(facts.node.name) or subject.is_local:
+        return False
+    return _is_plain_module(subject) and not any("hooks" in name for name in facts.stored) and not init.functions
+
+
+def _is_to_be_written(method: Method) -> bool:
+    """It has no body of its own: `pass`, `...`, `raise NotImplementedError`."""
+    first = _first(method)
+    return first is None or (isinstance(first, (ast.Pass, ast.Raise, ast.Expr)) and len(method.node.body) <= 2)
 
 
 def _missing(subject: Subject, init: Method) -> Iterator[Found]:
     first = next((each for each in init.node.body if initialising.registers(subject, init, each)), None)
+    if first is None and _is_called_in_vain(subject, init) and _builds_itself(subject) and subject.is_module:
+        message = "super().__init__() is never called: whoever calls an instance gets an AttributeError of nn.Module"
+        yield Found(init.node, message, fix=_insertion(subject, init))
+        return
     if first is None or not _builds_itself(subject) or not subject.is_module:
         return
     yield Found(
@@ -81,7 +121,7 @@ def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call
     if any((each.lineno, each.col_offset) < (call.lineno, call.col_offset) for each in initialised):
         return
     first = next((each for each in statements[:place] if initialising.registers(subject, init, each)), None)
-    if first is None or not _builds_itself(subject) or not subject.is_module or _is_template(subject):
+    if first is None or not _builds_itself(subject) or not subject.is_module or is_template(subject.file):
         return
     yield Found(
         first,
@@ -89,24 +129,6 @@ def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call
         _attribute(first),
         fix=_move(subject, init, call),
     )
-
-
-def _is_template(subject: Subject) -> bool:
-    """Another file beside it says that it is generated from this one, which then is not run as it is."""
-    folder, own = os.path.split(subject.file.path)
-    subject.file.project.read[folder] = None
-    try:
-        beside = sorted(name for name in os.listdir(folder) if name.endswith(".py") and name != own)
-    except OSError:
-        return False
-    for name in beside[:MAX_BESIDE]:
-        path = os.path.join(folder, name)
-        if not subject.file.project.may_reach(path, subject.file.path):
-            continue
-        head = (subject.file.project.text(path) or "")[:2_000]
-        if own in head and "generated from" in head:
-            return True
-    return False
 
 
 def _twice(subject: Subject, init: Method, top: list[tuple[int, ast.stmt]]) -> Iterator[Found]:
@@ -212,6 +234,10 @@ RULE = Rule(
 one raises "cannot assign module before Module.__init__() call". A second call makes them anew: what was registered
 between the two is lost without a word.
 
+Where nothing is registered, the object is built, and raises an AttributeError as soon as it is called.
+`super(nn.Module, self)` begins behind `nn.Module`, and `super(Other, self)` raises a TypeError in a class that does not
+derive from `Other`.
+
 Make `super().__init__()` the first statement of the constructor.
 """,
     find=find,
@@ -275,6 +301,43 @@ class Net(nn.Module):
         self.head = nn.Linear(8, 2)
 """,
             (7,),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super(nn.Module, self).__init__()
+        self.fc = nn.Linear(8, 8)
+""",
+            (5,),
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+""",
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Scale(nn.Module):
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, x):
+        return x * self.factor
+
+class Shift(nn.Module):
+    def __init__(self, by):
+        super(Scale, self).__init__()
+        self.by = by
+""",
+            (4, 12),
         ),
         Invalid(
             """\

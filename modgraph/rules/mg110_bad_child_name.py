@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from modgraph.rules import members
 from modgraph.rules.facts import Method, attribute_of, expects_error
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
@@ -23,12 +24,12 @@ def find(subject: Subject) -> Iterator[Found]:
         if name is None or not _is_a_modules(subject, method, call) or expects_error(method, call):
             continue
         own = attribute_of(call.func, method.receiver) is not None
-        problem = _problem(name, {*_TAKEN, *subject.facts.methods} if own else _TAKEN)
-        if problem is not None and subject.is_module:
-            yield Found(call, f"{problem}: torch raises a KeyError")
+        problem = _problem(name, {*_TAKEN, *_methods(subject)} if own else _TAKEN)
+        if problem is not None and not _is_refused_before(subject, call) and subject.is_module:
+            yield Found(call, f"{problem}: torch raises a {_raised(name)}")
     for method, call in subject.calls_of("setattr"):
         if len(call.args) == 3 and isinstance(call.args[0], ast.Name) and call.args[0].id == method.receiver:
-            problem = _problem(call.args[1], ())
+            problem = _problem(call.args[1], ()) if _raised(call.args[1]) == "KeyError" else None
             if problem is None or not subject.reads.is_module(call.args[2], method) or not subject.is_module:
                 continue
             yield Found(
@@ -38,8 +39,45 @@ def find(subject: Subject) -> Iterator[Found]:
             )
     for method, call in subject.calls_of("ModuleDict"):
         if subject.reads.torch_class(call.func) == "ModuleDict" and not expects_error(method, call):
-            yield from _keys(call)
+            yield from _keys(subject, call)
     yield from _set_keys(subject)
+
+
+def _methods(subject: Subject) -> frozenset[str]:
+    """Methods of the class. Whether there is a property, its code decides: if that raises an AttributeError, none."""
+    if "certain methods" not in subject.notes:
+        found = ((name, members.member(subject.facts.node, name)) for name in subject.facts.methods)
+        subject.notes["certain methods"] = frozenset(
+            name for name, each in found if each is not None and each.kind == "method"
+        )
+    answer: frozenset[str] = subject.notes["certain methods"]
+    return answer
+
+
+def _raised(name: ast.expr) -> str:
+    return "TypeError" if isinstance(name, ast.Constant) and not isinstance(name.value, str) else "KeyError"
+
+
+def _is_refused_before(subject: Subject, call: ast.Call) -> bool:
+    """What is to be a submodule certainly is none: torch asks for that before it looks at the name."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("add_module", "register_module"):
+        return False
+    given = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "module")]
+    return any(_is_no_module(subject, each) for each in given)
+
+
+def _is_no_module(subject: Subject, node: ast.expr | None) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is not None
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return bool(subject.reads.is_module_class(node)) or (subject.reads.path_of(node) or "").startswith("torch.")
+    return isinstance(node, _NO_MODULES) or subject.reads.is_parameter(node)
+
+
+_NO_MODULES = (
+    *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.Lambda, ast.JoinedStr, ast.Compare),
+)
 
 
 def _set_keys(subject: Subject) -> Iterator[Found]:
@@ -54,20 +92,23 @@ def _set_keys(subject: Subject) -> Iterator[Found]:
         for target in statement.targets:
             own = isinstance(target, ast.Subscript) and attribute_of(target.value, change.method.receiver)
             problem = _problem(target.slice, _TAKEN | torch_names.DICT_NAMES) if own == change.name else None  # type: ignore[attr-defined]
-            if problem is not None and subject.is_module:
-                yield Found(target, f"{problem}: torch raises a KeyError", change.name)
+            refused = problem is None or _is_no_module(subject, statement.value)
+            if not refused and subject.is_module:
+                yield Found(target, f"{problem}: torch raises a {_raised(target.slice)}", change.name)  # type: ignore[attr-defined]
 
 
 def _is_dict(subject: Subject, value: ast.expr | None) -> bool:
     return isinstance(value, ast.Call) and subject.reads.torch_class(value.func) == "ModuleDict"
 
 
-def _keys(call: ast.Call) -> Iterator[Found]:
+def _keys(subject: Subject, call: ast.Call) -> Iterator[Found]:
     if len(call.args) != 1 or not isinstance(call.args[0], ast.Dict):
         return
-    for key in call.args[0].keys:
+    for key, value in zip(call.args[0].keys, call.args[0].values, strict=True):
         problem = _problem(key, _TAKEN | torch_names.DICT_NAMES) if key is not None else None
-        if key is not None and problem is not None:
+        if _is_no_module(subject, value):
+            return
+        if key is not None and problem is not None and _raised(key) == "KeyError":
             yield Found(key, f"{problem}: torch raises a KeyError")
 
 
@@ -85,6 +126,8 @@ def _problem(name: ast.expr, taken: frozenset[str] | set[str] | tuple[str, ...])
         if "." in name.value:
             return f"the name {name.value!r} has a dot"
         return f"the name {name.value!r} is taken by the class" if name.value in taken else None
+    if isinstance(name, ast.Constant):
+        return f"the name {name.value!r} is no str"
     if any("." in part for part in _literal_parts(name)):
         return "the name has a dot"
     return None
@@ -114,7 +157,8 @@ RULE = Rule(
     summary="A submodule, parameter or buffer gets a name with a dot, an empty one, or one that is taken.",
     why="""\
 Names of submodules are parts of paths: `add_module`, `register_buffer` and `nn.ModuleDict` raise a KeyError for a
-name with a dot, for an empty one, and for one that the class has already (`forward`, `type`, `keys` of a ModuleDict).
+name with a dot, for an empty one, and for one that the class has already (`forward`, `type`, `keys` of a ModuleDict);
+`add_module` and its like raise a TypeError for a number.
 `setattr(self, "a.b", module)` is worse: it registers a child that no look-up finds, whose keys in the state dict read
 as if there were a module `a`.
 """,

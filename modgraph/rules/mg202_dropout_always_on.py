@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from modgraph.findings import Fix
@@ -19,6 +20,8 @@ def find(subject: Subject) -> Iterator[Found]:
         path = subject.reads.path_of(call.func) or ""
         if not path.startswith("torch.nn.functional.") or _says_when(call) or _is_guarded(method, call):
             continue
+        if _is_meant(subject, call):
+            continue
         if subject.is_module:
             yield Found(
                 call,
@@ -26,6 +29,16 @@ def find(subject: Subject) -> Iterator[Found]:
                 "pass training=self.training",
                 fix=_fix(subject, method, call),
             )
+
+
+_MEANT = re.compile(r"always|monte.?carlo|\bmc\b|sampl|stochastic|inference|test.?time|eval|at test", re.IGNORECASE)
+_SAMPLING = re.compile(r"sampl|generat|infer|mc_|_mc|monte|bayes|uncertain|prenet", re.IGNORECASE)
+
+
+def _is_meant(subject: Subject, call: ast.Call) -> bool:
+    """A comment on its lines, or right above, says that it is to act in evaluation."""
+    lines = subject.file.lines[max(call.lineno - 2, 0) : call.end_lineno]
+    return any("#" in line and _MEANT.search(line.partition("#")[2]) for line in lines)
 
 
 def _says_when(call: ast.Call) -> bool:
@@ -57,6 +70,8 @@ def _fix(subject: Subject, method: Method, call: ast.Call) -> Fix | None:
         key=lambda each: end_of(subject, each),
         default=None,
     )
+    if _SAMPLING.search(f"{subject.facts.qualname}.{method.name}"):
+        return None  # what is to differ from call to call may need it
     if last is None or not method.receiver or not isinstance(last, (ast.Name, ast.Attribute, ast.Constant, ast.Call)):
         return None
     return Fix("pass training", (insert(end_of(subject, last), f", training={method.receiver}.training"),))

@@ -44,6 +44,8 @@ _MAKING = frozenset(
         "torch.hamming_window",
     ]
 )
+_JOINING = frozenset(["torch.stack", "torch.cat", "torch.tril", "torch.triu", "torch.diag", "torch.meshgrid"])
+"""Those of them whose result lies where what they are given does."""
 _SAME = frozenset(
     ("float", "double", "half", "long", "int", "bool", "view", "reshape", "unsqueeze", "squeeze", "repeat")
 )
@@ -152,13 +154,32 @@ def _fix(subject: Subject, store: Store) -> Fix | None:
         return None
     if not is_unconditional(store.method, statement) or not _can_be_a_buffer(subject, store):
         return None
+    if _meets_the_cpu(subject):
+        return None
     before = between(subject, end_of(subject, store.target), start_of(subject, value))
     sign = re.match(r"[ \t]*=[ \t]*", before)
     if sign is None:
         return None
     begins, (line, column) = start_of(subject, statement), end_of(subject, store.target)
     call = Edit(*begins, line, column + sign.end(), f'{store.method.receiver}.register_buffer("{store.name}", ')
-    return Fix("register the buffer", (call, insert(end_of(subject, statement), ")")))
+    closing = insert(end_of(subject, statement), ", persistent=False)")
+    return Fix("register the buffer, which leaves the state dict as it is", (call, closing))
+
+
+def _meets_the_cpu(subject: Subject) -> bool:
+    """`forward` makes tensors that stay on the CPU, or brings some there: one that is moved does not go with these."""
+    if "meets the cpu" not in subject.notes:
+        calls = (call for method in subject.facts.reached("forward") for call in method.calls)
+        subject.notes["meets the cpu"] = any(_stays_on_the_cpu(subject, call) for call in calls)
+    answer: bool = subject.notes["meets the cpu"]
+    return answer
+
+
+def _stays_on_the_cpu(subject: Subject, call: ast.Call) -> bool:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("cpu", "numpy"):
+        return True
+    makes = subject.reads.path_of(call.func) in _MAKING - _JOINING
+    return makes and not any(keyword.arg in ("device", None) for keyword in call.keywords)
 
 
 def _can_be_a_buffer(subject: Subject, store: Store) -> bool:
@@ -219,8 +240,8 @@ from torch import nn
 class Norm(nn.Module):
     def __init__(self):
         super().__init__()
-        self.register_buffer("mean", torch.tensor([0.5, 0.5, 0.5]).view(1, 3, 1, 1))
-        self.register_buffer("steps", torch.arange(8))
+        self.register_buffer("mean", torch.tensor([0.5, 0.5, 0.5]).view(1, 3, 1, 1), persistent=False)
+        self.register_buffer("steps", torch.arange(8), persistent=False)
 
     def forward(self, x):
         return self._shift(x) * self.steps

@@ -75,6 +75,9 @@ class Project:
         """Classes of the present file that were not interpreted, as it was enough."""
         self.cut: dict[str, str] = {}
         """Classes of the present file that were not followed to their end, with the limit that was reached."""
+        self.unresolved: dict[str, None] = {}
+        """Bases of which it is not known whether they are modules, of classes of the present file in which something
+        might be found."""
         self.trying = False
         """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False

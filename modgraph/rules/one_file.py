@@ -98,7 +98,7 @@ class Checker:
             for shown, path in files:
                 findings = cache.get(path, shown, self.settings(path).text(path))
                 if findings is not None:
-                    known[path] = Outcome(findings)
+                    known[path] = Outcome(findings, unresolved=cache.unresolved(path))
         return known
 
     def keep(self, outcomes: Mapping[str, Outcome]) -> None:
@@ -110,7 +110,7 @@ class Checker:
         if cache is None:
             return
         for path, found in worth.items():
-            cache.put(path, self.settings(path).text(path), found.depends or (), found.findings)
+            cache.put(path, self.settings(path).text(path), found.depends or (), found.findings, found.unresolved)
         cache.write()
 
     def _results(self) -> ResultsCache | None:
@@ -185,7 +185,7 @@ class Checker:
         project = settings.project
         project.read = {}
         project.work, project.trying = 0, False
-        project.given_up, project.cut = {}, {}
+        project.given_up, project.cut, project.unresolved = {}, {}, {}
 
         def check(source: str, only: frozenset[str] | None = None) -> list[Finding]:
             return check_text(source, shown, path, settings.rules, project, ignored, only)
@@ -214,7 +214,8 @@ class Checker:
             project.add(path, summarize(tree), tree, after)
         is_fixing = self.options.fix != "no" and tried
         depends = None if is_fixing or failure or cut else tuple(each for each in project.read if each != path)
-        return Outcome(findings, failure, change, after, depends, taken_back, untried, cut)
+        unresolved = tuple(project.unresolved)
+        return Outcome(findings, failure, change, after, depends, taken_back, untried, cut, unresolved)
 
     def _unreadable(self, error: SyntaxError, shown: str, path: str) -> Outcome:
         settings = self.settings(path)

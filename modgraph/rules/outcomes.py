@@ -46,6 +46,8 @@ class Outcome(NamedTuple):
     """Fixes that were not tried, and are not offered, as that takes too much work."""
     cut: tuple[tuple[str, str], ...] = ()
     """Classes whose constructors were not followed to their end, with the limit that was reached."""
+    unresolved: tuple[str, ...] = ()
+    """Bases of which it is not known whether they are modules: their classes were not judged."""
 
 
 class Report:
@@ -66,6 +68,10 @@ class Report:
         """By file: fixes that are not offered, as trying them takes too much work."""
         self.cut: dict[str, tuple[tuple[str, str], ...]] = {}
         """By file: classes whose constructors were not followed to their end, with the limit that was reached."""
+        self.unresolved: dict[str, None] = {}
+        """Bases of which it is not known whether they are modules, each once."""
+        self.empty: list[str] = []
+        """Folders that were named and hold no file of Python."""
         self.excluded: list[str] = []
         """Files, by their absolute paths, that are not looked at as the configuration or an option says."""
         self.not_entered: list[str] = []
@@ -88,6 +94,7 @@ class Report:
         self.taken_back += outcome.taken_back
         if outcome.untried:
             self.untried[file] = outcome.untried
+        self.unresolved.update(dict.fromkeys(outcome.unresolved))
         if outcome.cut:
             self.cut[file] = outcome.cut
         if outcome.failure is not None:

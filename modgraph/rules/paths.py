@@ -140,7 +140,9 @@ def find_files(
         else:
             report.failures.append(Failure(given, "there is no such file or directory"))
             continue
+        is_empty = True
         for each in found:
+            is_empty = is_empty and each.endswith(NOTEBOOK)
             path = os.path.abspath(each)
             if path in seen:
                 continue
@@ -157,6 +159,8 @@ def find_files(
                 _leave_out(shown(each, path), options.force_exclude or config.force_exclude, report)
             else:
                 yield shown(each, path), path
+        if is_empty and not named:
+            report.empty.append(given)
     report.not_entered += skipped.not_entered
     _tell(skipped, options, configs, report)
     if notebooks:

@@ -77,7 +77,9 @@ def product_of(first: Any, second: Any) -> Any:
     if isinstance(first, Open) and isinstance(second, Open):
         return Open()
     if isinstance(first, Open) or isinstance(second, Open):
-        rank = max(len(each.shape) for each in (first, second) if isinstance(each, Tensor))
+        rank = max((len(each.shape) for each in (first, second) if isinstance(each, Tensor)), default=None)
+        if rank is None:
+            raise Unproved
         first, second = tensor(first, rank), tensor(second, rank)
     first, second = tensor(first), tensor(second)
     if len(first.shape) < 2 or len(second.shape) < 2:

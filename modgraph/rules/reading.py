@@ -32,6 +32,7 @@ _PLAIN = frozenset(
         "tuple",
         "set",
         "frozenset",
+        "sorted",
         "dict",
         "collections.OrderedDict",
         "collections.deque",
@@ -39,6 +40,7 @@ _PLAIN = frozenset(
     ]
 )
 
+_NAMED = frozenset(("collections.namedtuple", "typing.NamedTuple"))
 _PARAMETERS = frozenset(("torch.nn.Parameter", "torch.nn.parameter.Parameter"))
 _WRAPPERS = ("torch.nn.utils.", "torch.jit.", "torch.compile", "torch.ao.", "torch.quantization.")
 
@@ -163,6 +165,8 @@ class Reader:
             return node.id in method.parameters and self._once(
                 "given", method, "", depth, lambda: self._is_given_module(method, depth)
             )
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.slice, ast.Slice) and self.may_hold_module(node.value, method, depth + 1)
         return any(self.may_hold_module(part, method, depth + 1) for part in _parts(node))
 
     def _is_given_module(self, method: Method, depth: int) -> bool:
@@ -185,6 +189,9 @@ class Reader:
         if own is not None:
             maker = self.methods.get(own)
             return maker is not None and self._some_result(self.may_hold_module, maker, depth)
+        copied = self._copied(node)
+        if copied is not None:
+            return self.may_hold_module(copied, method, depth + 1)
         name = dotted(function)
         if name is None:
             return self._result_may_give_module(function, method, depth)
@@ -192,6 +199,8 @@ class Reader:
         if name == "map" and given and self._maps_to_modules(given[0], method, depth):
             return True
         if name in _BUILDERS or name in _MAPPINGS or last in _THROUGH or last in ("deque", "OrderedDict"):
+            return any(self.may_hold_module(each, method, depth + 1) for each in given)
+        if self.is_named_tuple(name):
             return any(self.may_hold_module(each, method, depth + 1) for each in given)
         if name in method.parameters or name in method.values:
             return self._local_may_build(name, method)
@@ -270,14 +279,22 @@ class Reader:
             return False
         if isinstance(node, ast.Name):
             return self._some_value(self.may_hold_parameter, node.id, method, depth)
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.slice, ast.Slice) and self.may_hold_parameter(node.value, method, depth + 1)
+        if isinstance(node, ast.Lambda):  # given to `map`
+            return self.may_hold_parameter(node.body, method, depth + 1)
         if isinstance(node, ast.Call):
             if self.is_parameter(node):
                 return True
+            copied = self._copied(node)
+            if copied is not None:
+                return self.may_hold_parameter(copied, method, depth + 1)
             own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return self._some_result(self.may_hold_parameter, maker, depth)
-            if last_name(dotted(node.func) or "") not in (_BUILDERS | _MAPPINGS | _THROUGH):
+            name = dotted(node.func)
+            if last_name(name or "") not in (_BUILDERS | _MAPPINGS | _THROUGH) and not self.is_named_tuple(name):
                 return False
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             return any(self.may_hold_parameter(each, method, depth + 1) for each in given)
@@ -300,16 +317,60 @@ class Reader:
                     self.is_plain_container(value, method, depth + 1) for value in method.values.get(local, ()) if value
                 ),
             )
+        if isinstance(node, ast.Subscript):  # a part of it is one too
+            return isinstance(node.slice, ast.Slice) and self.is_plain_container(node.value, method, depth + 1)
         if isinstance(node, ast.Call):
             name = dotted(node.func)
-            if name in _PLAIN or (self.path_of(node.func) or "") in _PLAIN:
+            if name in _PLAIN or (self.path_of(node.func) or "") in _PLAIN or self.is_named_tuple(name):
                 return True
+            copied = self._copied(node)
+            if copied is not None:
+                return self.is_plain_container(copied, method, depth + 1)
             own = self._own_method(node.func, method)
             maker = self.methods.get(own) if own is not None else None
             if maker is not None:
                 return self._some_result(self.is_plain_container, maker, depth)
             return name is not None and self._function_gives_container(name, method, depth)
         return any(self.is_plain_container(part, method, depth + 1) for part in _alternatives(node))
+
+    def _copied(self, node: ast.Call) -> ast.expr | None:
+        """`x`, for `copy.copy(x)` and `x.copy()`."""
+        if len(node.args) == 1 and self.path_of(node.func) in ("copy.copy", "copy.deepcopy"):
+            return node.args[0]
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args
+        return node.func.value if is_method else None  # type: ignore[attr-defined]
+
+    def is_named_tuple(self, name: str | None) -> bool:
+        """The name is that of a class of named tuples, which the file makes."""
+        if name is None or "." in name:
+            return False
+        bases = self.summary.classes.get(name)
+        if bases is not None:
+            return any(self.project.absolute(self.summary, each) in _NAMED for each in bases)
+        if name in self.summary.functions or name in self.summary.imports:
+            return False
+        made = self.project.stores(self.file, name)
+        calls = [each.value for each in made if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]
+        return bool(calls) and len(calls) == len(made) and all(self.path_of(each.func) in _NAMED for each in calls)
+
+    def is_tuple(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
+        """It certainly is a tuple, of whatever length."""
+        if node is None or depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Tuple):
+            return True
+        if isinstance(node, ast.Name):
+            values = method.values.get(node.id, [])
+            is_given = node.id in method.parameters
+            return bool(values) and not is_given and all(self.is_tuple(each, method, depth + 1) for each in values)
+        if not isinstance(node, ast.Call):
+            return False
+        own = self._own_method(node.func, method)
+        maker = self.methods.get(own) if own is not None else None
+        if maker is not None:
+            return bool(maker.returns) and all(self.is_tuple(each.value, maker, depth + 1) for each in maker.returns)
+        is_builtin = isinstance(node.func, ast.Name) and node.func.id == "tuple"
+        return is_builtin and "tuple" not in method.values and "tuple" not in method.parameters
 
     def _function_gives_container(self, name: str, method: Method, depth: int) -> bool:
         if name in method.parameters or name in method.values:

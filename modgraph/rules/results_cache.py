@@ -54,20 +54,36 @@ class ResultsCache:
         """What was found in a file, under these settings; None where that is not known, or no longer so."""
         shard = self._shard(path)
         try:
-            known, stamps, rows = shard["files"][path]
+            known, stamps, rows, _ = shard["files"][path]
             if known != settings or not all(self._is_fresh(shard, each) for each in stamps):
                 return None
             return [_decoded(row, shown) for row in rows]
         except (KeyError, ValueError, TypeError, IndexError, AttributeError):
             return None
 
-    def put(self, path: str, settings: str, depends: Iterable[str], findings: Iterable[Finding]) -> None:
+    def unresolved(self, path: str) -> tuple[str, ...]:
+        """Of a file whose findings are known: bases of its classes of which nothing was found."""
+        return tuple(str(name) for name in self._shard(path)["files"][path][3])
+
+    def put(
+        self,
+        path: str,
+        settings: str,
+        depends: Iterable[str],
+        findings: Iterable[Finding],
+        unresolved: Iterable[str] = (),
+    ) -> None:
         """What was found in a file that has just been checked."""
         shard = self._shard(path)
         files = dict.fromkeys((path, *depends))
         for each in files:
             shard["stamps"][each] = self._stamp(each)
-        shard["files"][path] = [settings, list(files), [_encoded(finding) for finding in findings]]
+        shard["files"][path] = [
+            settings,
+            list(files),
+            [_encoded(finding) for finding in findings],
+            list(unresolved),
+        ]
         self._changed.add(_name(path))
 
     def write(self) -> None:

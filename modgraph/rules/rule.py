@@ -11,7 +11,7 @@ from modgraph.findings import Fix, Related, Severity
 if TYPE_CHECKING:
     import ast
 
-    from modgraph.rules.subject import Subject
+    from modgraph.rules.subject import FileSubject, Subject
 
 
 class Valid(NamedTuple):
@@ -42,6 +42,11 @@ class Found(NamedTuple):
     """Where it differs from the rule's own."""
 
 
+def _nothing(_: Subject) -> Iterator[Found]:
+    """Of a rule that looks at files."""
+    yield from ()
+
+
 class Rule(NamedTuple):
     """One rule of the check."""
 
@@ -52,7 +57,12 @@ class Rule(NamedTuple):
     """One sentence: what is wrong, as it stands in lists of the rules."""
     why: str
     """What torch does with it and what to write instead, in Markdown."""
-    find: Callable[[Subject], Iterator[Found]]
+    find: Callable[[Subject], Iterator[Found]] = _nothing
+    """Looks at a class."""
+    find_in_file: Callable[[FileSubject], Iterator[Found]] | None = None
+    """Looks at a whole file, once: at what stands outside of modules."""
+    words: tuple[str, ...] = ()
+    """Of which one stands in each file in which that may find something; none for what looks at files with modules."""
     default: bool = True
     """It looks without being asked to."""
     valid: tuple[Valid, ...] = ()

@@ -7,7 +7,7 @@ import ast
 from modgraph.rules.reading import Reader
 from modgraph.source import torch_names
 
-_WITHOUT = {
+TOLD_NOT_TO = {
     "LayerNorm": ("elementwise_affine",),
     "RMSNorm": ("elementwise_affine",),
     "GroupNorm": ("affine",),
@@ -35,7 +35,7 @@ def _is_told_not_to(name: str, call: ast.Call) -> bool:
     given = {word.arg: word.value for word in call.keywords}
     if None in given:
         return True
-    words = _WITHOUT.get(name, ())
+    words = TOLD_NOT_TO.get(name, ())
     return bool(words) and any(
         word in given and not (isinstance(given[word], ast.Constant) and given[word].value is True)  # type: ignore[attr-defined]
         for word in words

@@ -69,6 +69,22 @@ class FileSubject:
         """By the names that the bases of its classes speak of: these classes."""
         return self._walked.bases
 
+    @cached_property
+    def script_bases(self) -> list[ast.expr]:
+        """Where a class of it derives from `torch.jit.ScriptModule`."""
+        if "ScriptModule" not in self.text:
+            return []
+        bases = ((dotted(base), base) for node in self._walked.classes for base in node.bases)
+        absolute = self.project.absolute
+        return [base for name, base in bases if name and absolute(self.summary, name) == "torch.jit.ScriptModule"]
+
+    @property
+    def spelling_of_module(self) -> str | None:
+        """How `nn.Module` is written in it."""
+        absolute = self.project.absolute
+        words = ("torch.nn.Module", *(f"{name}{rest}" for name in self.summary.imports for rest in (".Module", "")))
+        return next((word for word in words if absolute(self.summary, word) == "torch.nn.Module"), None)
+
     def stored_of(self, name: str, node: ast.ClassDef) -> Iterator[ast.Attribute]:
         """The attributes of that name in which something is stored that may be an instance of a class: all but those on
         `self` in classes that are not made of it."""
@@ -157,13 +173,22 @@ class Subject:
         """It certainly derives from `nn.Module`."""
         file = self.file
         if not self.is_local:
-            return file.project.is_module(file.path, self.facts.qualname) is True
+            answer = file.project.is_module(file.path, self.facts.qualname)
+            if answer is None:
+                self._note_unknown_bases()
+            return answer is True
         own = local_classes.bound_around(file.tree, self.facts.node)
         bases = [dotted(each) for each in self.facts.node.bases]
         return any(
             base is not None and base.partition(".")[0] not in own and file.project.is_module(file.path, base) is True
             for base in bases
         )
+
+    def _note_unknown_bases(self) -> None:
+        project, path = self.file.project, self.file.path
+        names = [dotted(each.value if isinstance(each, ast.Subscript) else each) for each in self.facts.node.bases]
+        found = [name for name in names if name and project.is_module(path, name) is None]
+        project.unresolved.update((project.absolute(self.file.summary, name) or name, None) for name in found)
 
     @property
     def is_local(self) -> bool:
@@ -224,7 +249,21 @@ class Subject:
         if self.is_local and text is not None:
             name = self.facts.node.name
             text = local_classes.with_it_at_the_end(text, lines_of(text), file.tree, self.facts.node)
-        return None if text is None else interpret(file.project, file.path, name, text, unknown)
+        found = None if text is None else interpret(file.project, file.path, name, text, unknown)
+        tuples = self._tuples if found is not None else frozenset()
+        return found.told(tuples) if found is not None and tuples else found
+
+    @cached_property
+    def _tuples(self) -> frozenset[str]:
+        """Attributes that certainly are tuples: the interpreter does not know one of unknown length from what may be a
+        module."""
+        stored = [*self.facts.stored.items(), *((each.name, [each]) for each in self.facts.set_by_name)]
+        changed = {change.name for change in self.facts.changes}
+        return frozenset(
+            name
+            for name, stores in stored
+            if name not in changed and all(self.reads.is_tuple(each.value, each.method) for each in stores)
+        )
 
     def _text_to_interpret(self) -> str | None:
         if self.file.project.reluctant:
@@ -233,7 +272,8 @@ class Subject:
 
     def _without_strange_initialisers(self) -> str:
         """The text of the file, where `self.apply(init)` does nothing if no source of `init` is found: such functions
-        set weights, and to think that they might do anything would be to say nothing of many a model."""
+        set weights, and to think that they might do anything would be to say nothing of many a model. For the same
+        reason a ScriptModule is a Module there: it keeps its submodules as that does."""
         from modgraph.rules.edits import replace
         from modgraph.rules.fixing import applied
 
@@ -242,6 +282,8 @@ class Subject:
             for method, call in self.facts.calls_of("apply")
             if attribute_of(call.func, method.receiver) and len(call.args) == 1 and self._is_nowhere(call.args[0])
         ]
+        module = self.file.spelling_of_module
+        edits += [replace(self, base, module) for base in self.file.script_bases if module]
         return applied(self.file.text, edits) if edits else self.file.text
 
     def _is_nowhere(self, function: ast.expr) -> bool:

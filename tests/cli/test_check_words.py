@@ -36,7 +36,10 @@ def test_a_diff_speaks_of_what_only_unsafe_fixes_would_fix(capsys):
     assert check("--diff", "bad.py") == 0
     assert "nothing would be changed; 1 more can be fixed with --unsafe-fixes" in capsys.readouterr().err
     assert check("--diff", "--unsafe-fixes", "bad.py") == 1
-    assert capsys.readouterr().err == "1 file would be changed\n"
+    told = (
+        "the state dict has new keys, and parameters() more to train: Net.blocks; a checkpoint from before lacks them"
+    )
+    assert capsys.readouterr().err == f"note: {told}\n1 file would be changed\n"
 
 
 def test_one_finding_is_one(capsys):
@@ -71,3 +74,31 @@ def test_findings_are_findings_though_nobody_reads_them(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Closed())
     assert check("bad.py") == 1
     assert gone
+
+
+@pytest.mark.parametrize("inside", [(), ("notes.txt",), ("one.ipynb",)])
+def test_a_folder_without_any_python_is_told_of(capsys, folder: Path, inside: tuple[str, ...]):
+    (folder / "wrong").mkdir()
+    for name in inside:
+        (folder / "wrong" / name).write_text("{}")
+    assert check("wrong", "bad.py", "--exit-zero") == 0
+    assert "warning: there is no file of Python in wrong" in capsys.readouterr().err
+    assert check("wrong", "bad.py", "--exit-zero", "--no-empty") == 2
+    assert "error: there is no file of Python in wrong" in capsys.readouterr().err
+    assert check(".", "--exit-zero", "--no-empty") == 0
+    assert "no file of Python" not in capsys.readouterr().err
+
+
+def test_a_selection_of_which_all_is_excluded_is_told_of(capsys):
+    assert check("bad.py", "--force-exclude", "--exclude", "bad.py") == 0
+    assert "all that was named is excluded (1 file)" in capsys.readouterr().err
+    assert check("bad.py", "--force-exclude", "--exclude", "bad.py", "--no-empty") == 2
+
+
+def test_bases_that_are_not_found_are_counted_once(capsys, folder: Path):
+    bases = "from somewhere import First, Second\n" + BAD
+    classes = [BAD.replace("Net(nn.Module)", f"Net{n}({base})") for n, base in enumerate(["First", "First", "Second"])]
+    (folder / "bad.py").write_text("\n".join([bases.replace("Net(nn.Module)", "Net(First)"), *classes]))
+    for _ in range(2):
+        main(["check", "--cache-dir", str(folder / "kept"), "bad.py"])
+        assert "2 bases not found, the classes of which are not judged" in capsys.readouterr().out

@@ -126,6 +126,43 @@ def test_a_file_of_weights_and_a_model(tmp_path: Path, run):
     assert (status, "--against" in err) == (2, True)
 
 
+WRAPPED = {
+    "a wrapper": ("module.", {}, 0),
+    "a wrapper in a wrapper": ("module._orig_mod.", {}, 0),
+    "none": ("", {}, 0),
+    "a name of the model's own": ("", {"a.": "module."}, 1),
+    "a wrapper and a rename": ("module.", {"a.": "x."}, 1),
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", WRAPPED)
+@pytest.mark.parametrize("entry", [None, "state_dict"])
+def test_the_prefix_of_a_wrapper_is_taken_off_as_with_against(tmp_path: Path, run, name: str, entry: str | None):
+    import torch
+
+    prefix, renamed, expected = WRAPPED[name]
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(BASE, names)
+    state = names["Net"]().state_dict()
+    for old, new in renamed.items():
+        state = {key.replace(old, new, 1): value for key, value in state.items()}
+    state = {f"{prefix}{key}": value for key, value in state.items()}
+    torch.save(state if entry is None else {entry: state, "epoch": 3}, tmp_path / "old.pt")
+    (tmp_path / "net.py").write_text(BASE, "utf-8")
+    status, out, err = run("old.pt", "net.py:Net", "--fail-on", "checkpoint", "--emit-map", "keys.txt")
+    assert status == expected, out + err
+    assert (f"{prefix!r} taken off" in err) == bool(prefix)
+    against = main(["analyze", "net.py:Net", "--static", "--against", "old.pt", "-q", "-o", str(tmp_path / "out")])
+    assert against == status
+    lines = (tmp_path / "keys.txt").read_text("utf-8").splitlines()
+    keys = [line.partition(": ")[0] for line in lines if line and not line.startswith("#")]
+    assert not expected or not prefix or all(key in state for key in keys)
+    assert expected or not prefix or keys == sorted(state)
+    if prefix:
+        assert run("net.py:Net", "old.pt", "--fail-on", "checkpoint")[0] == expected
+
+
 def test_all_targets_of_a_project(tmp_path: Path, run, git):
     git("init", "-q", cwd=tmp_path)
     configuration = '[tool.modgraph]\ntargets = ["a.py:Net", "b.py:Net"]\n'

@@ -31,6 +31,7 @@ FAILS = {
     ("docs/check.md", "modgraph check --fix --unsafe-fixes --diff"): 1,
     ("docs/check.md", "modgraph check model.py"): 1,
     ("docs/check.md", "modgraph check lenet.py"): 1,
+    ("docs/declared-names.md", "modgraph check plans.py --select MG4 --format concise"): 1,
     ("docs/checkpoints.md", "modgraph analyze net.py:Net --static --against net.bin"): 1,
     ("docs/checkpoints.md", "modgraph diff v1.0:model.py:Net model.py:Net --fail-on checkpoint"): 1,
     ("docs/checkpoints.md", "modgraph diff v1.0:model.py:Net model.py:Net --fail-on checkpoint --emit-map keys.txt"): 1,

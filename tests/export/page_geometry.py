@@ -78,7 +78,7 @@ STATES = """() => {
 def translator(sketch) -> Graph:
     """Two inputs and two frames, the encoder with all its branches on one side; what is beside it feeds the decoder."""
     net = sketch("Translator")
-    net.modules("emb Embedding *")
+    net.modules("emb Embedding *", "target Embedding *")
     for part in ("encoder", "decoder"):
         net.module(part, "model.Stack")
         net.module(f"{part}.block", "model.Block")
@@ -103,7 +103,7 @@ def translator(sketch) -> Graph:
 
     source = net.call("emb", "input:src")
     memory = block("encoder", source)
-    target = net.call("emb", "input:tgt")
+    target = net.call("target", "input:tgt")
     mask = net.op("torch.triu", net.op("torch.ne", source, shape=(8, 8)), shape=(8, 8))
     net.output(net.call("head", block("decoder", memory, target, mask), shape=(1, 20)))
     return net.graph()

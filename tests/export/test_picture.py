@@ -526,3 +526,26 @@ def test_a_parameter_stands_beside_each_of_its_users(sketch):
     x = net.op("torch.mul", net.call("a", "input:x"), "param:scale")
     net.output(net.op("torch.mul", net.call("b", x), "param:scale"))
     assert [row.path for row in rows(picture_of(net.graph()))].count("scale") == 2
+
+
+@pytest.mark.parametrize(
+    ("class_name", "name", "target", "title", "beside", "in_a_figure"),
+    [
+        ("net.Net", "create_model", "net.py:create_model", "Net", "net.py:create_model", "create_model"),
+        ("net.Net", "build", None, "Net", "build", "build"),
+        ("net.Net", "Net", "net.py:Net", "Net", "net.py:Net", ""),
+        ("torch.nn.modules.container.Sequential", "model", "net.py:model", "model", "net.py:model", ""),
+        (None, "weights", "weights.safetensors", "weights", "weights.safetensors", ""),
+    ],
+)
+def test_the_title_is_the_class_and_what_gives_the_model_stands_beside(
+    sketch, class_name, name, target, title, beside, in_a_figure
+):
+    graph = sketch("Net", ran=False).graph()
+    graph = dataclasses.replace(
+        graph, model=dataclasses.replace(graph.model, class_name=class_name, name=name, target=target)
+    )
+    picture, figure = picture_of(graph), picture_of(graph, PictureOptions(style="paper"))
+    assert (picture.name, figure.name) == (title, title)
+    assert picture.subtitle.split(" · ")[0] == beside
+    assert (in_a_figure in figure.subtitle) if in_a_figure else (name not in figure.subtitle)

@@ -220,3 +220,20 @@ def test_what_enters_a_frame_beside_the_main_path_comes_from_the_side_where_no_t
     graph = net.graph()
     entering = [line for line in str(render(graph, "dot")).splitlines() if '-> "block.fc"' in line]
     assert sorted(("headport=ne" in line, "weight=8" in line) for line in entering) == [(False, True), (True, False)]
+
+
+def test_the_page_has_the_ends_of_what_a_turn_gives_to_the_next_in_the_container_around_both(sketch):
+    data = html.page_data(cell_net(sketch, 7), PictureOptions())
+    (loop,) = (item for item in data["items"] if item.get("loop"))
+    ((tail, head, words),) = loop["back"]
+    rows = [data["items"][end]["rows"] for end in (tail, head)]
+    assert (rows[0][-1]["title"], rows[1][0]["path"]) == ("tanh", "hh")
+    assert words == "to the next turn: tanh → hh"
+    assert data["turns"]
+    assert "next turn" not in str(loop["frame"])
+
+
+def test_a_page_without_loops_tells_of_no_turns(sketch):
+    data = html.page_data(cell_net(sketch, 1), PictureOptions())
+    assert "turns" not in data
+    assert not any("back" in item for item in data["items"])

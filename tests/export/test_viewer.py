@@ -18,6 +18,7 @@ from modgraph.export.picture import images
 from modgraph.findings import Finding
 from modgraph.graph.model import Graph, Problem
 from tests.export.page_geometry import FAULTS, STATES, translator
+from tests.export.test_turns import cell_net
 
 playwright_sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -552,3 +553,27 @@ def test_under_its_title_the_page_says_what_the_graph_leaves_open(visit, sketch)
     problems = tuple(Problem(stage="trace", message=f"cause {number}") for number in (1, 2))
     page = visit(replace(whole, problems=problems))
     assert page.locator("#notes li").all_inner_texts() == ["partial: cause 1 · and 1 more"]
+
+
+BACK = """() => [...document.querySelectorAll("path.line.back")].map((line) => {
+  const [matrix, length] = [line.getScreenCTM(), line.getTotalLength()];
+  const at = (part) => line.getPointAtLength(part * length).matrixTransform(matrix);
+  const boxes = [...line.parentNode.parentNode.querySelectorAll(".item")].map((item) => item.getBoundingClientRect());
+  const inside = (point, { left, right, top, bottom }) =>
+    point.x > left + 1 && point.x < right - 1 && point.y > top + 1 && point.y < bottom - 1;
+  const frame = line.parentNode.parentNode.querySelector(".frame").getBoundingClientRect();
+  const middle = [...Array(60).keys()].slice(3, 57).map((i) => at(i / 60));
+  return {
+    upwards: at(0).y > at(1).y,
+    crossed: middle.filter((point) => boxes.some((box) => inside(point, box))).length,
+    outside: middle.filter((point) => !inside(point, frame)).length,
+  };
+})"""
+
+
+@pytest.mark.parametrize("turns", [4, 9])
+def test_an_arrow_leads_back_from_the_end_of_a_turn_past_all_cards(visit, sketch, turns):
+    page = visit(cell_net(sketch, turns))
+    assert page.evaluate(BACK) == [{"upwards": True, "crossed": 0, "outside": 0}]
+    assert "to the next turn" in page.locator("header").text_content()
+    assert "next turn:" not in page.locator("#drawing").text_content().replace("to the next turn:", "")

@@ -228,7 +228,7 @@ def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed:
     if problems or not inputs:
         row.verdict = problems[0].message if problems else "forward was not followed"
         return row
-    calls = [call for call in graph.calls if call.predicted and not _is_of_training(call)]
+    calls = [call for call in graph.calls if call.predicted and not call.direct and not _is_of_training(call)]
     if not all(call.certain for call in calls):
         row.verdict = "some calls depend on what is not known"
         return row

@@ -89,10 +89,19 @@ def test_the_names_are_those_of_the_specification():
         "MG204": "unused-submodule",
         "MG205": "forward-writes-self",
         "MG206": "deprecated-hook",
+        "MG207": "layer-made-late",
+        "MG208": "train-without-mode",
+        "MG209": "state-dict-not-copied",
+        "MG210": "parameter-overwritten",
+        "MG211": "softmax-before-cross-entropy",
+        "MG212": "registered-tensor",
+        "MG213": "generator-used-twice",
         "MG301": "shape-mismatch",
         "MG302": "chain-mismatch",
         "MG303": "forward-arguments",
         "MG304": "missing-submodule",
+        "MG401": "declared-class-not-there",
+        "MG402": "declared-name-not-there",
     }
     default = [code for code, rule in RULES.items() if rule.default and code not in OF_THE_ENGINE]
     assert default == [f"MG{number}" for number in (*range(101, 111), *range(301, 305))]

@@ -61,7 +61,7 @@ def result(code: str) -> Any:
     net = namespace.get("Last", namespace["Net"])()
     namespace["random"].seed(0)
     given = net(torch.ones(2))
-    return given, len(list(net.parameters())), len(net.state_dict())
+    return given, len(list(net.parameters())), len(net.state_dict()), len(list(net.buffers()))
 
 
 LOOP = "for each in self.xs:\n    x = each(x)\nreturn x"
@@ -156,9 +156,9 @@ def test_what_is_fixed_gives_the_same_and_is_registered(name: str):
     outcome = checked(code, fix="unsafe")
     assert outcome.change is not None
     assert (outcome.findings, outcome.taken_back) == ([], 0)
-    (before, parameters, state), (after, parameters_after, state_after) = result(code), result(outcome.change.after)
+    (before, *held), (after, *held_after) = result(code), result(outcome.change.after)
     assert (before == after).all()
-    assert state_after > state or parameters_after > parameters
+    assert any(new > old for old, new in zip(held, held_after, strict=True))
 
 
 @pytest.mark.needs_torch
@@ -190,7 +190,10 @@ def test_annotations_stay_true():
 def test_comments_stay():
     change = checked(MENDED["buffer"], fix="unsafe").change
     assert change is not None
-    assert 'self.register_buffer("m", (\n            torch.ones(2)  # as usual\n        ))' in change.after
+    assert (
+        'self.register_buffer("m", (\n            torch.ones(2)  # as usual\n        ), persistent=False)'
+        in change.after
+    )
 
 
 def test_findings_of_a_class_that_is_given_up_on_are_not_fixed():
@@ -267,3 +270,61 @@ def test_a_comma_at_the_end_is_told_and_not_wrapped(value: str, comma: bool) -> 
     assert finding.code == "MG101"
     assert ("the comma at the end makes it a tuple: take it away" in finding.message) == comma
     assert (finding.fix is None) == comma
+
+
+# ---- what a fix would break, and what it says ------------------------------------------------------------------------
+
+FORWARDS = [
+    ("return x * self.m", True),
+    ("return x * self.m + torch.arange(2)", False),
+    ("return x * self.m + torch.arange(2, device=x.device)", True),
+    ("return x * self.m + torch.stack([x, x]).sum(0)", True),
+    ("return (x.cpu() * self.m).to(x.device)", False),
+]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize(("forward", "is_offered"), FORWARDS)
+def test_a_tensor_that_meets_others_of_the_cpu_is_not_made_a_buffer(forward: str, is_offered: bool):
+    code = source("self.m = torch.ones(2)", forward)
+    (finding,) = checked(code).findings
+    assert bool(finding.fix) is is_offered
+    if is_offered:
+        change = checked(code, fix="unsafe").change
+        assert change is not None
+        assert result(change.after)[2] == result(code)[2]  # the state dict is as it was
+
+
+DROPPED = [
+    ("return F.dropout(x, 0.5)", True, True),
+    ("return F.dropout(x, 0.5)  # always on, as in the paper", False, False),
+    ("# Monte Carlo: drops in evaluation too\nreturn F.dropout(x, 0.5)", False, False),
+    ("return F.dropout(x, 0.5)  # regularizes", True, True),
+    ("return self.sample(x)", True, False),
+]
+
+
+@pytest.mark.parametrize(("forward", "is_found", "is_fixed"), DROPPED)
+def test_dropout_that_is_meant_to_act_is_not_switched_off(forward: str, is_found: bool, is_fixed: bool):
+    rest = "def sample(self, x):\n    return F.dropout(x, 0.5)" if "sample" in forward else ""
+    code = source("pass", forward, rest, top="import torch.nn.functional as F")
+    options = CheckOptions(select=("MG202",), isolated=True, write=False, cache=None)
+    found = Checker(options).check_text(code, "net.py", "/nowhere/net.py").findings
+    assert bool(found) is is_found
+    assert any(each.fix for each in found) is is_fixed
+
+
+COMMENTS = [
+    ("self.xs = [nn.Linear(2, 2)]  # a plain list on purpose", True),
+    ("# these are not registered\nself.xs = [nn.Linear(2, 2)]", True),
+    ("self.xs = [nn.Linear(2, 2)]  # two by two", False),
+    ("self.xs = [nn.Linear(2, 2)]  # pragma: list", False),
+    ("self.n = 3  # in a list\nself.xs = [nn.Linear(2, 2)]", False),
+]
+
+
+@pytest.mark.parametrize(("constructor", "is_named"), COMMENTS)
+def test_a_comment_that_a_fix_may_make_false_is_named(constructor: str, is_named: bool):
+    finding = next(each for each in checked(source(constructor, LOOP)).findings if each.code == "MG101")
+    assert finding.fix is not None
+    assert ("the comment in line" in finding.fix.description) is is_named

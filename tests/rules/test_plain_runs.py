@@ -362,3 +362,26 @@ class Net(nn.Module):
 """
     proved, _ = asked(HEAD + text, tmp_path, monkeypatch)
     assert not proved["Net"]
+
+
+PRODUCTS = [
+    *("x @ y", "x @ self.w", "self.w @ x", "x @ self.k", "3 @ x", "x @ None", "x @ self.b.weight", "x @ self.a"),
+    *("torch.matmul(x, self.b.weight)", "torch.mm(x, y)", "torch.bmm(y, self.w)", "2 @ 3", "[1] @ x", "x.shape @ x"),
+    *("self.k @ self.k", "(y @ y) @ (x @ x)", "torch.baddbmm(y, x, self.w)", "x @ x.shape[0]"),
+]
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_product_of_what_may_be_no_tensor_is_looked_at_without_a_fault(product: str) -> None:
+    text = f"""{HEAD}class Net(nn.Module):
+    def __init__(self, w=None):
+        super().__init__()
+        self.a = nn.Sequential(nn.Linear(8, 4), nn.ReLU())
+        self.b = nn.Sequential(nn.Linear(4, 16), nn.ReLU())
+        self.w = w
+        self.k = 3
+
+    def forward(self, x, y=None):
+        return {product}
+"""
+    assert not [each for each in check_text(text, "net.py", "net.py", RULES, Project()) if each.code not in CODES]

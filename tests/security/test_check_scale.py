@@ -68,6 +68,26 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "names that lead to one another": lambda n: module("Net", lines(n, "a# = b#; b# = a# + a#; self.b# = b#")),
     "statements": lambda n: module("Net", "", lines(n, "x = F.dropout(x)")),
     "layers in forward": lambda n: module("Net", "", lines(n, "x = nn.Linear(2, 2)(x)")),
+    "state dicts that are kept": lambda n: (
+        "def train(model, optimizer):\n    model.eval()\n"
+        + "".join(
+            f"    s{k} = model.state_dict()\n    optimizer.step()\n    model.load_state_dict(s{k})\n" for k in range(n)
+        )
+        + module("Net")
+    ),
+    "generators that are used up": lambda n: (
+        "def train(model):\n    model.eval()\n"
+        + "".join(f"    s{k} = model.parameters()\n    list(s{k})\n    list(s{k})\n" for k in range(n))
+        + module("Net")
+    ),
+    "losses of a softmax": lambda n: (
+        module("Net", "", "        return F.softmax(x, 1)\n")
+        + "net = Net()\n"
+        + "".join(f"loss{k} = F.cross_entropy(net({k}), {k})\n" for k in range(n))
+    ),
+    "modules that are shared by an option": lambda n: module(
+        "Net", "        if share:\n" + lines(n, "    self.a# = [nn.Linear(2, 2)] * depth")
+    ),
     "calls of forward": lambda n: module("Net", "        self.a = nn.ReLU()\n", lines(n, "x = self.a.forward(x)")),
     "methods that call one another": lambda n: (
         module("Net", "        self.a = [self.m0()]\n")

@@ -12,7 +12,7 @@ from typing import Any
 
 from modgraph.doors.printing import json_text
 from modgraph.export.look.arguments import argument_text
-from modgraph.export.look.kinds import class_kind, operation_kind
+from modgraph.export.look.kinds import module_kind, operation_kind
 from modgraph.export.look.labels import class_title, clean, shape_text
 from modgraph.export.look.style import KINDS
 from modgraph.graph.dataflow import operation_word, stands_for_itself
@@ -71,7 +71,7 @@ class _Writer:
             "attrs": _pairs(_facts(node)),
             "incomingEdges": self._incoming(f"call:{call.index}"),
             "outputsMetadata": _tensors(call.outputs),
-            "style": _style(class_kind(class_title(node.class_name))),
+            "style": _style(module_kind(node)),
         }
 
     def _operation(self, name: str, function: str, call: int | None) -> _Json:
@@ -107,7 +107,7 @@ class _Writer:
             "attrs": _pairs(_facts(node)),
             "incomingEdges": [],
             "outputsMetadata": [],
-            "style": _style(class_kind(class_title(node.class_name))),
+            "style": _style(module_kind(node)),
         }
 
     def _incoming(self, end: str) -> list[_Json]:

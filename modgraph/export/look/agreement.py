@@ -64,7 +64,7 @@ def remarks_of(index: GraphIndex) -> dict[str, tuple[Remark, ...]]:
     reached = reached_modules(index)
     owners = _owners_of_used_tensors(index)
     all_of = {
-        node.path: tuple(_remarks(node, index, idle=index.run_finished and node.path not in reached, owners=owners))
+        node.path: tuple(_remarks(node, index, idle=index.all_calls_told and node.path not in reached, owners=owners))
         for node in index.graph.modules
     }
     return {

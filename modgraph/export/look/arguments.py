@@ -10,29 +10,78 @@ from dataclasses import dataclass
 from typing import Any
 
 from modgraph.export.look.labels import class_title, cut_end
-from modgraph.graph.model import ModuleNode, Shape
+from modgraph.graph.model import Call, ModuleNode, Shape
+from modgraph.graph.torch_classes import layer_base
 
 LONGEST_ARGUMENTS = 40
 """Characters."""
 
 
-def argument_text(node: ModuleNode, *, defaults: bool = False, plain: bool = False) -> str:
+def argument_text(node: ModuleNode, *, defaults: bool = False, plain: bool = False, call: Call | None = None) -> str:
     """What matters of the constructor's arguments, short and positive; "" where nothing does or is known.
 
     Args:
         plain: sizes and names alone, of classes that are not torch's: no `eps 1e-05`, no `p 0.0`.
         defaults: the one value that says what a layer does is written where it is the default too.
+        call: one of its calls, which shows what a class that derives from a layer makes of its arguments.
     """
     literals = {key: value for key, value in node.arguments.items() if not isinstance(value, Mapping)}
     layer = _Layer(class_title(node.class_name), literals, node, defaults)
     for family, describe in _FAMILIES:
         if layer.name in family:
             return cut_end(describe(layer), LONGEST_ARGUMENTS)
+    if text := _derived(node, call):
+        return cut_end(text, LONGEST_ARGUMENTS)
     if (node.class_name or "").startswith("torch.nn."):
         return ""
     if plain:
         literals = {key: value for key, value in literals.items() if isinstance(value, int | str)}
     return cut_end(_user_class(literals), LONGEST_ARGUMENTS)
+
+
+def _derived(node: ModuleNode, call: Call | None) -> str:
+    """Of a class that derives from a layer of torch, what its parameters and a call prove; "" for nothing.
+
+    Its constructor's arguments may be named as the layer's and mean another thing. A run says what attributes it has.
+    """
+    name = layer_base(node.torch_base)
+    if name is None:
+        return ""
+    seen = node.arguments if node.observed and not node.predicted else {}
+    arguments = {key: value for key, value in seen.items() if not isinstance(value, Mapping)}
+    layer = _Layer(name, arguments, node)
+    describe = next((describe for family, describe in _FAMILIES if name in family), None)
+    if describe is not _convolution:
+        return describe(layer) if describe is not None else ""
+    weight = layer.weight(_dimensions(name) + 2)
+    if "stride" not in arguments and weight is not None and "Transpose" not in name:
+        arguments["stride"] = _proven_stride(weight, call)
+    return "" if arguments.get("stride", 0) is None else describe(layer)
+
+
+def _proven_stride(weight: Shape, call: Call | None) -> list[int] | None:
+    """The one stride with which a kernel makes the sizes of `call`, whatever the padding; None where there is none."""
+    given, made = (call.inputs, call.outputs) if call is not None else ((), ())
+    if len(given) != 1 or len(made) != 1 or given[0].shape is None or made[0].shape is None:
+        return None
+    sizes = list(zip(given[0].shape[-len(weight) + 2 :], made[0].shape[-len(weight) + 2 :], weight[2:], strict=False))
+    found: list[int] = []
+    for into, out, kernel in sizes:
+        if not (isinstance(into, int) and isinstance(out, int) and isinstance(kernel, int)):
+            return None
+        fits = {
+            stride
+            for stride in range(1, _MOST_STRIDE)
+            for padding in range(2 * kernel - 1)
+            if (into + padding - kernel) // stride + 1 == out
+        }
+        if len(fits) != 1:
+            return None
+        found.extend(fits)
+    return found
+
+
+_MOST_STRIDE = 33
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +95,7 @@ class _Layer:
 
     def weight(self, dimensions: int) -> Shape | None:
         """Shape of `weight`, where the layer is torch's own and it has that many dimensions."""
-        if not (self.node.class_name or "").startswith("torch."):
+        if not any(name.startswith("torch.") for name in (self.node.class_name, self.node.torch_base) if name):
             return None
         shapes = (parameter.shape for parameter in self.node.parameters if parameter.name == "weight")
         return next((shape for shape in shapes if shape is not None and len(shape) == dimensions), None)

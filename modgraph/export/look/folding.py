@@ -59,6 +59,8 @@ class Unit:
     """A series that stands for everything between the first and the last things of its container."""
     gathered: bool = False
     """A series of inputs or outputs, or of operations, that is one node."""
+    shared: bool = False
+    """Its members are calls of one module beside each other, or what is done once for each of those."""
 
     @property
     def order(self) -> int:
@@ -75,6 +77,8 @@ class Block:
     items: list[Unit | Block] = field(default_factory=list)
     parallel: bool = False
     """Its members stand beside each other, not one behind the other."""
+    shared: bool = False
+    """Its members are calls of one module beside each other."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -85,6 +89,8 @@ class Arrangement:
     """What goes from one unit to another, apart from what goes round inside a fold."""
     feedback: dict[tuple[Unit, Unit], list[Link]]
     """What one turn of a loop gives to the next."""
+    times: dict[tuple[Unit, Unit], int]
+    """How many calls an arrow stands for, where some that are drawn once are at one of its ends."""
     like: int
     """Containers that are one row because they are like one that is open."""
 
@@ -228,6 +234,8 @@ class _Arranger:
         self.unit_at: dict[int, Unit] = {}
         self.copy_at: dict[int, tuple[tuple[int, int], ...]] = {}
         self.folds: list[list[Occurrence]] = []
+        self.shared: set[int] = set()
+        """Numbers of the folds that stand for calls of one module."""
         self.like = 0
         self.parallel = Parallel(run)
         self.beside: set[Occurrence] = set()
@@ -241,7 +249,14 @@ class _Arranger:
             pending.extend(reversed(opened))
         self._map_copies()
         bundles, feedback = self._bundles()
-        return Arrangement(root=self.root, units=self.units, bundles=bundles, feedback=feedback, like=self.like)
+        return Arrangement(
+            root=self.root,
+            units=self.units,
+            bundles=bundles,
+            feedback=feedback,
+            times={ends: times for ends, links in bundles.items() if (times := self._times(links))},
+            like=self.like,
+        )
 
     def _fill(self, block: Block) -> list[Block]:
         """Puts the content of one block in place; returns the blocks in it."""
@@ -259,11 +274,21 @@ class _Arranger:
                 folds[first] = group
             if first.children and self._is_open(first, seen):
                 parallel = len(group) > 1 and first in self.beside
-                block.items.append(Block(occurrence=first, parent=block, members=group, parallel=parallel))
+                shared = first in self.likeness.shared
+                block.items.append(
+                    Block(occurrence=first, parent=block, members=group, parallel=parallel, shared=shared)
+                )
                 continue
             like = bool(first.children) and self.levels[first] <= self.cut.depth
             block.items.append(
-                Unit(occurrence=first, block=block, members=group, collapsed=bool(first.children), like=like)
+                Unit(
+                    occurrence=first,
+                    block=block,
+                    members=group,
+                    collapsed=bool(first.children),
+                    like=like,
+                    shared=first in self.likeness.shared,
+                )
             )
         if self.cut.like_once:
             block.items[:] = _with_series(block.items)
@@ -277,6 +302,8 @@ class _Arranger:
             if isinstance(item, Unit):
                 self._take(item)
             if not (isinstance(item, Unit) and item.series) and item.occurrence in folds:
+                if item.shared:
+                    self.shared.add(len(self.folds))
                 self.folds.append(folds[item.occurrence])
         return [item for item in block.items if isinstance(item, Block)]
 
@@ -331,6 +358,19 @@ class _Arranger:
             elif round is None and tail is not head:
                 bundles.setdefault((tail, head), []).append(link)
         return bundles, feedback
+
+    def _times(self, links: list[Link]) -> int:
+        """How many calls of what is drawn once `links` lead to or from; 0 where no such thing is at one end alone or at
+        both."""
+        calls = set()
+        for link in links:
+            tail, head = (
+                {pair for pair in self.copy_at.get(end.first, ()) if pair[0] in self.shared}
+                for end in (link.source, link.target)
+            )
+            if around := tail ^ head:
+                calls.add((frozenset(tail & around), frozenset(head & around)))
+        return len(calls)
 
     def _goes_round(self, source: int, target: int) -> int | None:
         """The number of the fold from one copy to another of which the data goes; None where it does not."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 
+from modgraph.export.look.labels import class_title
 from modgraph.export.look.parts import Kind
+from modgraph.graph.model import ModuleNode
+from modgraph.graph.torch_classes import layer_base
 
 PLAIN_CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 """torch's containers, that say nothing by being there."""
@@ -58,6 +61,7 @@ NOTATION = {
     "4×4 ↑2 → 3": "of a transposed convolution: the stride enlarges",
     "512 → 1000": "features in and out",
     "×N": "N that are alike, or N turns of a loop, drawn once",
+    "×3 · 64": "64 elements for each of three calls of a module that is drawn once",
     "▸": "a container that is closed",
     "◂ name": "data from `name`, which stands further up",
     "≥, ?": "parameters: at least so many; none known",
@@ -73,6 +77,13 @@ def class_kind(name: str) -> Kind:
         if words.search(name) if kind in ("norm", "attention") else words.fullmatch(name):
             return kind
     return "other"
+
+
+def module_kind(node: ModuleNode) -> Kind:
+    """Kind of a module: a class that derives from a layer of torch is of that layer's."""
+    base = layer_base(node.torch_base)
+    kind = class_kind(base) if base is not None else "other"
+    return class_kind(class_title(node.class_name)) if kind == "other" else kind
 
 
 def operation_kind(word: str) -> Kind:

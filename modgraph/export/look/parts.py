@@ -20,7 +20,9 @@ State = Literal[
     "conditional",
     "weights used",
     "shared",
+    "also",
     "again",
+    "called",
     "inside",
 ]
 """What is said of a module beside its class, in the order of the rows; the first that is no
@@ -160,6 +162,9 @@ class Legend:
     repeated: bool = False
     feedback: bool = False
     open: bool = False
+    conditional: bool = False
+    signs: tuple[str, ...] = ()
+    """Those that stand in circles, on arrows and in rows, by their keys in `signs.py`."""
     states: tuple[State, ...] = ()
     ramp: tuple[str, str] | None = None
     """What the colours measure, and the cost of the strongest; None where they say the kind."""

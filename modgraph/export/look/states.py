@@ -37,7 +37,7 @@ def marks_of(run: Run, occurrence: Occurrence) -> tuple[Mark, ...]:
         marks += [Mark(state=remark.state, note=_note(remark, occurrence.path)) for remark in remarks]
         marks += conditional_mark(occurrence)
         again = _again(run, occurrence)
-        marks += [again] if again else []
+        marks += [again] if again else _also(run, occurrence)
     elif occurrence.operation is not None:
         marks += conditional_mark(occurrence)
     return tuple(marks)
@@ -142,6 +142,15 @@ def _again(run: Run, occurrence: Occurrence) -> Mark | None:
     if number == 1 or _is_inside_another(run, occurrence) or not _holds_tensors(run, call.module):
         return None
     return Mark(state="again", note=_number_text(run, call.module, number, count))
+
+
+def _also(run: Run, occurrence: Occurrence) -> list[Mark]:
+    """Under which further names a module is registered beside itself; said of its first call."""
+    names = run.also.get(occurrence.path)
+    call = occurrence.call
+    if not names or (call is not None and run.call_numbers.get(call.index, (1, 1))[0] > 1):
+        return []
+    return [Mark(state="also", note=cut_end(", ".join(names), NOTE_LENGTH))]
 
 
 def _is_inside_another(run: Run, occurrence: Occurrence) -> bool:

@@ -70,7 +70,9 @@ STATES: dict[State, StateStyle] = {
     "conditional": StateStyle("○", "depends on", "#4B5563", "dotted", "#6B7280", "dotted"),
     "weights used": StateStyle("→", "weights used", "#4B5563", "", "", ""),
     "shared": StateStyle("↺", "same as", "#4B5563", "", "", ""),
+    "also": StateStyle("↺", "also", "#4B5563", "", "", ""),
     "again": StateStyle("↺", "call", "#4B5563", "", "", ""),
+    "called": StateStyle("↺", "called", "#4B5563", "", "", ""),
     "inside": StateStyle("", "inside", "#4B5563", "", "", ""),
 }
 

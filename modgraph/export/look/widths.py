@@ -69,7 +69,7 @@ def mark_width(mark: Mark) -> float:
 
 def mark_in_title(mark: Mark) -> Mark:
     """As it stands in a frame's title: without a note that only explains it, as the main edge passes there."""
-    return mark if mark.state in ("failed", "again", "shared", "changed") else replace(mark, note="")
+    return mark if mark.state in ("failed", "also", "again", "called", "shared", "changed") else replace(mark, note="")
 
 
 def card_width(card: Card) -> float:

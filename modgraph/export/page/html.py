@@ -11,13 +11,13 @@ from typing import Any
 from modgraph.doors.printing import json_text
 from modgraph.errors import ExportError
 from modgraph.export.look.kinds import NOTATION, SIGNS
-from modgraph.export.look.labels import cut, cut_end
+from modgraph.export.look.labels import cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.style import CONDITIONAL, KINDS, OPEN, RAMP, STATES
 from modgraph.export.look.totals import calls_text
 from modgraph.export.page.items import drawn_items
 from modgraph.export.page.modules import module_details
-from modgraph.export.picture.heading import conditions, partial_line, subtitle_of
+from modgraph.export.picture.heading import conditions, model_title, partial_line, subtitle_of
 from modgraph.export.text.arguments import assumed_line, no_calls_line, open_shapes_line
 from modgraph.export.text.left_out import left_out_line
 from modgraph.export.text.weights import weights_line
@@ -54,7 +54,7 @@ MAX_NOTE = 300
 def render(graph: Graph, options: PictureOptions | None = None) -> str:
     """The page, as text; the same graph, options and drawing program give the same text."""
     options = options or PictureOptions()
-    name = cut(graph.model.name) or "model"
+    name = model_title(graph)
     fields = {
         "TITLE": html.escape(name),
         "STYLE": _palette() + _viewer_file("style.css"),
@@ -83,12 +83,13 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         module_at(run.index, options.focus)
     model = graph.model
     data: dict[str, Any] = {
-        "name": cut(model.name) or "model",
+        "name": model_title(graph),
         "subtitle": subtitle_of(run),
         **({"notes": notes} if (notes := _notes(graph)) else {}),
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
         **({"ramp": drawn.ramp} if drawn.ramp else {}),
+        **({"turns": "to the next turn"} if drawn.has_turns else {}),
         **({"open": OPEN} if drawn.is_open else {}),
         **({"conditional": CONDITIONAL} if drawn.is_conditional else {}),
         "signs": {**SIGNS, **NOTATION},
@@ -187,15 +188,16 @@ def _palette() -> str:
 
 def _static(graph: Graph, options: PictureOptions) -> str:
     """What is shown where scripts are off: the picture if it can be drawn here, else the summary."""
-    from modgraph.export.picture.images import render as render_image
+    from modgraph.export.picture import images
 
     try:
-        picture = render_image(graph, options, "svg").decode("utf-8")
+        picture = images.render(graph, options, "svg").decode("utf-8")
     except ExportError:
         picture = ""
     start = picture.find("<svg")
     if start >= 0 and len(picture) <= MAX_STATIC:
-        return picture[start:]
+        version = ".".join(map(str, images.version_of(images.find_engine())))
+        return picture[start:] + (f"<p>Drawn by Graphviz {version}</p>" if version else "")
     from modgraph.export.text.summary import summary
 
     return f"<pre>{html.escape(summary(graph, width=SUMMARY_WIDTH))}</pre>"

@@ -6,9 +6,10 @@ and words are those of the pictures: the arrangement is the one with every conta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Block, Cut, Unit, arrange
 from modgraph.export.look.labels import cut, cut_end
 from modgraph.export.look.options import PictureOptions
@@ -16,19 +17,18 @@ from modgraph.export.look.parts import Card, Frame, Join, Mark, Pill, Row
 from modgraph.export.picture.composition import Composer, Style
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import merged
+from modgraph.export.picture.own_tensors import leave_out_own_tensors
 from modgraph.export.picture.rows import TOOLTIP_LENGTH, fold_text
 from modgraph.export.picture.spots import Spot, spot_name
 from modgraph.graph.dataflow import operation_word
-from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph, TensorInfo
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.repeats import Likeness
+from modgraph.graph.shared import fold
 from modgraph.names import last_name
 
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
-MOST_FED_BACK = 40
-"""Characters that say what a turn gives to the next."""
 _ON_CONDITION = 4
 PORT = -1
 """In place of an item in a container's edges: the border, through which the data of that net comes or goes."""
@@ -45,6 +45,8 @@ class Drawn:
     """What stands on edges."""
     ramp: tuple[str, str] | None = None
     """What colours measure, and the cost of the strongest; None where they say the kind."""
+    has_turns: bool = False
+    """Something goes from one turn of a loop to the next."""
     is_open: bool = False
     """Of an edge it is not known whether it comes from its tail or from before it."""
     is_conditional: bool = False
@@ -54,7 +56,9 @@ class Drawn:
 def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
     """Everything of `graph` that can be drawn, and the run that it was made from."""
     run = Run(graph, views=options.views)
-    likeness = fold_loops(run) if options.fold else Likeness(run)
+    take_aliases_in(run)
+    leave_out_own_tensors(run)
+    likeness = fold(run) if options.fold else Likeness(run)
     arrangement = arrange(run, likeness, EVERYTHING if options.fold else UNFOLDED)
     costs = None if options.color == "kind" else Costs(run, options.color)
     if costs is not None:
@@ -93,6 +97,7 @@ class _ItemWriter:
                     self._spot(item, number)
             pending.extend(reversed(inner))
         self._edges()
+        self._feed_back()
         self._place_the_rest()
 
     def _add(self, parent: int | None, item: dict[str, Any]) -> int:
@@ -130,8 +135,6 @@ class _ItemWriter:
         if frame.copies > 1:
             item["copies"] = frame.copies
         if frame.loop:
-            fed = self._fed_back(block)
-            frame = replace(frame, detail=" · ".join([frame.detail, *([f"next turn: {fed}"] if fed else [])]))
             item.update(loop=True, frame=[frame.title, frame.detail])
             row = Row(kind="other", title=f"▸ {frame.title}", detail=frame.detail, collapsed=True)
         else:
@@ -155,18 +158,6 @@ class _ItemWriter:
             for paths in others:
                 self.twins.update((own, drawn) for own, drawn in zip(paths, first, strict=True) if own != drawn)
         return number
-
-    def _fed_back(self, block: Block) -> str:
-        """ "tanh → hh": what a turn gives to the next, in words, as the lines of a page lead down alone."""
-        pairs = []
-        for tail, head in self.composer.arrangement.feedback:
-            around = tail.block
-            while around is not block and around.parent is not None:
-                around = around.parent
-            if around is block:
-                names = [last_name(spot_name(self.composer.spot_of[unit])) for unit in (tail, head)]
-                pairs.append(" → ".join(names))
-        return cut_end(", ".join(dict.fromkeys(pairs)), MOST_FED_BACK)
 
     @staticmethod
     def _below(block: Block | None) -> str:
@@ -288,6 +279,8 @@ class _ItemWriter:
     def _copies(self) -> dict[str, str]:
         """Path of a folded copy -> path of the one that is drawn."""
         found = dict(self.twins)
+        modules = self.run.graph.modules
+        found.update((node.path, node.alias_of) for node in modules if node.alias_of and node.alias_of in self.run.also)
         for item in self.items:
             for holder in (item, *item.get("rows", ())):
                 first, *copies = holder.get("members", ("",))
@@ -318,7 +311,7 @@ class _ItemWriter:
             tail, head = (self.item_of[self.composer.spots[number]] for number in (wire.tail, wire.head))
             if tail == head:
                 continue
-            label = labels.setdefault(wire.label, len(labels))
+            label = labels.setdefault(wire.text_of(wire.label), len(labels))
             marks = int(wire.main) + 2 * wire.in_doubt + _ON_CONDITION * (not wire.certain)
             ups, downs = self._way_up(tail), self._way_up(head)
             shared = 0
@@ -336,6 +329,20 @@ class _ItemWriter:
         for item in self.items:
             if item["type"] == "container":
                 item["edges"] = [number for edge in item["edges"] for number in edge]
+
+    def _feed_back(self) -> None:
+        """What one turn of a loop gives to the next: in the container around both ends, its two items and words."""
+        for tail, head in self.composer.arrangement.feedback:
+            spots = self.composer.spot_of[tail], self.composer.spot_of[head]
+            ups, downs = (self._way_up(self.item_of[spot]) for spot in spots)
+            at = 1
+            while at < min(len(ups), len(downs)) - 1 and ups[at] == downs[at]:
+                at += 1
+            words = " → ".join(last_name(spot_name(spot)) for spot in spots)
+            back = self.items[ups[at - 1]].setdefault("back", [])
+            if [ups[at], downs[at]] not in [pair[:2] for pair in back]:
+                back.append([ups[at], downs[at], cut_end(f"to the next turn: {words}", TOOLTIP_LENGTH)])
+                self.drawn.has_turns = True
 
     def _way_up(self, number: int) -> list[int]:
         way = [number]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Cut, arrange, deepest_level
 from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, Measure, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
@@ -14,12 +15,13 @@ from modgraph.export.picture.composition import Style, compose
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import leave_out_idle
+from modgraph.export.picture.own_tensors import leave_out_own_tensors
 from modgraph.graph.assumed import as_assumed
 from modgraph.graph.focus import focus_on
-from modgraph.graph.loops import fold_loops
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
 from modgraph.graph.repeats import Likeness
+from modgraph.graph.shared import fold
 
 MOST_CARDS = 150
 MOST_EDGES = 300
@@ -148,13 +150,15 @@ class _Choice:
     ) -> None:
         self.options = options
         self.run = run = Run(as_assumed(graph), views=options.views, said=options.said)
+        take_aliases_in(run)
+        leave_out_own_tensors(run)
         if options.is_paper:
             leave_out_idle(run)
         focus = focus_on(run, options.focus) if options.focus else None
         paper = (options.points, PAGE_HEIGHT) if options.is_paper else None
         self.how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color), paper=paper)
         self.top = -1 if focus else 0
-        self.likeness = fold_loops(run) if options.fold else Likeness(run)
+        self.likeness = fold(run) if options.fold else Likeness(run)
         self.levels = deepest_level(run, self.top)
         self.is_readable = readable or is_readable
         self.room = room_of(options)

@@ -19,7 +19,7 @@ from modgraph.export.look.folding import (
 from modgraph.export.look.held_tensors import is_unnamed, module_title
 from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
-from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Picture, Pill, Row, Tag
+from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.look.style import FIGURE_SCALE
 from modgraph.export.look.widths import roomy
@@ -38,12 +38,14 @@ from modgraph.export.picture.rows import (
     sign_of,
 )
 from modgraph.export.picture.runs import runs_of
+from modgraph.export.picture.signs import PLAIN, signs_of
 from modgraph.export.picture.spots import Ids, Spot, end_name, gathered_name, id_text, name_from, spot_name
-from modgraph.export.picture.turns import calls_of_all, turns_around, turns_frame
+from modgraph.export.picture.turns import called_mark, calls_of_all, turns_around, turns_frame
 from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
+from modgraph.graph.batch import batch_size
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import ModuleNode, TensorInfo
-from modgraph.graph.occurrences import Run
+from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.repeats import Likeness
 
 MOST_BESIDE = 3
@@ -83,9 +85,12 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
         items = roomy(items, arrows)
     name, subtitle, notes, legend = heading(run, items, cut_at, levels, arrangement, how.focus)
     is_open = any(arrow.kind == "open" for arrow in arrows)
-    legend = replace(legend, feedback=bool(arrangement.feedback), open=is_open)
+    is_conditional = any(arrow.kind == "conditional" for arrow in arrows)
+    signs = signs_of(items, arrows)
+    legend = replace(legend, feedback=bool(arrangement.feedback), open=is_open, conditional=is_conditional, signs=signs)
     if how.paper is not None:
-        legend = replace(legend, repeated=False, kinds=legend.kinds if len(legend.kinds) > 1 else ())
+        signs = tuple(sign for sign in signs if sign not in PLAIN)
+        legend = replace(legend, repeated=False, signs=signs, kinds=legend.kinds if len(legend.kinds) > 1 else ())
         subtitle = figure_subtitle(run, how.focus)
         notes += ("paths and parameters left out",) if how.bare else ()
     if how.costs is not None:
@@ -111,7 +116,7 @@ class Composer:
     ids: Ids = field(default_factory=Ids)
 
     def __post_init__(self) -> None:
-        self.batch = _batch_size(self.run)
+        self.batch = batch_size(self.run.index)
         self.dtype = usual_dtype(self.run.graph)
         self.spots: list[Spot] = []
         self.spot_of: dict[Unit, Spot] = {}
@@ -141,7 +146,7 @@ class Composer:
                         spot = inner[0]
                         assert isinstance(spot, Spot)
                         spot.block = block
-                        spot.marks += marks_of(self.run, item.occurrence)
+                        spot.marks += self._block_marks(item)
                         content.append(spot)
                         del self.contents[item]
                     else:
@@ -158,11 +163,11 @@ class Composer:
         return (
             len(content) == 1
             and isinstance(content[0], Spot)
-            and len(block.members) == 1
+            and (len(block.members) == 1 or block.shared)
             and class_title(node.class_name) in PLAIN_CONTAINERS
             and (node.class_name or "").startswith("torch.")
             and not self.is_pill(content[0].units[0])
-            and all(mark.state in ("again", "shared") for mark in marks_of(self.run, block.occurrence))
+            and all(mark.state in ("also", "again", "shared") for mark in marks_of(self.run, block.occurrence))
         )
 
     def _number(self) -> None:
@@ -191,38 +196,33 @@ class Composer:
     # --- arrows --------------------------------------------------------------------------------------------------
 
     def wire(self) -> Wiring:
-        labels: dict[tuple[int, int], list[str]] = {}
-        certain: set[tuple[int, int]] = set()
-        taken: set[tuple[int, int]] = set()
-        doubted: set[tuple[int, int]] = set()
-        for (tail, head), links in self.arrangement.bundles.items():
+        bundles: dict[tuple[int, int], list[tuple[Unit, Unit]]] = {}
+        for tail, head in self.arrangement.bundles:
             ends = (self.spot_of[tail].number, self.spot_of[head].number)
-            if ends[0] == ends[1]:
-                continue
-            texts = labels.setdefault(ends, [])
-            if any(link.certain for link in links):
-                certain.add(ends)
-            if any(link.is_taken for link in links):
-                taken.add(ends)
-            if any(link.in_doubt for link in links):
-                doubted.add(ends)
-            for text in self._tensor_texts([link.tensor for link in links]):
-                if text not in texts:
-                    texts.append(text)
-        wires = [
-            Wire(
-                tail=tail,
-                head=head,
-                label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""),
-                certain=(tail, head) in certain,
-                is_taken=(tail, head) in taken,
-                in_doubt=(tail, head) in doubted,
-            )
-            for (tail, head), texts in sorted(labels.items())
-        ]
+            if ends[0] != ends[1]:
+                bundles.setdefault(ends, []).append((tail, head))
+        wires = [self._wire(ends, pairs) for ends, pairs in sorted(bundles.items())]
         wiring = Wiring([self._facts(spot) for spot in self.spots], wires)
         wiring.settle()
         return wiring
+
+    def _wire(self, ends: tuple[int, int], pairs: list[tuple[Unit, Unit]]) -> Wire:
+        """What goes from one spot to another: by pairs of their units."""
+        times = sum(self.arrangement.times.get(pair, 0) for pair in pairs)
+        links = [link for pair in pairs for link in self.arrangement.bundles[pair]]
+        groups = [[link.tensor for link in self.arrangement.bundles[pair]] for pair in pairs]
+        if times > 1 or self._is_several(pairs[0][0]):
+            groups = [[tensor] for tensor in _alike([link.tensor for link in links])]
+        texts = list(dict.fromkeys(text for group in groups for text in self._tensor_texts(group)))
+        return Wire(
+            tail=ends[0],
+            head=ends[1],
+            label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""),
+            certain=any(link.certain for link in links),
+            is_taken=any(link.is_taken for link in links),
+            in_doubt=any(link.in_doubt for link in links),
+            times=max(1, times),
+        )
 
     def _facts(self, spot: Spot) -> NodeFacts:
         block, outermost = spot.block, -1
@@ -246,6 +246,14 @@ class Composer:
     @cached_property
     def _block_numbers(self) -> dict[Block, int]:
         return {block: number for number, block in enumerate(self.contents)}
+
+    @staticmethod
+    def _is_several(unit: Unit) -> bool:
+        """Whether a unit stands for calls of one module, by itself or in what is around it."""
+        block: Block | None = unit.block
+        while not unit.shared and block is not None and not block.shared:
+            block = block.parent
+        return block is not None
 
     def _tensor_texts(self, tensors: list[TensorInfo]) -> list[str]:
         """What is written for several tensors; "…×16" once where they differ in their first size alone."""
@@ -280,7 +288,7 @@ class Composer:
                     id=self.ids.make(f"{start}:to:{head.id}"),
                     tail=start,
                     head=head.id,
-                    label=wire.label if wire.written else "",
+                    label=wire.text,
                     main=wire.main,
                     kind="conditional"
                     if not wire.certain
@@ -445,6 +453,8 @@ class Composer:
         """The row of `unit`, coloured and counted as the picture measures."""
         row, costs = row_of(self.run, unit, below, plain=self.how.paper is not None), self.how.costs
         row = replace(row, marks=calls_of_all(row.marks, turns_around(unit)))
+        if unit.shared:
+            row = replace(row, copies=1, marks=self._with_calls(row.marks, unit.members))
         if costs is None:
             return row
         cost = costs.of(unit)
@@ -493,15 +503,26 @@ class Composer:
         costs = self.how.costs
         return parameters_text(self.run, node) if costs is None else costs.text(costs.of_all(block.members))
 
+    def _block_marks(self, block: Block) -> tuple[Mark, ...]:
+        marks = marks_of(self.run, block.occurrence)
+        if block.shared:
+            return self._with_calls(marks, block.members)
+        again = len(block.members) > 1 and comes_again(block.members)
+        return calls_of_all(marks, len(block.members)) if again else marks
+
+    def _with_calls(self, marks: tuple[Mark, ...], members: list[Occurrence]) -> tuple[Mark, ...]:
+        """With how many calls are drawn once, in place of which call it is."""
+        if not (members[0].is_module or members[0].operation is not None):
+            return marks
+        return (*(mark for mark in marks if mark.state != "again"), called_mark(self.run, members))
+
     def frame(self, block: Block, items: tuple[Item, ...]) -> Frame:
         if block.occurrence.turn:
             counts = self.how.costs
             costs = None if counts is None else counts.text(counts.of_all(block.members))
             return turns_frame(self.run, block, items, self.ids.make(f"loop:{block.occurrence.path}"), costs)
         node = self.run.index.modules[block.occurrence.path]
-        marks = marks_of(self.run, block.occurrence)
-        if len(block.members) > 1 and comes_again(block.members):
-            marks = calls_of_all(marks, len(block.members))
+        marks = self._block_marks(block)
         title = module_title(node)
         # A title has half of its frame, as the arrow enters in the middle: a narrow one says no more than the class.
         count = "" if self.how.narrow and self.how.costs is None else self._count(block, node)
@@ -519,7 +540,7 @@ class Composer:
             name=range_text(block.members),
             items=items,
             level=0,
-            copies=len(block.members),
+            copies=1 if block.shared else len(block.members),
             state=frame_state(marks),
             marks=marks,
             tooltip=cut_end(" · ".join(each for each in said if each), TOOLTIP_LENGTH // 2),
@@ -530,16 +551,17 @@ class Composer:
         return merged(frame, inner, below)
 
 
-def _batch_size(run: Run) -> int | str | None:
-    """The first size of the first input that has several; what begins with it carries the batch."""
-    for model_input in run.graph.model.inputs:
-        for tensor in model_input.tensors:
-            if tensor.shape is not None and len(tensor.shape) > 1:
-                return tensor.shape[0]
-    for edge in run.graph.edges:
-        if edge.producer.startswith("input:") and edge.tensor.shape is not None and len(edge.tensor.shape) > 1:
-            return edge.tensor.shape[0]
-    return None
+def _alike(tensors: list[TensorInfo]) -> list[TensorInfo]:
+    """One for those that have a number of sizes and a type, "…" for each size in which they differ."""
+    kinds: dict[tuple[int | None, str | None], list[TensorInfo]] = {}
+    for tensor in tensors:
+        kinds.setdefault((None if tensor.shape is None else len(tensor.shape), tensor.dtype), []).append(tensor)
+    found = []
+    for alike in kinds.values():
+        columns = zip(*(tensor.shape or () for tensor in alike), strict=True)
+        sizes = tuple(column[0] if len(set(column)) == 1 else "…" for column in columns)
+        found.append(alike[0] if alike[0].shape is None else replace(alike[0], shape=sizes))
+    return found
 
 
 def _gathered_names(unit: Unit) -> str:

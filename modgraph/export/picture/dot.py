@@ -29,8 +29,13 @@ from modgraph.export.look.widths import (
     natural_width,
 )
 from modgraph.export.picture.choosing import picture_of
+from modgraph.export.picture.signs import MEANINGS
 from modgraph.graph.model import Graph
 
+LEGEND_WIDTH = 300
+"""Points that a line of signs has in any case, where the title is shorter."""
+LEGEND_WITH_SIGNS = 560
+"""Points of a line of kinds in which signs stand too."""
 _TABLE = '<table border="0" cellborder="0" cellspacing="0" cellpadding="0">'
 
 
@@ -177,7 +182,9 @@ def _heading(picture: Picture) -> str:
         f'<tr><td align="left">{_font(markup(note), style.DETAIL_SIZE, style.MUTED)}</td></tr>'
         for note in picture.notes
     )
-    rows.extend(f'<tr><td align="left">{line}</td></tr>' for line in _legend(picture.legend))
+    words = text_width(picture.name, style.TITLE_SIZE, bold=True) + text_width(picture.subtitle, style.SUBTITLE_SIZE)
+    lines = _legend(picture.legend, max(words, LEGEND_WIDTH))
+    rows.extend(f'<tr><td align="left">{line}</td></tr>' for line in lines)
     rows.append('<tr><td height="6"></td></tr>')
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{"".join(rows)}</table>>'
 
@@ -189,7 +196,7 @@ def _caption(picture: Picture, width: float) -> str:
     for text in (picture.subtitle, *picture.notes):
         lines.extend(_font(markup(line), style.DETAIL_SIZE, style.MUTED) for line in wrapped(text, room))
     lines.extend(_stripes(picture.legend, room))
-    lines.extend(_legend(replace(picture.legend, kinds=(), collapsed=False)))
+    lines.extend(_legend(replace(picture.legend, kinds=(), collapsed=False), room))
     rows = "".join(f'<tr><td align="left">{line}</td></tr>' for line in lines if line)
     table = '<table border="0" cellborder="0" cellspacing="0" cellpadding="1">'
     return f'<{table}{rows}<tr><td height="4"></td></tr></table>>'
@@ -243,8 +250,8 @@ def _bar(kind: Kind, colors: style.KindStyle, *, striped: bool, more: str = "") 
     return "".join(cells)
 
 
-def _legend(legend: Legend) -> list[str]:
-    """The legend's lines: kinds, then frames."""
+def _legend(legend: Legend, room: float) -> list[str]:
+    """The legend's lines: kinds, signs, then frames; signs in lines of at most so many points."""
     swatches = [(style.KINDS[kind].fill, style.KINDS[kind].strong, style.KINDS[kind].legend) for kind in legend.kinds]
     ramp = _ramp(*legend.ramp) if legend.ramp else ""
     if legend.collapsed and not ramp:
@@ -264,6 +271,11 @@ def _legend(legend: Legend) -> list[str]:
         arrow = _font("→", style.DETAIL_SIZE, style.REPEAT, bold=True)
         cells.append(f"<td>{arrow}{_font(' to the next turn', style.DETAIL_SIZE, style.MUTED)}</td>")
     lines = [ramp] if ramp else []
+    signs = list(_signs(legend, room))
+    wide = sum(text_width(f"{' '.join(MEANINGS[sign])} · ", style.DETAIL_SIZE, bold=True) for sign in legend.signs)
+    if cells and len(signs) == 1 and width + wide <= max(room, LEGEND_WITH_SIGNS):
+        cells.append(f'<td align="left">{signs.pop()}</td>')
+        width += wide + 16
     if cells:
         spaced = '<td width="10"></td>'.join(cells)
         # A fixed size: in a wide picture the table would else be stretched, and its words driven apart.
@@ -271,6 +283,9 @@ def _legend(legend: Legend) -> list[str]:
         lines.append(
             f'<table border="0" cellborder="0" cellspacing="0" cellpadding="1" {size}><tr>{spaced}</tr></table>'
         )
+    lines.extend(signs)
+    if legend.conditional:
+        lines.append(_font(f"dashed: {style.CONDITIONAL}", style.DETAIL_SIZE, style.MUTED))
     if legend.open:
         lines.append(_font(f"dotted: {style.OPEN}", style.DETAIL_SIZE, style.MUTED))
     if legend.states:
@@ -278,6 +293,23 @@ def _legend(legend: Legend) -> list[str]:
         words = " · ".join(f"<b>{each.legend} {each.sign}</b> {each.words}" for each in states)
         lines.append(_font(f"frame: {words}", style.DETAIL_SIZE, style.MUTED))
     return lines
+
+
+def _signs(legend: Legend, room: float) -> Iterator[str]:
+    """What signs mean, in lines."""
+    told = {f"inside {style.STATES[state].sign}" for state in legend.states}
+    line: list[str] = []
+    taken = 0.0
+    for sign, words in (MEANINGS[sign] for sign in legend.signs if sign not in told):
+        wide = text_width(f"{sign} {words} · ", style.DETAIL_SIZE, bold=True)
+        if line and taken + wide > room:
+            yield _font(" · ".join(line), style.DETAIL_SIZE, style.MUTED)
+            line, taken = [], 0.0
+        # Other bold signs are wider than Graphviz takes them for, and would lie on the words behind them.
+        line.append(f"<b>{sign}</b> {words}" if sign[0] in "+−×÷@" else f"{sign} {words}")
+        taken += wide
+    if line:
+        yield _font(" · ".join(line), style.DETAIL_SIZE, style.MUTED)
 
 
 def _ramp(measure: str, most: str) -> str:

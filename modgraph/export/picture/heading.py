@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from modgraph.export.look.folding import Arrangement, Cut
 from modgraph.export.look.labels import class_title, cut, cut_end, number_text, shape_text
 from modgraph.export.look.parts import Card, Frame, Item, Kind, Legend, State
@@ -15,6 +17,7 @@ from modgraph.export.text.weights import weights_line
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
+from modgraph.graph.torch_classes import CONTAINERS
 
 MOST_INPUTS = 3
 
@@ -30,18 +33,27 @@ def heading(
     """Name, line beside it, further lines, and the legend of what occurs in `items`."""
     graph = run.graph
     return (
-        cut(graph.model.name if focus is None else focus.path) or "model",
+        model_title(graph) if focus is None else cut(focus.path) or "model",
         subtitle_of(run, focus),
         _notes(graph, cut_at, levels, arrangement),
         legend_of(items),
     )
 
 
+def model_title(graph: Graph) -> str:
+    """What the model is called: its class, where that says something, not the function or variable that gives it."""
+    kind = graph.model.class_name
+    named = kind is not None and not kind.startswith(CONTAINERS) and kind != "NoneType"
+    return cut(class_title(kind) if named else graph.model.name) or "model"
+
+
 def subtitle_of(run: Run, focus: Focus | None = None) -> str:
     """What stands beside the name: where the model comes from, its size, its inputs."""
     graph = run.graph
+    target = graph.model.target or ""
     facts = [
-        cut_end(graph.model.target or "", 60),
+        "" if focus is not None or target.endswith(graph.model.name) else _given_name(graph),
+        cut_end(target, 60),
         *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
         _half(graph),
         "train mode" if graph.model.mode == "train" else "",
@@ -51,8 +63,15 @@ def subtitle_of(run: Run, focus: Focus | None = None) -> str:
 
 def figure_subtitle(run: Run, focus: Focus | None = None) -> str:
     """What stands beside the name in a figure: size and inputs."""
-    facts = [_parameters(run.graph), _inputs(run)] if focus is None else _focus_facts(run, focus)
+    graph = run.graph
+    facts = [_given_name(graph), _parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)
     return " · ".join(fact for fact in facts if fact)
+
+
+def _given_name(graph: Graph) -> str:
+    """What the function or variable is called that gives the model, where the title is its class."""
+    name = cut(graph.model.name)
+    return "" if name == model_title(graph) else name
 
 
 def _focus_facts(run: Run, focus: Focus) -> list[str]:
@@ -70,7 +89,11 @@ def _parameters(graph: Graph) -> str:
 
 
 def _inputs(run: Run) -> str:
-    shapes = [(given.name, shape_text(tensor.shape)) for given in run.graph.model.inputs for tensor in given.tensors]
+    shapes = [
+        (f"{given.name} ×{times}" if times > 1 else given.name, text)
+        for given in run.graph.model.inputs
+        for text, times in Counter(shape_text(tensor.shape) for tensor in given.tensors).items()
+    ]
     if not shapes:
         seen = {edge.producer: edge.tensor for edge in run.graph.edges if edge.producer.startswith("input:")}
         shapes = [(end.partition(":")[2], shape_text(tensor.shape)) for end, tensor in seen.items()]
@@ -162,7 +185,7 @@ def legend_of(items: tuple[Item, ...]) -> Legend:
                 states.update(mark.state for mark in row.marks)
                 repeated = repeated or row.copies > 1
                 collapsed = collapsed or row.collapsed
-                if not row.collapsed and not row.muted:
+                if not row.muted and not (row.collapsed and row.kind == "other"):
                     kinds.add(row.kind)
     return Legend(
         kinds=tuple(kind for kind in KINDS if kind in kinds),

@@ -1,4 +1,4 @@
-"""DOT -> SVG, PNG, PDF, by the Graphviz that is there: `dot` if it is on the PATH, else the one inside pygraphviz.
+"""DOT -> SVG, PNG, PDF, by the newest Graphviz that is there: `dot` on the PATH, or the one inside pygraphviz.
 
 Layout engines can run for hours or eat all memory on a graph that is too large, so both run in a child process under
 limits. Where those are reached, the picture is drawn one level of containers coarser, and says so in its title. The
@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
@@ -52,11 +53,17 @@ MEMORY_LIMIT = 2 * 1024**3
 MANY_NODES = 500
 """From here on the engine's network simplex is bounded: without that, some graphs never end."""
 DPI = 110
+FIRST_WORD = 20.0
+"""Seconds in which a Graphviz has to say which one it is."""
+OLD = (3,)
+"""Versions before it place text and arrows less well."""
 FIGURE_DPI = 300
 """Of a figure that is printed."""
 LONGEST_SIDE = 16_000
 """Pixels of a PNG; longer ones are opened by few programs."""
 
+MOST_TOLD = 3
+"""So often a picture is laid out anew, as the line that tells of shapes without room may move others."""
 MOST_SMALLER = 8
 """Pictures of less that are tried where one is larger than was thought."""
 AS_PLACED = "-Knop2"
@@ -103,9 +110,10 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
         try:
             many = nodes > MANY_NODES or last is not None
             told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
-            laid = lay_out(write_dot(told), engine=engine, many=many, seconds=seconds)
+            laid = _with_left_out(told, engine=engine, many=many, seconds=seconds)
             if last is None:
                 laid = _smaller(pictures, options, laid, engine, end)
+            _tell_of_old(drawn_by(laid.svg))
             if options.is_paper:
                 laid = replace(laid, paper=picture.paper)
                 _tell_of_small_text(laid.scale * DETAIL_SIZE)
@@ -116,6 +124,21 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
     raise last
 
 
+def _with_left_out(picture: Picture, *, engine: Engine, seconds: float, many: bool = False) -> Layout:
+    """`picture` laid out; where there is no room for shapes, its title says for how many."""
+    laid, told = lay_out(write_dot(picture), engine=engine, many=many, seconds=seconds), 0
+    for _ in range(MOST_TOLD):
+        if laid.left_out == told:
+            break
+        told = laid.left_out
+        words = "1 shape has" if told == 1 else f"{told} shapes have"
+        # An empty line leaves everything where there was room for all.
+        note = f"{words} no room beside the arrow: see the tooltip" if told else "\u00a0"
+        noted = replace(picture, notes=(*picture.notes, note))
+        laid = lay_out(write_dot(noted), engine=engine, many=many, seconds=seconds)
+    return laid
+
+
 def _smaller(pictures: Iterator[Picture], options: PictureOptions, laid: Layout, engine: Engine, end: float) -> Layout:
     """`laid`, or the first picture of less that fits on a page as it was thought to: how large one is, is known now."""
     if options.said is not None or _excess(laid, options) <= 1:
@@ -124,10 +147,22 @@ def _smaller(pictures: Iterator[Picture], options: PictureOptions, laid: Layout,
     for picture in itertools.islice(pictures, MOST_SMALLER):
         if time.monotonic() > end:
             break
-        found.append(lay_out(write_dot(picture), engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
+        found.append(_with_left_out(picture, engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
         if _excess(found[-1], options) <= 1:
             break
     return min(found, key=lambda each: _excess(each, options))
+
+
+@cache
+def _tell_of_old(version: tuple[int, ...]) -> None:
+    """Once for a process."""
+    if () < version < OLD:
+        warnings.warn(
+            f"drawn by Graphviz {'.'.join(map(str, version))}, which is old: "
+            'pip install "modgraph[render]" brings one that places text and arrows better',
+            ExportWarning,
+            stacklevel=2,
+        )
 
 
 def _tell_of_small_text(points: float) -> None:
@@ -201,6 +236,8 @@ class Layout:
     """With which Graphviz draws the text."""
     seconds: float
 
+    left_out: int = 0
+    """Shapes for which there is no room beside their arrows."""
     paper: tuple[float, float] | None = None
     """Points that a figure may be wide and high."""
 
@@ -253,7 +290,7 @@ def lay_out(text: str, *, engine: Engine | None = None, many: bool = False, seco
         text = moved(_run(engine, text, "dot", options, seconds).decode("utf-8"), moves)
         options = [AS_PLACED]
         svg = _run(engine, text, "svg", options, seconds)
-    return Layout(text, svg, engine, tuple(options), seconds)
+    return Layout(text, svg, engine, tuple(options), seconds, sum(move is None for move in moves.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +301,7 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """The Graphviz of this machine: `MODGRAPH_DOT`, else `dot` on the PATH, else pygraphviz.
+    """The Graphviz of this machine: `MODGRAPH_DOT`, else the newer of `dot` on the PATH and what is inside pygraphviz.
 
     Raises:
         RendererMissingError: there is none.
@@ -276,11 +313,32 @@ def find_engine() -> Engine:
             raise RendererMissingError(f"MODGRAPH_DOT names {named!r}, which is no program that can be run")
         return Engine(found)
     program = find("dot")
+    held = importlib.util.find_spec("pygraphviz") is not None
     if program is not None:
-        return Engine(program)
-    if importlib.util.find_spec("pygraphviz") is not None:
+        ours, theirs = Engine(program), Engine(None)
+        newer = held and () < version_of(ours) < version_of(theirs)
+        return theirs if newer else ours
+    if held:
         return Engine(None)
     raise RendererMissingError("no Graphviz found", hint='pip install "modgraph[render]"')
+
+
+@cache
+def version_of(engine: Engine) -> tuple[int, ...]:
+    """(14, 1, 2); () of one that does not say it. Asked once for a process."""
+    try:
+        return drawn_by(_run(engine, "digraph { a }", "svg", [], FIRST_WORD))
+    except ExportError:
+        return ()
+
+
+def drawn_by(svg: bytes) -> tuple[int, ...]:
+    """The version of Graphviz that an SVG names, which is not tidied yet."""
+    found = _VERSION.search(svg)
+    return tuple(map(int, found[1].split(b"."))) if found is not None else ()
+
+
+_VERSION = re.compile(rb"Generated by graphviz version (\d+(?:\.\d+)*)")
 
 
 def count_nodes(picture: Picture) -> int:

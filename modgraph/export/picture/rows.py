@@ -9,7 +9,7 @@ from modgraph.export.look.agreement import is_unknown
 from modgraph.export.look.arguments import argument_text
 from modgraph.export.look.folding import Unit
 from modgraph.export.look.held_tensors import is_unnamed, module_title, title_and_rest
-from modgraph.export.look.kinds import class_kind, join_sign, operation_kind
+from modgraph.export.look.kinds import class_kind, join_sign, module_kind, operation_kind
 from modgraph.export.look.labels import (
     class_title,
     clean,
@@ -20,7 +20,7 @@ from modgraph.export.look.labels import (
     number_text,
     shape_text,
 )
-from modgraph.export.look.parts import Mark, Row
+from modgraph.export.look.parts import Kind, Mark, Row
 from modgraph.export.look.states import call_text, conditional_mark, marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import name_below
@@ -29,6 +29,7 @@ from modgraph.graph.numbering import numbered_text
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 from modgraph.graph.sizes import elements
+from modgraph.graph.torch_classes import layer_base
 
 TOOLTIP_LENGTH = 400
 
@@ -59,7 +60,7 @@ def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
         return _tensor_row(run, occurrence, below)
     node = run.index.modules[occurrence.path]
     marks = marks_of(run, occurrence)
-    title, detail = class_title(node.class_name), argument_text(node, plain=plain)
+    title, detail = class_title(node.class_name), argument_text(node, plain=plain, call=occurrence.call)
     if is_unnamed(node):
         title, detail = title_and_rest(node)
     if unit.series:
@@ -71,7 +72,7 @@ def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
     if is_open_place(node.path):
         title = "…"
     return Row(
-        kind="other" if collapsed else class_kind(title),
+        kind=_kind_of(node, title, collapsed),
         title=cut(title),
         detail=" · ".join(text for text in (detail, _call_of(run, unit)) if text),
         path=cut(range_text(unit.members, below)),
@@ -82,6 +83,13 @@ def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
         tooltip=_module_tooltip(node, occurrence, fold_text(run, unit.members)),
         marks=marks,
     )
+
+
+def _kind_of(node: ModuleNode, title: str, collapsed: bool) -> Kind:
+    """A closed container has the colour of none, but where it derives from a layer: it is one, and holds more."""
+    if collapsed:
+        return module_kind(node) if layer_base(node.torch_base) else "other"
+    return class_kind(title) if title == "…" else module_kind(node)
 
 
 def _call_of(run: Run, unit: Unit) -> str:

@@ -59,7 +59,14 @@ class _Runs:
             return previous if joined else None
         if len(before) != 1 or self.after.get(before[0]) != [unit] or before[0].block is not unit.block:
             return None
-        return before[0] if self._may_share(before[0], unit) else None
+        return before[0] if self._may_share(before[0], unit) and self._are_as_often(before[0], unit) else None
+
+    def _are_as_often(self, upper: Unit, lower: Unit) -> bool:
+        """Whether each call of the one feeds one of the other, where several calls are drawn once."""
+        if not (upper.shared or lower.shared):
+            return True
+        times = self.arrangement.times.get((upper, lower))
+        return upper.shared and lower.shared and times == len(upper.members) == len(lower.members)
 
     def _is_chain(self, unit: Unit) -> bool:
         """Whether what stands around it calls what it holds one after another, as no dataflow is known."""

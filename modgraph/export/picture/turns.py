@@ -10,7 +10,7 @@ from modgraph.export.look.parts import Frame, Item, Mark
 from modgraph.export.picture.framing import short_name
 from modgraph.export.picture.rows import TOOLTIP_LENGTH, parameters_text
 from modgraph.graph.loops import is_loop
-from modgraph.graph.occurrences import Run
+from modgraph.graph.occurrences import Occurrence, Run
 
 
 def turns_frame(run: Run, block: Block, items: tuple[Item, ...], id: str, costs: str | None = None) -> Frame:
@@ -52,10 +52,10 @@ def turns_frame(run: Run, block: Block, items: tuple[Item, ...], id: str, costs:
 
 def turns_around(unit: Unit) -> int:
     """How many calls of one module a row stands for: those of the row itself, else the turns of the loop around it."""
-    if len(unit.members) > 1:
+    if len(unit.members) > 1 and not unit.shared:
         return len(unit.members) if comes_again(unit.members) else 1
     block: Block | None = unit.block
-    while block is not None and not (len(block.members) > 1 and comes_again(block.members)):
+    while block is not None and (block.shared or not (len(block.members) > 1 and comes_again(block.members))):
         block = block.parent
     return 1 if block is None else len(block.members)
 
@@ -69,6 +69,13 @@ def calls_of_all(marks: tuple[Mark, ...], times: int) -> tuple[Mark, ...]:
             mark = replace(mark, note=f"{first} – {int(first) + times - 1} of {count}")
         said.append(mark)
     return tuple(said)
+
+
+def called_mark(run: Run, members: list[Occurrence]) -> Mark:
+    """What is said of calls of one module that are drawn once, and of what is done once for each: "called 3 times"."""
+    first, times = members[0], len(members)
+    count = times if first.call is None else run.call_numbers.get(first.call.index, (1, times))[1]
+    return Mark(state="called", note=f"{times} times" if count <= times else f"{times} of {count} times")
 
 
 def _own_modules(block: Block) -> list[list[str]]:

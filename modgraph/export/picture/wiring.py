@@ -33,8 +33,19 @@ class Wire:
     """False where none went there in the run."""
     in_doubt: bool = False
     """It may come from before the tail, which gave it back as it was."""
+    times: int = 1
+    """Calls that it stands for, where a module that is called several times is drawn once."""
     tagged: bool = False
     """A tag beside the head names the tail instead of an arrow."""
+
+    @property
+    def text(self) -> str:
+        """What stands beside it: "×3 · 64×56×56"."""
+        return self.text_of(self.label if self.written else "")
+
+    def text_of(self, label: str) -> str:
+        """`label` behind the number of calls, where it stands for several."""
+        return " · ".join(part for part in (f"×{self.times}" if self.times > 1 else "", label) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,7 @@ class _Reader:
         held = self.state.find(module, ModuleObject)
         if held is None or not inputs:
             return
-        for cls in self.machine.mro(held.cls):
+        for cls in self._lineage(held.cls):
             name = cls.name if isinstance(cls, (ClassValue, KnownClass)) else ""
             kind = name.removeprefix("torch.nn.modules.")
             wanted = _LAYERS.get(kind) if kind != name else None
@@ -131,6 +131,14 @@ class _Reader:
                 wanted(self, module, inputs)
                 self.dtype = None
                 return
+
+    def _lineage(self, cls: Value) -> Sequence[Value]:
+        """The class and those that it derives from; the run may have made it."""
+        before, self.machine.state = self.machine.state, self.state
+        try:
+            return self.machine.mro(cls)
+        finally:
+            self.machine.state = before
 
     def _dtype(self, layer: ModuleObject) -> str | None:
         """Of the parameters that a layer has itself."""

@@ -42,6 +42,7 @@ from modgraph.prediction.python import (
     callables,
     classes,
     data_classes,
+    given_away,
     items,
     library_stores,
     named_tuples,
@@ -113,6 +114,7 @@ def assign(machine: Machine, value: Value, name: str, new: Value) -> None:
             machine.expose([value], value)
         if value.inert and not points_to.is_plain(new):
             attributes.keep_of_inert(machine, name, new)
+        given_away.note(machine, value, new)
 
 
 def _patch(machine: Machine, cls: KnownClass, name: str, new: Value) -> None:

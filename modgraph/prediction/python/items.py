@@ -47,6 +47,7 @@ from modgraph.prediction.python import (
     class_items,
     classes,
     exceptions,
+    given_away,
     hashing,
     inner_stores,
     keys,
@@ -298,6 +299,7 @@ def assign(machine: Machine, value: Value, key: Value, new: Value) -> None:
     """value[key] = new."""
     if isinstance(value, Unknown):
         change_unknown(machine, value)
+        given_away.note(machine, value, new)
         return
     if isinstance(value, Choice):
         machine.on_each(value, lambda each: assign(machine, each, key, new))

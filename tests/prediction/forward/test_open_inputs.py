@@ -475,3 +475,18 @@ def test_a_size_that_no_tensor_can_have_is_not_told(tmp_path: Path) -> None:
     """What a first layer takes is what an input is found to have; the graph can be read back all the same."""
     graph = predict(tmp_path, init("nn.Conv2d(4 * 10**60, 8, 3)") + "def forward(self, x):\n    return self.a(x)")
     assert from_json(to_json(graph)) == graph
+
+
+MADE = [
+    "class Kept(nn.Module):\n        def forward(self, x): return x\n    return Kept()(self.a(x))",
+    "class Wide(nn.Linear): pass\n    return Wide(5, 3)(self.a(x))",
+    "return type('Wide', (nn.Linear,), {})(5, 3)(self.a(x))",
+    "class Wide(nn.Linear): pass\n    return Wide(4, 3)(x)",
+]
+
+
+@pytest.mark.parametrize("body", MADE)
+def test_a_class_that_forward_makes_is_asked_what_its_layers_take(body: str, tmp_path: Path) -> None:
+    graph = predict(tmp_path, init("nn.Linear(6, 5)") + f"def forward(self, x):\n    {body}")
+    assert given(graph)["x"][0] == (("batch", 4) if "Wide(4" in body else ("batch", 6))
+    assert graph.calls

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import modgraph
+from modgraph.export import render
 from modgraph.graph.model import Graph
 from modgraph.prediction.domain.events import negated
+from tests.prediction.forward.judged import predicted
 
 PRELUDE = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 NET = """
@@ -148,3 +150,36 @@ def test_the_last_operand_is_called_in_some_runs(tmp_path: Path, operator: str):
 def test_not_of_a_condition_and_back(test: str, other: str) -> None:
     assert negated(test) == other
     assert negated(other) == test
+
+
+CHOSEN = [
+    "{True: self.a, False: self.b}.get(bool(x.sum() > 0))",
+    "{0: self.a, 1: self.b}.get(int(x.argmax()), self.b)",
+    "getattr(self, 'ab'[int(x.sum() > 0)])",
+    "list(self.children())[int(x.sum() > 0)]",
+    "[self.a, self.b].pop(int(x.sum() > 0))",
+]
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
+def test_where_calls_are_not_known_no_module_is_said_to_be_never_called(chosen: str, tmp_path: Path) -> None:
+    text = f"""
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        return x * self.w
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.last = Part(), Part(), Part()
+
+    def forward(self, x):
+        part = {chosen}
+        return self.last(part(x))
+"""
+    graph = predicted(tmp_path, text, ["x=2x4"])
+    assert "never called" not in render(graph, "text")

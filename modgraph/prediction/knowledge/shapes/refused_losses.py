@@ -19,6 +19,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
     require_dtype,
     require_floats,
     require_one_dtype,
+    require_rank,
     require_shape,
     require_spread,
     require_text,
@@ -62,6 +63,83 @@ def of_pairs(arguments: Arguments, machine: Machine) -> None:
     into = name in ("huber_loss", "soft_margin_loss") and source.dtype is not None and target.dtype is not None
     if into and category(source.dtype or "") < category(target.dtype or ""):
         refuse(machine, f"{name}: result type {target.dtype} can't be cast to {source.dtype}")
+
+
+def _require_joint(machine: Machine, *tensors: TensorObject) -> None:
+    """They broadcast.
+
+    Raises:
+        Raised: RuntimeError, where they do not.
+    """
+    shapes = [each.shape for each in tensors if each.shape is not None]
+    for place, shape in enumerate(shapes):
+        for other in shapes[:place]:
+            pair = shape, other
+            fitted(machine, lambda pair=pair: joined(*pair))  # type: ignore[misc]
+
+
+_BROADCAST = ("poisson_nll_loss", "gaussian_nll_loss", "multilabel_soft_margin_loss", "hinge_embedding_loss")
+
+
+@demands(*(f"{_FUNCTIONAL}.{name}" for name in _BROADCAST))
+def of_broadcast(arguments: Arguments, machine: Machine) -> None:
+    """Both broadcast."""
+    _require_joint(machine, given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target"))
+
+
+@demands(f"{_FUNCTIONAL}.triplet_margin_loss")
+def of_triples(arguments: Arguments, machine: Machine) -> None:
+    """All of one number of dimensions; the others broadcast to the first, and their distances to each other."""
+    names = ("anchor", "positive", "negative")
+    anchor, *others = (given(arguments, machine, place, name) for place, name in enumerate(names))
+    _require_ranks(machine, "triplet_margin_loss", anchor, *others)
+    for each in others:
+        _require_joint(machine, anchor, each)
+
+
+@demands(f"{_FUNCTIONAL}.margin_ranking_loss")
+def of_ranks(arguments: Arguments, machine: Machine) -> None:
+    """All of one number of dimensions, which broadcast."""
+    names = ("input1", "input2", "target")
+    tensors = [given(arguments, machine, place, name) for place, name in enumerate(names)]
+    _require_ranks(machine, "margin_ranking_loss", *tensors)
+    _require_joint(machine, *tensors)
+
+
+def _require_ranks(machine: Machine, name: str, *tensors: TensorObject) -> None:
+    shapes = [each.shape for each in tensors if each.shape is not None]
+    if len({len(shape) for shape in shapes}) > 1:
+        refuse(machine, f"{name}: all should have the same number of dimensions: {', '.join(map(told, shapes))}")
+
+
+@demands(f"{_FUNCTIONAL}.cosine_embedding_loss")
+def of_angles(arguments: Arguments, machine: Machine) -> None:
+    """A row of targets for two tensors of rows, or one for two rows."""
+    name = "cosine_embedding_loss"
+    one, other = given(arguments, machine, 0, "input1"), given(arguments, machine, 1, "input2")
+    target = given(arguments, machine, 2, "target")
+    require_rank(machine, f"{name}: the target", target.shape, (0, 1))
+    for each in (one, other) if target.shape is not None else ():
+        require_rank(machine, name, each.shape, (len(target.shape or ()) + 1,))
+    _require_joint(machine, one, other)
+    for each in (one, other) if target.shape else ():
+        if each.shape is not None:
+            shapes = target.shape or (), each.shape[:1]
+            fitted(machine, lambda shapes=shapes: joined(*shapes))  # type: ignore[misc]
+
+
+@demands(f"{_FUNCTIONAL}.multilabel_margin_loss", f"{_FUNCTIONAL}.multi_margin_loss")
+def of_margins(arguments: Arguments, machine: Machine) -> None:
+    """A row of classes for each row, or one class."""
+    name = last_name(arguments.function)
+    source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
+    require_rank(machine, name, source.shape, (0, 1, 2))
+    require_dtype(machine, name, target, ("int64",))
+    if name == "multilabel_margin_loss":
+        if source.shape and target.shape:
+            require_shape(machine, name, target.shape, source.shape)
+    elif source.shape and len(source.shape) == 2:
+        require_shape(machine, name, target.shape, source.shape[:1])
 
 
 @demands(*(f"{_FUNCTIONAL}.{name}" for name in _OF_EQUALS))

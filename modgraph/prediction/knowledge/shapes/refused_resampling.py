@@ -5,6 +5,7 @@ Source: `torch.nn.functional`, ATen/native/PadNd.cpp, ReflectionPad.cpp, UpSampl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from modgraph.names import last_name
@@ -148,6 +149,21 @@ def _require_resized(machine: Machine, source: TensorObject, size: Value, factor
         wanted = sizes(machine, size, rank)
         if any(map(is_nothing, source.shape[2:])) or any(each is not None and each <= 0 for each in wanted):
             refuse(machine, "Input and output sizes should be greater than 0")
+    elif text != "area":
+        _require_some(machine, source.shape[2:], factor)
+
+
+def _require_some(machine: Machine, spatial: Shape, factor: Value) -> None:
+    """Something is left of each size, of which a factor takes a part.
+
+    Raises:
+        Raised: nothing is.
+    """
+    listed = [factor] * len(spatial) if isinstance(factor, Constant) else machine.iterate(factor)
+    for size, each in zip(spatial, listed if isinstance(listed, list) else (), strict=False):
+        by = each.value if isinstance(each, Constant) else None
+        if isinstance(by, (int, float)) and by < 1 and size is not None and math.floor(size * by) < 1:
+            refuse(machine, f"Input and output sizes should be greater than 0, but {size} * {by} is less than 1")
 
 
 @demands(f"{_FUNCTIONAL}.interpolate", f"{_FUNCTIONAL}.upsample")

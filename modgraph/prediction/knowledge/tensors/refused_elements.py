@@ -196,6 +196,28 @@ def of_tensor_first(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, f"{name}(): argument 'input' must be Tensor, not {type(first.value).__name__}", "TypeError")
 
 
+_TENSOR_ALONE = """
+    abs absolute acos acosh angle asin asinh atan atanh argmax argmin argsort amax amin all any bernoulli bincount
+    bitwise_not ceil cholesky chunk clone conj cos cosh cummax cummin cumprod cumsum deg2rad det diag diag_embed
+    diagonal diff digamma erf erfc erfinv exp exp2 expm1 flatten flip fliplr flipud floor frac gather inverse isfinite
+    isinf isnan kthvalue lgamma log log10 log1p log2 log_softmax logcumsumexp logdet logical_not logit logsumexp max
+    mean median min mode movedim msort nan_to_num narrow neg negative nonzero numel permute positive prod quantile
+    rad2deg ravel real reciprocal relu renorm reshape roll rot90 round rsqrt select selu sgn sigmoid sign sin sinc sinh
+    softmax sort sqrt square squeeze std std_mean sum swapaxes t take tan tanh tensor_split tile topk trace transpose
+    tril triu trunc unbind unflatten unique unsqueeze var var_mean view_as_real view_as_complex zeros_like ones_like
+""".split()  # noqa: SIM905 a long table reads better as text
+"""Functions of torch whose first argument is a tensor, in all of their forms."""
+
+
+@demands(*(f"torch.{name}" for name in _TENSOR_ALONE))
+def of_a_tensor(arguments: Arguments, machine: Machine) -> None:
+    """The first is no number of Python, no text and not None."""
+    first = arguments.positional[0] if arguments.positional else None
+    if isinstance(first, Constant):
+        name = last_name(arguments.function)
+        refuse(machine, f"{name}(): argument 'input' must be Tensor, not {type(first.value).__name__}", "TypeError")
+
+
 @demands(*both("div", "divide", "true_divide"), f"{TENSOR}.div_", f"{TENSOR}.divide_")
 def rounded(arguments: Arguments, machine: Machine) -> None:
     require_text(machine, "div", arguments.named("rounding_mode", NONE), "trunc", "floor")

@@ -11,10 +11,10 @@ FUNCTIONS = """
     adaptive_avg_pool1d adaptive_max_pool1d addbmm affine_grid_generator alias_copy angle
     argwhere as_strided_copy as_strided_scatter avg_pool1d batch_norm bilinear
     binary_cross_entropy_with_logits bincount binomial bitwise_not ccol_indices_copy celu channel_shuffle
-    cholesky_inverse cholesky_solve col_indices_copy column_stack combinations constant_pad_nd
+    cholesky_inverse cholesky_solve col_indices_copy combinations constant_pad_nd
     conv_tbc convolution corrcoef cosine_embedding_loss cosine_similarity cov crow_indices_copy ctc_loss
     cudnn_convolution cumulative_trapezoid dequantize detach_copy diag_embed diagflat diagonal_copy dist
-     dstack embedding embedding_bag empty_permuted expand_copy fake_quantize_per_channel_affine
+     embedding embedding_bag empty_permuted expand_copy fake_quantize_per_channel_affine
     fake_quantize_per_tensor_affine fill float_power frobenius_norm
     from_file frombuffer grid_sampler_2d grid_sampler_3d group_norm gru_cell hash_tensor hinge_embedding_loss
     hspmm indices_copy instance_norm int_repr isin istft kl_div layer_norm logical_not
@@ -23,7 +23,7 @@ FUNCTIONS = """
     nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pixel_shuffle
     pixel_unshuffle poisson poisson_nll_loss polygamma prelu quantile quantize_per_channel
     quantize_per_tensor rms_norm rnn_relu_cell rnn_tanh_cell
-    row_indices_copy row_stack rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
+    row_indices_copy rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
     sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor
     sparse_csr_tensor squeeze_copy sspaddmm t_copy take_along_dim threshold trace transpose_copy trapezoid trapz
     triplet_margin_loss unfold_copy unsqueeze_copy values_copy vander view_as_complex_copy view_as_real_copy

@@ -1,7 +1,4 @@
-"""Tensors joined, split and indexed: cat, stack, chunk, meshgrid, `x[...]`, narrow, gather, index_select and kin.
-
-Of `hstack` and `vstack`, which join with cat and stack in `join`, the shape is not known.
-"""
+"""Tensors joined, split and indexed: cat, stack, chunk, meshgrid, `x[...]`, narrow, gather, index_select and kin."""
 
 from __future__ import annotations
 
@@ -50,7 +47,11 @@ from modgraph.source.reached import Reached
 # ---- joining and splitting -------------------------------------------------------------------------------------------
 
 
-@models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack")
+_ALONG = {"hstack": 1, "column_stack": 1, "vstack": 0, "row_stack": 0, "dstack": 2}
+"""What joins tensors of so many dimensions at least: along which of them."""
+
+
+@models("torch.cat", "torch.concat", "torch.concatenate", "torch.stack", *(f"torch.{name}" for name in _ALONG))
 def join(arguments: Arguments, machine: Machine) -> Value:
     name, held = last_name(arguments.function), arguments.get(0, "tensors", NONE)
     if tensor_of(machine, held) is not None or machine.state.find(held, IteratorObject) is not None:
@@ -67,15 +68,18 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         dtype = promoted(dtype, tensor.dtype)
     shapes = [tensor.shape for tensor in found if tensor.shape is not None]
     needs = needs_any(found)
-    if len(shapes) != len(found) or name in ("hstack", "vstack"):
+    if len(shapes) != len(found):
         return made(machine, None, dtype, requires_grad=needs)
+    dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
+    if name in _ALONG:
+        shapes = [_levelled(name, shape) for shape in shapes]
+        dim = Constant(_ALONG[name] if len(shapes[0]) > 1 else 0)
     if name != "stack":
         shapes = [shape for shape in shapes if shape != (0,)]  # cat passes over those without elements
         if not shapes:  # whichever dimension is asked for
             return made(machine, (0,), dtype, (), requires_grad=needs)
         if any(shape == (None,) and len(shape) != len(each) for shape in shapes for each in shapes):
             return made(machine, None, dtype, requires_grad=needs)
-    dim = arguments.get(1, "dim", arguments.keywords.get("axis", Constant(0)))
     place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
     if name == "stack" or place is not None:
         _require_fitting(machine, shapes, None if name == "stack" else place)
@@ -91,6 +95,17 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         total = None if any(size is None for size in sizes) else sum(size for size in sizes if size is not None)
         shape = replaced(shapes[0], place, total)
     return made(machine, shape, dtype, elements, requires_grad=needs)
+
+
+def _levelled(name: str, shape: Shape) -> Shape:
+    """With the dimensions that it is joined in: a row, a row of a matrix, a column."""
+    if name == "hstack":
+        return shape or (1,)
+    if name == "column_stack":
+        return shape if len(shape) > 1 else (*(shape or (1,)), 1)
+    if name == "dstack":
+        return shape if len(shape) > 2 else (*(1, *(shape or (1,)))[-2:], 1)
+    return shape if len(shape) > 1 else (1, *(shape or (1,)))
 
 
 def _require_tensors(machine: Machine, name: str, given: Sequence[Value]) -> None:

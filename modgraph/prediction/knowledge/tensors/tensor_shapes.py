@@ -354,8 +354,9 @@ def view(arguments: Arguments, machine: Machine) -> Value:
             if not any(isinstance(each, Dtype) for each in rest)
             else made(machine, None, None)
         )
-    if len(rest) == 1 and isinstance(rest[0], Dtype):
-        return made(machine, None, rest[0].name)
+    dtype = arguments.get(1, "dtype", NONE)
+    if isinstance(dtype, Dtype):
+        return made(machine, None, dtype.name)
     named = arguments.keywords.get("shape", arguments.keywords.get("size"))
     wanted = shape_argument(machine, (named,) if named is not None else rest)
     if wanted is None:

@@ -24,6 +24,7 @@ function drawFrame(container) {
   const lines = shape("g", { class: "lines", "aria-hidden": "true" }, group);
   fan(layout.lines);
   layout.lines.forEach((line) => drawLine(line, lines));
+  layout.back.forEach((way) => drawBack(way, lines));
   if (container.in !== undefined) {
     drawHead(container, layout, group);
   }
@@ -161,6 +162,25 @@ function drawLine(line, parent) {
   }
   path.setAttribute("data-net", line.net);
   shape("title", {}, path).textContent = [sourceName(items[line.net]), line.text].filter(Boolean).join(" · ");
+}
+
+/** Out below the last node of a turn, back along all of it, and from above into the first of the next. */
+function drawBack({ tail, head, lane, words }, parent) {
+  const r = 5;
+  const [from, to] = [corner(tail, 1), corner(head, -1)];
+  const [low, high] = [tail.y + tail.h / 2 + BACK_ROOM, head.y - head.h / 2 - BACK_ROOM];
+  const d =
+    `M${round(from.x)} ${round(from.y)}V${round(low - r)}q0 ${r} ${-r} ${r}H${round(lane + r)}q${-r} 0 ${-r} ${-r}` +
+    `V${round(high + r)}q0 ${-r} ${r} ${-r}H${round(to.x - r)}q${r} 0 ${r} ${r}V${round(to.y)}`;
+  const path = shape("path", { class: "line back", d, "marker-end": "url(#tip)" }, parent);
+  shape("title", {}, path).textContent = words;
+}
+
+/** Where such an arrow meets a node: left of the middle, at its lower border or, with -1, its upper one. */
+function corner(node, side) {
+  const isCircle = node.item.type === "join";
+  const [across, along] = isCircle ? [0.35 * node.w, 0.36 * node.h] : [Math.min(0.3 * node.w, 40), node.h / 2];
+  return { x: node.x - across, y: node.y + side * along };
 }
 
 function stateOfLine(line) {

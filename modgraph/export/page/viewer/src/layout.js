@@ -7,6 +7,8 @@ const MOST = 60; // items of one container that are drawn at once
 const MOST_PORTS = 6;
 const TAG = 18;
 const LEAD = TAG + 20; // from the upper edge of a tag to the node below it
+const LANE = 12; // between two arrows that lead back
+const BACK_ROOM = 10; // below the node that they leave, above the one that they lead to
 const MOST_USERS = 4; // of a source, before they get tags with its name instead of lines
 
 const open = new Set([0]);
@@ -248,6 +250,9 @@ function frame(container, nodes, lines, short) {
       reach(line.at.x + 6 + labelOf(line).w, line.at.y);
     }
   }
+  const back = backOf(container, nodes);
+  back.forEach((way) => (way.lane = left -= LANE));
+  left -= back.length ? 4 : 0;
   const size = titleSize(container);
   const axis = axisOf(nodes, lines, (left + right) / 2) - left + PAD;
   const wanted = isModel ? 0 : Math.min(Math.max(0, size.title + PAD + 10 - axis), 110);
@@ -259,9 +264,10 @@ function frame(container, nodes, lines, short) {
   const h = bottom - top + head + (isModel ? 2 * PAD : 6 + PAD) + (hasExit(nodes) ? 6 : 0);
   const tagged = nodes.filter((node) => node.tags);
   const tags = tagged.flatMap((node) => node.tags);
-  const layout = { container, nodes: [...nodes, ...tags], lines: [...lines, ...short], w, h, in: new Map(), out: new Map() };
+  const layout = { container, nodes: [...nodes, ...tags], lines: [...lines, ...short], back, w, h, in: new Map(), out: new Map() };
   nodes.forEach((node) => settle(node, dx, dy, h, layout));
   tagged.forEach(placeTags);
+  back.forEach((way) => (way.lane += dx));
   lines.forEach((line) => {
     line.points.forEach((point) => ((point.x += dx), (point.y += dy)));
     if (line.at && !line.points.includes(line.at)) {
@@ -269,6 +275,15 @@ function frame(container, nodes, lines, short) {
     }
   });
   return layout;
+}
+
+/** What a turn of a loop gives to the next: the nodes at both ends of each arrow that leads back, left of everything. */
+function backOf(container, nodes) {
+  const shown = (id) => nodes.find((node) => node.item && node.item.id === id);
+  return (container.back || [])
+    .map(([tail, head, words]) => ({ tail: shown(tail), head: shown(head), words }))
+    .filter(({ tail, head }) => tail && head)
+    .sort((one, other) => one.tail.y - one.head.y - (other.tail.y - other.head.y));
 }
 
 const hasExit = (nodes) => nodes.some((node) => node.port === "out");

@@ -62,6 +62,9 @@ function drawLegend() {
   if (data.open) {
     legend.append(tag("li", {}, `dotted: ${data.open}`));
   }
+  if (data.turns) {
+    legend.append(tag("li", {}, tag("span", { class: "turn-sign", "aria-hidden": "true" }, "→"), ` ${data.turns}`));
+  }
   if (data.conditional) {
     legend.append(tag("li", {}, `dashed: ${data.conditional}`));
   }

@@ -1,0 +1,56 @@
+"""The declarations that stand in the body of a class: each string with its place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from modgraph.rules.declared.sources import assigned, members_of
+from modgraph.rules.declared.table import ATTRIBUTES, Declared
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One string of a declaration."""
+
+    attribute: str
+    declared: Declared
+    text: str
+    node: ast.Constant
+    is_dict: bool
+    """It stands in a dict."""
+
+
+def declarations(node: ast.ClassDef) -> Iterator[Declaration]:
+    """What a class declares, as far as it stands there as text."""
+    for member in members_of(node):
+        for target, value in assigned(member):
+            declared = ATTRIBUTES.get(target.id) if isinstance(target, ast.Name) else None
+            if declared is None or value is None or not isinstance(target, ast.Name):
+                continue
+            for each, is_dict in strings(value, declared.values_too):
+                if isinstance(each.value, str) and each.value:
+                    yield Declaration(target.id, declared, each.value, each, is_dict)
+
+
+def strings(node: ast.expr, values_too: bool, in_dict: bool = False) -> Iterator[tuple[ast.Constant, bool]]:
+    """The constants of a list, tuple, set or dict that stands there, and whether they stand in a dict."""
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        for each in node.elts:
+            if isinstance(each, ast.Constant):
+                yield each, in_dict
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield key, True
+            if values_too and isinstance(value, ast.Constant):
+                yield value, True
+            elif values_too:
+                yield from strings(value, values_too, in_dict=True)
+    elif isinstance(node, ast.BinOp):
+        yield from strings(node.left, values_too)
+        yield from strings(node.right, values_too)
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("set", "list", "tuple", "frozenset", "dict"):
+        for each in node.args:
+            yield from strings(each, values_too)

@@ -1,0 +1,536 @@
+"""MG401 and MG402: the tree of all configurations has whatever torch builds, and what is reported is in none of them."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph.findings import Finding
+from modgraph.rules.check import check_text, may_hold_modules
+from modgraph.rules.declared.roots import Trees
+from modgraph.rules.declared.sources import Sources
+from modgraph.rules.declared.torch_trees import children_of
+from modgraph.rules.declared.tree import OpenError, Tree
+from modgraph.rules.declared.values import ANY, NUMBERS, Kind
+from modgraph.rules.names import Project
+from modgraph.rules.registry import rules
+from modgraph.source.torch_names import MODULES
+
+RULES = [rule for rule in rules() if rule.code.startswith("MG4")]
+HEAD = """\
+import copy
+from collections import OrderedDict
+from functools import partial
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width: int, norm=nn.LayerNorm):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        self.norm = norm(width)
+
+class Other(Block):
+    def __init__(self, width: int):
+        super().__init__(width, nn.BatchNorm1d)
+        self.extra = nn.Parameter(torch.zeros(width))
+        self.register_buffer("seen", torch.zeros(1))
+
+class Root(nn.Module):
+    def __init__(self):
+        nn.Module.__init__(self)
+        self.root = nn.Linear(2, 2)
+
+class Middle(Root):
+    def __init__(self, width):
+        super().__init__()
+        self.middle = nn.Linear(width, width)
+
+class Deep(Middle):
+    def __init__(self, width):
+        Middle.__init__(self, width)
+        self.deep = nn.Linear(width, width)
+
+class Stars(nn.Module):
+    def __init__(self, *layers, **more):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        for name, each in more.items():
+            self.add_module(name, each)
+
+def clones(module, n):
+    return nn.ModuleList([copy.deepcopy(module) for _ in range(n)])
+
+def filled(layers, width):
+    layers.append(Other(width))
+
+BLOCKS = {"plain": Block, "other": Other, "narrow": (Block, {"norm": nn.BatchNorm1d})}
+
+class Net(nn.Module):
+    def __init__(self, flag: bool, n: int):
+        super().__init__()
+"""
+BODIES = {
+    "an option": "self.a = Block(4) if flag else Other(4)",
+    "a branch": "if flag:\n    self.a = Block(4)\nelse:\n    self.b = nn.LSTM(4, 4, num_layers=n, bidirectional=True)",
+    "a list": "self.a = nn.ModuleList([Block(4) for _ in range(n)])",
+    "a list that grows": "self.a = nn.ModuleList()\nfor _ in range(n):\n    self.a.append(Other(4) if flag else Block(4))",
+    "a sequence": "self.a = nn.Sequential(*[Block(4) for _ in range(n)], nn.Linear(4, 4))",
+    "names": "self.a = nn.Sequential(OrderedDict([('first', Block(4)), ('second', nn.Linear(4, 4))]))",
+    "a dict that grows": "d = OrderedDict()\nd['first'] = Block(4)\nfor i in range(n):\n    d[f'layer{i}'] = Other(4)\nself.a = nn.Sequential(d)",
+    "a dict": "self.a = nn.ModuleDict({'x': Block(4), 'y': nn.Identity()})\nself.a['z'] = Other(4)",
+    "a name that is made": "for i in range(n):\n    self.add_module(f'layer{i}', Block(4))",
+    "a name that is reckoned": "for i in range(n):\n    self.add_module(f'layer{i + 1}', Block(4))\n    self.add_module(str(2 * i), Block(4))",
+    "a sum of texts": "for i in range(n):\n    setattr(self, 'layer' + str(i + 1) + '_' + f'{i}', Block(4))",
+    "setattr": "for name in ('q', 'k'):\n    setattr(self, name + '_proj', nn.Linear(4, 4))",
+    "names nobody knows": "for name in sorted({'q', 'k'})[:n]:\n    setattr(self, name, nn.Linear(4, 4))",
+    "clones": "self.a = clones(Other(4), n)",
+    "a function that fills": "layers = []\nfilled(layers, 4)\nself.a = nn.ModuleList(layers)",
+    "a table": "made = BLOCKS['other' if flag else 'plain']\nself.a = made(4)",
+    "a pair of a table": "kind, more = BLOCKS['narrow']\nself.a = kind(4, **more)",
+    "partial": "make = partial(Block, norm=nn.BatchNorm1d)\nself.a = make(4)",
+    "a closure": "def make():\n    return Block(4) if flag else Other(4)\nself.a = nn.ModuleList([make() for _ in range(n)])",
+    "a lambda": "make = lambda width: Other(width)\nself.a = make(4)",
+    "stored from outside": "self.a = Block(4)\nself.a.more = nn.Linear(4, 4)\nself.a.linear.weight = self.a.more.weight",
+    "in a loop over them": "self.a = nn.ModuleList([Block(4) for _ in range(n)])\nfor each in self.a:\n    each.gate = nn.Linear(4, 1)",
+    "parameters": "self.p = nn.ParameterList([torch.zeros(2) for _ in range(n)])\nself.q = nn.ParameterDict({'x': torch.zeros(2)})",
+    "attention": "self.a = nn.MultiheadAttention(4, 2, kdim=3, vdim=3, add_bias_kv=True)\nself.b = nn.TransformerEncoderLayer(4, 2, 8)",
+    "norms": "self.a = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4))\nself.b = nn.Linear(4, 4)",
+    "wrapped": "self.a = torch.compile(nn.Linear(4, 4)) if flag else nn.DataParallel(Block(4))",
+    "two at once": "self.a, self.b = Block(4), Other(4)",
+    "chained": "self.a = self.b = Block(4)",
+    "a list times": "self.a = nn.Sequential(*([nn.ReLU()] * n + [Block(4)]))",
+    "enumerated": "for i, kind in enumerate([Block, Other]):\n    self.register_module('%s' % kind.__name__.lower(), kind(4))",
+    "a walrus": "if (layer := Block(4)) is not None:\n    self.a = layer",
+    "added to": "self.a = nn.ModuleList()\nself.a += [Block(4) for _ in range(n)]",
+    "torch's own table": "self._modules['a'] = Block(4)\nself._parameters['p'] = nn.Parameter(torch.zeros(1))",
+    "keywords": "self.add_module(module=Block(4), name='a')",
+    "a base that is named": "class_ = Deep\nself.a = Deep(4)",
+    "stars": "self.a = Stars(Block(4), Other(4), last=Block(4))",
+    "apply": "self.a = Block(4).train()\nself.apply(lambda m: m.register_buffer('mark', torch.zeros(1)))",
+}  # fmt: skip
+
+
+def tree_of(folder: Path, code: str, name: str = "Net") -> Tree:
+    file = folder / "net.py"
+    file.write_text(code, "utf-8")
+    tree = Trees(Sources(Project())).tree(Kind(str(file), name))
+    assert tree is not None
+    return tree
+
+
+def in_tree(tree: Tree, path: str) -> bool:
+    """It is there, or may be."""
+    try:
+        return tree.has_path(path)
+    except OpenError:
+        return True
+
+
+def built(code: str) -> Iterator[Any]:
+    """What torch makes of it, with each option."""
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(code, names)
+    for flag, n in itertools.product((False, True), (1, 3)):
+        yield names["Net"](flag, n)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", BODIES)
+def test_what_torch_builds_is_in_the_tree(tmp_path: Path, name: str):
+    code = HEAD + "".join(f"        {line}\n" for line in BODIES[name].splitlines())
+    tree = tree_of(tmp_path, code)
+    known, is_open = tree.class_names()
+    for model in built(code):
+        tensors = [path for path, _ in (*model.named_parameters(), *model.named_buffers())]
+        paths = [path for path, _ in model.named_modules(remove_duplicate=False) if path]
+        assert [path for path in (*paths, *tensors) if not in_tree(tree, path)] == []
+        assert is_open or {type(module).__name__ for module in model.modules()} <= known
+        for path in tensors:
+            with contextlib.suppress(OpenError):
+                assert tree.matches(re.compile(f"^{re.escape(path)}$"), "search")
+
+
+OPEN = ("names nobody knows", "attention", "norms", "wrapped", "enumerated", "apply", "a pair of a table", "stars")
+
+
+@pytest.mark.parametrize("name", [name for name in BODIES if name not in OPEN])
+def test_what_is_not_there_is_known_not_to_be(tmp_path: Path, name: str):
+    code = HEAD + "".join(f"        {line}\n" for line in BODIES[name].splitlines())
+    tree = tree_of(tmp_path, code)
+    assert not tree.has_path("a.0.nowhere")
+    assert not tree.matches(re.compile("nowhere"), "search")
+    assert not tree.class_names()[1]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", sorted(MODULES - {"Module", "Container"}))
+def test_layers_of_torch_have_no_other_names(name: str):
+    import torch
+
+    kind = getattr(torch.nn, name)
+    known = children_of(name)
+    for given in ((), (4,), (4, 4), (4, 4, 4), (4, 2), (4, 8, [2])):
+        try:
+            module = kind(*given)
+        except (TypeError, ValueError, RuntimeError, AttributeError, AssertionError, IndexError):
+            continue
+        names = {*module._parameters, *module._buffers, *module._modules}
+        allowed = {re.sub(r"(?<=_l)\d+", NUMBERS, each) for each in names}
+        if name not in ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict"):
+            assert ANY in known or allowed <= set(known)
+
+
+# ---- the rules -------------------------------------------------------------------------------------------------------
+
+LAYER = """\
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.q_proj = nn.Linear(width, width)
+        self.fc1 = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+
+class Base(nn.Module):
+    DECLARED
+
+class Net(Base):
+    def __init__(self, width: int, depth: int, pooled: bool):
+        super().__init__()
+        self.embed = nn.Embedding(10, width)
+        self.layers = nn.ModuleList([Layer(width) for _ in range(depth)])
+        self.pooler = nn.Linear(width, width) if pooled else None
+        self.head = nn.Linear(width, 10)
+"""
+
+
+def found(folder: Path, text: str, name: str = "net.py", **others: str) -> list[Finding]:
+    for file, other in {name.removesuffix(".py"): text, **others}.items():
+        (folder / f"{file}.py").write_text(other, "utf-8")
+    return check_text(text, name, str(folder / name), RULES, Project())
+
+
+FITTING = [
+    '_no_split_modules = ["Layer", "Linear", "ModuleList"]',
+    '_no_split_modules = {"Net"}',
+    '_tp_plan = {"layers.*.q_proj": "colwise", "head": "x", "layers.*.q_proj.weight": "x", "layers.3.fc1": "x"}',
+    '_tp_plan = {"layers.*.fc*": "colwise", "pooler": "rowwise"}',
+    '_pp_plan = {"embed": (["input_ids"], ["x"]), "layers": (["x"], ["x"])}',
+    '_tied_weights_keys = {"head.weight": "embed.weight"}',
+    '_tied_weights_keys = {r"layers\\.(?!0)\\d+\\.fc1": "layers.0.fc1"}',
+    '_tied_weights_keys = ["head.weight"]',
+    '_keep_in_fp32_modules = ["norm", "layers.*.norm", "0.norm"]',
+    '_keys_to_ignore_on_load_missing = [r"pooler", r"^layers\\.1[0-9]\\."]',
+    '_keys_to_ignore_on_save = ["head.bias"]',
+    '_keys_to_ignore_on_load_unexpected = ["decoder"]',
+    '_skip_keys_device_placement = ["past_key_values"]',
+    "_no_split_modules = names()",
+    '_keys_to_ignore_on_load_missing = ["("]',
+]
+UNFIT = [
+    ('_no_split_modules = ["Layer", "Layr"]', "MG401", "did you mean 'Layer'?"),
+    ('_no_split_modules = set(["EncoderLayer"])', "MG401", "'EncoderLayer' in _no_split_modules names no class"),
+    ('_tp_plan = {"layers.*.attn.q_proj": "colwise"}', "MG402", "is the path of no module or parameter"),
+    ('_tp_plan = {"layer.*.q_proj": "colwise"}', "MG402", "any configuration of Net"),
+    ('_tp_plan = {"q_proj": "colwise"}', "MG402", "'q_proj' in _tp_plan"),
+    ('_pp_plan = {"blocks": (["x"], ["x"])}', "MG402", "'blocks'"),
+    ('_tied_weights_keys = {"head.weight": "embeddings.weight"}', "MG402", "'embeddings.weight'"),
+    ('_keep_in_fp32_modules = ["layer_norm"]', "MG402", "matches no module, parameter or buffer"),
+    ('_keys_to_ignore_on_load_missing = [r"position_ids"]', "MG402", "'position_ids'"),
+    ('_keys_to_ignore_on_save = ["lm_head.weight"]', "MG402", "is no key"),
+]
+
+
+@pytest.mark.parametrize("declared", FITTING)
+def test_what_fits_some_configuration_is_not_reported(tmp_path: Path, declared: str):
+    assert found(tmp_path, LAYER.replace("DECLARED", declared)) == []
+
+
+@pytest.mark.parametrize(("declared", "code", "words"), UNFIT)
+def test_what_fits_none_is_reported_once_and_where_it_stands(tmp_path: Path, declared: str, code: str, words: str):
+    text = LAYER.replace("DECLARED", declared)
+    (only,) = found(tmp_path, text)
+    assert (only.code, only.line, only.class_name) == (code, 11, "Base")
+    assert words in only.message
+    assert only.attribute == declared.partition(" ")[0]
+    end = text.splitlines()[10][(only.column or 0) - 1 : (only.end_column or 0) - 1]
+    assert end.lstrip("r")[1:-1] in only.message
+
+
+OPENLY = {
+    "stars": "self.inner = nn.ModuleList(more)",
+    "keywords": "for key, value in named.items():\n            self.add_module(key, value)",
+    "a list that is called": "self.inner = inner.layers, inner.width",
+    "a module that is given": "self.inner = inner",
+    "a class that is named": "self.inner = getattr(nn, name)(3)",
+    "a package that is not there": "self.inner = nowhere.build(name)",
+    "the whole given away": "nowhere.extend(self)",
+    "a name nobody knows": "setattr(self, name, nn.Linear(2, 2))",
+}
+
+
+@pytest.mark.parametrize("how", OPENLY)
+@pytest.mark.parametrize("declared", ['_no_split_modules = ["Blok"]', '_keep_in_fp32_modules = ["nrm"]'])
+def test_what_may_be_in_an_unknown_part_is_not_reported(tmp_path: Path, how: str, declared: str):
+    known = how == "a name nobody knows" and "split" in declared
+    text = f"""\
+import nowhere
+from torch import nn
+
+class Net(nn.Module):
+    {declared}
+
+    def __init__(self, inner, name: str, *more, **named):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        {OPENLY[how]}
+
+    def forward(self, x):
+        for layer in self.inner:
+            x = layer(x)
+        return x
+"""
+    assert bool(found(tmp_path, text)) is known
+
+
+def test_a_path_beside_the_unknown_part_is_reported(tmp_path: Path):
+    text = """\
+from torch import nn
+
+class Net(nn.Module):
+    _tp_plan = {"inner.q": "colwise", "linear.q": "colwise"}
+
+    def __init__(self, inner: nn.Module):
+        super().__init__()
+        self.inner = inner
+        self.linear = nn.Linear(2, 2)
+"""
+    assert [each.message.partition(" ")[0] for each in found(tmp_path, text)] == ["'linear.q'"]
+
+
+def test_a_class_of_another_file_that_inherits_it_counts(tmp_path: Path):
+    base = 'from torch import nn\n\nclass Base(nn.Module):\n    _no_split_modules = ["Far"]\n\nclass Net(Base):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n'
+    other = "from torch import nn\nfrom net import Base\n\nclass Far(nn.Module):\n    pass\n\nclass More(Base):\n    def __init__(self):\n        super().__init__()\n        self.far = Far()\n"
+    assert [each.code for each in found(tmp_path, base)] == ["MG401"]
+    assert found(tmp_path, base, more=other) == []
+
+
+def test_a_class_of_a_function_that_inherits_it_leaves_it_open(tmp_path: Path):
+    base = 'from torch import nn\n\nclass Base(nn.Module):\n    _no_split_modules = ["Far"]\n\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n'
+    other = "from net import Base\n\ndef make(far):\n    class More(Base):\n        def __init__(self):\n            self.far = far\n    return More()\n"
+    assert [each.code for each in found(tmp_path, base)] == ["MG401"]
+    assert found(tmp_path, base, more=other) == []
+
+
+def test_a_plan_of_a_configuration_is_that_of_the_models_built_with_it(tmp_path: Path):
+    plan = 'class Config:\n    base_model_tp_plan = {"layers.*.q": "colwise", "layers.*.k": "colwise"}\n    width: int = 3\n'
+    model = """\
+from torch import nn
+from configuration import Config
+
+class Layer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.q = nn.Linear(config.width, 3)
+
+class Net(nn.Module):
+    config_class = Config
+
+    def __init__(self, config):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(config) for _ in range(3)])
+"""
+    assert may_hold_modules(plan.replace("class Config", "class Config(Base)"))
+    text = f"from base import Base\n\n{plan.replace('class Config', 'class Config(Base)')}"
+    files = {"base": "class Base:\n    pass\n", "modeling": model}
+    (only,) = found(tmp_path, text, "configuration.py", configuration=text, **files)
+    assert (only.code, only.message.partition(" ")[0]) == ("MG402", "'layers.*.k'")
+    assert found(tmp_path, text, "configuration.py", modeling="", configuration=text) == []
+
+
+@pytest.mark.parametrize("annotation", ["", ": Config", ": Config | None"])
+def test_a_model_that_does_not_say_its_configuration_may_be_built_with_it(tmp_path: Path, annotation: str):
+    frame = "from torch import nn\n\nclass Asking:\n    base_model_tp_plan = None\n    base_model_pp_plan = None\n\nclass Frame(nn.Module):\n    _tp_plan = None\n    _pp_plan = None\n"
+    plan = 'from frame import Asking\n\nclass Config(Asking):\n    base_model_tp_plan = {"layers.0": "x", "lost": "x"}\n\nclass Whole(Asking):\n    pass\n'
+    model = f"""\
+from torch import nn
+from frame import Frame
+from plan import Config, Whole
+
+class Layer(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+
+class Base(Frame):
+    config: Whole
+
+class Encoder(Base):
+    def __init__(self, config{annotation}):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(config)])
+
+class Other(Base):
+    config: Config
+
+    def __init__(self, config):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+"""
+    names = [each.message.partition(" ")[0] for each in found(tmp_path, plan, "plan.py", frame=frame, model=model)]
+    assert names == ["'lost'"]
+    alone = model.partition("class Other")[0]
+    expected = ["'lost'"] if annotation else []
+    assert [
+        each.message.partition(" ")[0] for each in found(tmp_path, plan, "plan.py", frame=frame, model=alone)
+    ] == expected
+
+
+def test_the_base_that_asks_for_declarations_names_nothing(tmp_path: Path):
+    """Its methods work on what the classes have that derive from it, whatever they do to be able to."""
+    text = """\
+from torch import nn
+
+class Frame(nn.Module):
+    _no_split_modules = None
+    _tp_plan = None
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        setattr(self, config.name, config.made)
+
+    def finish(self):
+        for name, child in self.named_children():
+            setattr(self, name, wrap(child))
+
+class Net(Frame):
+    _tp_plan = {"lin": "colwise", "linear": "colwise"}
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.linear = nn.Linear(config.width, config.height)
+        self.finish()
+"""
+    assert [each.message.partition(" ")[0] for each in found(tmp_path, text)] == ["'lin'"]
+
+
+LATER = {
+    "a method that builds": ("def setup(self):\n        self.late = nn.Linear(2, 2)", False),
+    "one that adds to a list": ("def more(self):\n        self.blocks.append(Late())", False),
+    "one that is given it": ("def put(self, late):\n        self.late = late\n    def use(self, x):\n        return self.late(x)", False),
+    "a number": ("def put(self, late: int):\n        self.late = late", True),
+    "what is there is put again": ("def put(self, value):\n        self.linear = value", True),
+    "forward": ("def forward(self, x):\n        self.late = x\n        return helper(self)", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_method_that_is_called_later_may_build_it(tmp_path: Path, name: str):
+    text, is_found = LATER[name]
+    code = f"""\
+from torch import nn
+
+class Late(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.late = nn.Linear(2, 2)
+
+class Net(nn.Module):
+    _keep_in_fp32_modules = ["late"]
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.blocks = nn.ModuleList()
+    {text}
+"""
+    assert bool(found(tmp_path, code)) is is_found
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+SCRIPT = """\
+import re
+import peft
+import accelerate
+from peft import LoraConfig, get_peft_model as wrap
+from torch.distributed.tensor.parallel import parallelize_module
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width: int):
+        super().__init__()
+        self.query = nn.Linear(width, width)
+
+class Net(nn.Module):
+    def __init__(self, width: int = 8):
+        super().__init__()
+        self.layers = nn.ModuleList([Block(width) for _ in range(3)])
+        self.head = nn.Linear(width, 2)
+
+    def groups(self):
+        BODY
+
+def main(mesh, width, given):
+    model = Net(width)
+    CODE
+"""
+CALLS = [
+    ('wrap(model, LoraConfig(target_modules=["query", "key"]))', ["key"]),
+    ('c = LoraConfig(target_modules=["0.query", "heads"], modules_to_save=["head", "cls"])\n    wrap(model, c)', ["heads", "cls"]),
+    ('wrap(model, peft.LoraConfig(target_modules=r"layers\\.\\d+\\.query"))', []),
+    ('wrap(model, peft.LoraConfig(target_modules=r"layers\\.query"))', [r"layers\.query"]),
+    ('wrap(model, LoraConfig(target_modules="all-linear"))', []),
+    ('wrap(given, LoraConfig(target_modules=["key"]))', []),
+    ('LoraConfig(target_modules=["key"])', []),
+    ('other(model, target_modules=["key"])', []),
+    ('accelerate.infer_auto_device_map(model, no_split_module_classes=["Block", "Blok"])', ["Blok"]),
+    ('parallelize_module(model, mesh, parallelize_plan={"layers.*.query": 1, "layers.0.key": 1})', ["layers.0.key"]),
+    ('[p for n, p in model.named_parameters() if "query" in n or "norm" in n]', ["norm"]),
+    ('[p for n, p in model.named_parameters() if not any(x in n for x in ["bias", "LayerNorm"])]', ["LayerNorm"]),
+    ('for n, p in model.named_parameters():\n        if re.match(r"head", n) or re.search("layer$", n): pass', ["layer$"]),
+    ('for n, p in model.named_parameters():\n        if n.startswith("query") or n.endswith("query.bias"): pass', ["query"]),
+    ('for n, p in given.named_parameters():\n        if "norm" in n: pass', []),
+    ('model.norm = nn.LayerNorm(2)\n    [p for n, p in model.named_parameters() if "norm" in n]', []),
+    ('model = wrap(model, LoraConfig(target_modules=["query"]))\n    [p for n, p in model.named_parameters() if "lora_" in n]', []),
+    ('wrap(model, LoraConfig(target_modules=["query"]))\n    [p for n, p in model.named_parameters() if "lora_" in n]', []),
+    ('other(model)\n    wrap(model, LoraConfig(target_modules=["key"]))', []),
+    ('wrap(model.layers, LoraConfig(target_modules=["key"]))', []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "expected"), CALLS)
+def test_names_in_calls_are_of_the_model_beside(tmp_path: Path, code: str, expected: list[str]):
+    text = SCRIPT.replace("CODE", code).replace("BODY", "pass")
+    reported = found(tmp_path, text)
+    assert [each.message.partition(" in ")[0] for each in reported] == [repr(name) for name in expected]
+    assert all(each.class_name is None for each in reported)
+
+
+def test_a_class_that_derives_from_it_counts_for_a_method(tmp_path: Path):
+    body = 'return [p for n, p in self.named_parameters() if "norm" in n or "query" in n]'
+    text = SCRIPT.replace("BODY", body).replace("CODE", "pass")
+    assert [each.line for each in found(tmp_path, text)] == [20]
+    more = (
+        "\nclass More(Net):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(2)\n"
+    )
+    assert found(tmp_path, text + more) == []
+
+
+def test_a_script_without_a_class_is_looked_at(tmp_path: Path):
+    text = 'from net import Net\n\nprint([p for n, p in Net().named_parameters() if "norm" in n])\n'
+    net = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n"
+    assert [each.line for each in found(tmp_path, text, "script.py", net=net)] == [3]
+
+
+def test_the_rules_look_only_if_they_are_asked_for():
+    assert [rule.code for rule in RULES] == ["MG401", "MG402"]
+    assert not any(rule.default for rule in RULES)
