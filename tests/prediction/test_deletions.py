@@ -21,6 +21,24 @@ DELETIONS = {
             calls.append(2)
         RESULT = [C.v, C.m, hasattr(C, "n"), hasattr(C, "tmp"), C().calls, "tmp" in vars(C)]
         """,
+    "of all attributes": """
+        class C:
+            def __init__(self): self.a = 1
+        class S:
+            __slots__ = ("q",)
+        one, other, third = C(), C(), C()
+        del one.__dict__
+        found = [hasattr(one, "a"), vars(one) == {}]
+        one.b = 2
+        found += [one.b, list(vars(one))]
+        delattr(other, "__dict__")
+        found.append(hasattr(other, "a"))
+        try:
+            del S().__dict__
+        except AttributeError:
+            found.append("none")
+        RESULT = found
+        """,
     "of a class": """
         class Base:
             w = 1

@@ -16,19 +16,25 @@ from modgraph.prediction.domain.objects import MAY_BE, TensorObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Constant, SliceValue, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import count
+from modgraph.prediction.knowledge.tensors.index_keys import gives_view, keys_of
 
 Places = tuple[range | None, ...]
 """Of each dimension, the places that a part has there; None for all."""
 
 _MOST_COMPARED = 4_096
 """Places of one dimension that are compared one by one, where they do not lie side by side."""
-_APART = frozenset({"chunk", "split", "split_with_sizes", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit"})
+_APART = frozenset(
+    (
+        *("chunk", "split", "split_with_sizes", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit"),
+        *("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"),
+    )
+)
 """Operations that give parts of which none overlaps another."""
 _SURE = _APART | frozenset(
     (
         *("__getitem__", "select", "narrow", "transpose", "swapaxes", "swapdims", "permute", "movedim", "t", "T", "mT"),
         *("view", "view_as", "unsqueeze", "squeeze", "detach", "data", "expand", "expand_as", "unfold", "diagonal"),
-        *("real", "imag", "H", "mH", "unflatten", "view_as_real", "view_as_complex", "adjoint", "__iter__"),
+        *("real", "imag", "H", "mH", "unflatten", "view_as_real", "view_as_complex", "adjoint", "__iter__", "einsum"),
     )
 )
 """Operations that give what has the memory of their argument, as torch documents of its views."""
@@ -155,8 +161,12 @@ class Regions:
             elif last == "__getitem__" and parent.is_whole:
                 shape = getattr(self._state.find(Address(origin), TensorObject), "shape", None)
                 places = places_of(event.key, shape)
-                part = Region(parent.root, origin, places or (), places is not None, parent.is_sure)
-                self._known[index] = part
+                is_sure = parent.is_sure and self._is_view(event.key)
+                self._known[index] = Region(parent.root, origin, places or (), places is not None, is_sure)
+            elif last == "__getitem__":
+                self._known[index] = _within(parent, self._is_view(event.key))
+            elif last == "unfold":
+                self._known[index] = _within(parent)
             else:
                 self._known[index] = self._of_view(index, parent, last)
 
@@ -184,6 +194,10 @@ class Regions:
         """A tensor may have the memory of one of these."""
         origin = self._origin(index)
         return origin is not None and origin in sources
+
+    def _is_view(self, key: Value | None) -> bool:
+        """What is taken with that key is certainly no copy."""
+        return key is not None and gives_view(self._state, keys_of(self._state, key)) is True
 
     def _of_view(self, index: int, parent: Region, last: str) -> Region:
         """A view of what may be known: all of it in another form, or somewhere in it."""

@@ -373,6 +373,17 @@ def _delete_in_class(machine: Machine, cls: ClassValue, name: str) -> None:
     machine.state.change(cls.address, ClassObject).namespace[name] = DELETED
 
 
+def _without_attributes(machine: Machine, value: Address) -> None:
+    """Its `__dict__` is deleted: there is a new one when that is asked for, and who looks at the old one sees that."""
+    views = (item.attributes.get(VIEW_OF) for item in machine.state.everything().values() if type(item) is DictObject)
+    if value in views:
+        why = machine.unknown("a __dict__ that was deleted is not followed")
+        weak_updates.set_in_dict(machine, value, why, why)
+        machine.expose([value], why)
+        return
+    own_assign(machine, value, "__dict__", machine.allocate(DictObject()))
+
+
 def own_delete(machine: Machine, value: Address, name: str) -> None:
     """What object.__delattr__, or for a module Module.__delattr__, does."""
     item = machine.state.read(value)
@@ -387,6 +398,8 @@ def own_delete(machine: Machine, value: Address, name: str) -> None:
         and not attributes.is_cached_property(attribute)
     ):
         machine.call(attribute.deleter, (value,))
+    elif name == "__dict__" and isinstance(item, (ModuleObject, InstanceObject)) and slots.has_dict(machine, cls):
+        _without_attributes(machine, value)
     elif isinstance(item, ModuleObject):
         optional_names.on_paths(machine, value, name, lambda: registration.delete(machine, value, name))
     elif isinstance(item, attributes.WITH_ATTRIBUTES) and name in item.attributes:

@@ -85,6 +85,27 @@ def test_edges_are_those_of_a_trace(name: str, tmp_path: Path, monkeypatch: pyte
         assert len(may_be - certain) == OPEN.get(name, 0)
 
 
+@pytest.mark.parametrize("shared", ["torch.Tensor(y)", "copy.copy(y)", "torch.FloatTensor(y)", "torch.Tensor([1.0])"])
+def test_what_is_written_comes_out_of_what_shares_its_memory(shared: str, tmp_path: Path) -> None:
+    """Where a run has no operation that is the constructor or the copy: whether what `b` gives reaches `h`."""
+    body = f"import copy\ny = self.a(x).detach()\nu = {shared}\nu.add_(self.b(x).sum())\nreturn self.h(y)"
+    file = tmp_path / "net.py"
+    file.write_text(_source(body), encoding="utf-8")
+    module = types.ModuleType("net_of_shared")
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), vars(module))
+    traced = modgraph.trace(module.Net().eval(), (torch.rand(2, 6),))
+    assert _reaches(modgraph.predict(f"{file}:Net", inputs=["2x6"]), "b", "h") == _reaches(traced, "b", "h")
+
+
+def _reaches(graph: Graph, first: str, last: str) -> bool:
+    """There is a way of data from a call of one module to that of the other."""
+    called = {f"call:{call.index}": call.module for call in graph.calls}
+    reached = {name for name, module in called.items() if module == first}
+    for _ in graph.edges:
+        reached |= {edge.consumer for edge in graph.edges if edge.producer in reached}
+    return any(called.get(name) == last for name in reached)
+
+
 def test_there_are_enough_of_them() -> None:
-    assert len(CASES) >= 44
+    assert len(CASES) >= 58
     assert OPEN.keys() | UNLIKE <= CASES.keys()

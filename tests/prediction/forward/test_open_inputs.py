@@ -131,6 +131,49 @@ def test_the_shape_that_was_found_is_one_that_torch_takes(tmp_path: Path) -> Non
     assert n_compared >= len(FOUND) - 1
 
 
+TAKEN = {
+    "a diagonal into a layer": init("nn.Linear(4, 8)") + "def forward(self, x):\n    return self.a(x.diagonal())",
+    "a diagonal of pictures": init("nn.LayerNorm(4)") + "def forward(self, x):\n    return self.a(x.diagonal(0, 1, 2))",
+    "bags": init("nn.EmbeddingBag(9, 8)") + "def forward(self, x):\n    return self.a(x)",
+    "rows that are chosen": init("nn.Embedding(9, 8)")
+    + "def forward(self, x):\n    return self.a(x) + self.a.weight[torch.arange(x.shape[1])]",
+    "windows": init("nn.Unfold(2)", "nn.Embedding(9, 4)")
+    + "def forward(self, x):\n    return self.a(x.transpose(1, 2))",
+    "a pool and back": init("nn.Conv2d(3, 8, 3)")
+    + "def forward(self, x):\n    y = F.max_pool2d(self.a(x), 2, return_indices=True)\n    return F.max_unpool2d(*y, 2)",
+}
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_an_input_that_was_found_is_taken_and_gives_what_is_told(tmp_path: Path, case: str) -> None:
+    torch = pytest.importorskip("torch")
+    graph = predict(tmp_path, TAKEN[case])
+    ((shape, dtype),) = given(graph).values()
+    (told,) = outputs(graph)
+    if shape is None:
+        return
+    scope: dict[str, Any] = {}
+    exec(PRELUDE.replace("from jaxtyping import Float, Int", "") + _indented(TAKEN[case]), scope)
+    n_run = 0
+    for batch, other, h, w in [(2, 5, 6, 8), (3, 6, 8, 10), (1, 9, 10, 6), (4, 4, 4, 4), (2, 10, 8, 8)]:
+        sizes = {"batch": batch, "length": other, "d0": other, "d1": other, "d2": other, "h": h, "w": w}
+        if all(eval(each, {}, sizes) for each in constraints(graph) | followed(graph)):
+            result = scope["Net"]()(torch.zeros(_evaluated(shape, sizes), dtype=getattr(torch, dtype or "float32")))
+            assert told is None or _evaluated(told, sizes) == list(result.shape)
+            n_run += 1
+    assert n_run
+
+
+@pytest.mark.parametrize("case", ["Unfold(2)", "LayerNorm(4)", "Linear(4, 4)", "Conv1d(4, 4, 1)"])
+def test_a_layer_is_not_found_to_take_whole_numbers(tmp_path: Path, case: str) -> None:
+    graph = predict(
+        tmp_path, init(f"nn.{case}") + "def forward(self, x):\n    return self.a(F.relu(x.long()))", "2x4x4x4"
+    )
+    refused = predict(tmp_path, init(f"nn.{case}") + "def forward(self, x):\n    return self.a(x)", "2x4x4x4:int64")
+    for each in (graph, refused):
+        assert [problem.message for problem in each.problems if "raises" in problem.message]
+
+
 def _evaluated(shape: Any, sizes: dict[str, int]) -> list[int]:
     return [eval(size, {}, sizes) if isinstance(size, str) else size for size in shape]
 

@@ -49,6 +49,9 @@ GIVEN_BACK = [
     ["y.sum_to_size(4, 4)", "y.sum_to_size(1, 4)", "torch.complex(y, x).conj().resolve_conj()", "y.positive()"],
 ]
 POOLS = [
+    "F.max_unpool2d(*F.max_pool2d(y, 2, return_indices=True), 2), nn.MaxUnpool1d(2)(*nn.MaxPool1d(2, None, 0, 1, True)(y[0]))",
+    "F.max_unpool2d(*F.max_pool2d(y, 3, 2, 1, return_indices=True), 3, 2, 1, y.shape), y.diagonal(0, 2, 3)",
+    "nn.MaxUnpool3d(2)(*nn.MaxPool3d(2, return_indices=True)(y[:, :2])), torch.diagonal(y, 1), y.diagonal(-2, -1, 0)",
     "F.max_pool1d(y[0], 2, return_indices=True), F.max_pool2d(y, 2, 2, 0, 1, False, True), F.max_pool2d(y, 2)",
     "F.adaptive_max_pool2d(y, (2, None), True), F.adaptive_max_pool1d(y[0], 3, return_indices=True)",
     "F.fractional_max_pool2d(y, 2, 3, None, True)[1], F.fractional_max_pool2d(y, 2, output_ratio=(0.5, 0.6))",

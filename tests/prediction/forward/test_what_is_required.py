@@ -101,6 +101,44 @@ class Net(nn.Module):
     assert inputs["chars"].constraints == ("d1 == length",)
 
 
+ROWS = (
+    "w[i]",
+    "w.index_select(0, i)",
+    "w[i, :]",
+    "F.embedding(i, w)",
+    "w.T[:, i].T",
+    "w.index_add(0, i, w[i])",
+    "w[i][:, i]",
+)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_rows_that_are_counted_out_are_there(tmp_path: Path, row: str) -> None:
+    text = f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(9, 8), nn.Embedding(16, 8)
+
+    def forward(self, x):
+        w, i = self.places.weight, torch.arange(x.shape[1])
+        y = {row}
+        return self.words(x)
+"""
+    (tmp_path / "net.py").write_text(PRELUDE + text)
+    (given,) = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["b x n:int64"]).model.inputs
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    exec(text, space)
+    for n in (1, 8, 9, 16, 17, 40):
+        try:
+            space["Net"]()(torch.zeros(2, n, dtype=torch.long))
+            runs = True
+        except (IndexError, RuntimeError):
+            runs = False
+        assert all(eval(each, {}, {"n": n, "b": 2}) for each in given.constraints) is runs, n
+    assert given.followed == ()
+
+
 GENERATOR = """
 class Net(nn.Module):
     def __init__(self):

@@ -267,6 +267,14 @@ def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
     return (*(sizes[each] for each in first), *((rest or ()) if dots else ()), *(sizes[each] for each in last))
 
 
+def sums(equation: str) -> bool:
+    """A letter of an operand, or what the dots stand for, is summed over."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    if not arrow:
+        return any(left.count(letter) > 1 for letter in left if letter not in ",.")
+    return not set(left) - {","} <= set(right)
+
+
 def _diagonal(letters: str, sizes: Shape, equation: str) -> dict[str, Size]:
     """By letter of one operand; one that stands there twice takes its diagonal, and nothing broadcasts."""
     found: dict[str, Size] = {}

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import BELOW, ListObject, TensorObject
+from modgraph.prediction.domain.objects import ListObject, TensorObject
 from modgraph.prediction.domain.values import Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size, require_spatial
 from modgraph.prediction.knowledge.tensors.demanding import NOT_KNOWN as NOT_KNOWN
+from modgraph.prediction.knowledge.tensors.demanding import require_inside
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
 from modgraph.prediction.knowledge.torch.autocasting import may_cast
@@ -134,10 +135,7 @@ def require_indices(machine: Machine, given: TensorObject, rows: Size) -> None:
     """
     if given.dtype not in (None, "int64", "int32"):
         raise machine.raises("RuntimeError", f"indices must be int64 or int32, but got {given.dtype}")
-    below = given.attributes.get(BELOW)
-    highest = below.value if isinstance(below, Constant) else max(given.elements) + 1 if given.elements else None
-    if rows is not None and isinstance(highest, int) and not highest <= rows:
-        raise machine.raises("IndexError", f"index {highest - 1} is out of range of {rows} rows")
+    require_inside(machine, given, rows)
 
 
 def layer_name(machine: Machine, module: Value) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
+
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
@@ -10,8 +13,9 @@ from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
 from modgraph.prediction.knowledge.tensors.demanding import is_nothing
-from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, promoted
+from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, category, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
+from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import size_of
 
 _FUNCTIONAL = "torch.nn.functional"
@@ -97,20 +101,59 @@ def attention_of_heads(arguments: Arguments, machine: Machine) -> Value:
 
 @models("torch.einsum")
 def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
-    """Of operands in a row, or in one list; unknown where sizes stand between them instead of an equation."""
+    """Of operands in a row, or in one list; numbers of the dimensions may stand behind each instead of an equation."""
     equation, operands = arguments.get(0, "equation", NONE), list(arguments.positional[1:])
+    if fitting.tensor(machine, equation) is not fitting.NOT_KNOWN:
+        equation, operands = _with_letters(machine, arguments.positional)
     if len(operands) == 1 and fitting.tensor(machine, operands[0]) is fitting.NOT_KNOWN:
         listed = machine.iterate(operands[0])
         operands = listed if isinstance(listed, list) else []
     tensors = [fitting.tensor(machine, each) for each in operands]
     if not isinstance(equation, Constant) or not isinstance(equation.value, str) or not operands:
         return fitting.result(machine, arguments, None, None)
-    dtype = tensors[0].dtype
-    for each in tensors[1:]:
-        dtype = promoted(dtype, each.dtype)
+    dtype = _of_sum(equation.value, [each.dtype for each in tensors])
     shapes = [each.shape for each in tensors]
     shape = fitting.fitted(machine, lambda: arithmetic.summed(equation.value, shapes))
-    return fitting.result(machine, arguments, shape, dtype, needs_any(tensors))
+    found = fitting.result(machine, arguments, shape, dtype, needs_any(tensors))
+    if len(operands) == 1 and not arithmetic.sums(equation.value):
+        share(machine, found, operands[0])  # its dimensions in another order, or a diagonal
+    return found
+
+
+def _with_letters(machine: Machine, given: Sequence[Value]) -> tuple[Value, list[Value]]:
+    """The equation that numbers of dimensions stand for, and the operands."""
+    texts: list[str] = []
+    for value in (*given[1::2], *(given[-1:] if len(given) % 2 else ())):
+        numbers = machine.iterate(value)
+        text = "" if isinstance(numbers, list) else None
+        for each in numbers if isinstance(numbers, list) else ():
+            number = fitting.number(each)
+            if each != Constant(...) and type(number) is not int:
+                return NONE, []
+            if number is not None and not 0 <= number < len(_LETTERS):
+                raise machine.raises("RuntimeError", f"subscript {number} is not within [0, {len(_LETTERS)})")
+            text = f"{text}{'...' if number is None else _LETTERS[number]}"
+        if text is None:
+            return NONE, []
+        texts.append(text)
+    count = len(given) // 2
+    left = ",".join(texts[:count])
+    return Constant(f"{left}->{texts[count]}" if len(given) % 2 else left), list(given[: 2 * count : 2])
+
+
+_LETTERS = ascii_uppercase + ascii_lowercase
+"""Of the numbers of dimensions, in the order that torch has of them."""
+
+
+def _of_sum(equation: str, dtypes: Sequence[str | None]) -> str | None:
+    """The dtype of `einsum`. Where whole numbers or truths of one operand alone are summed up, they become int64; of
+    several operands that is not followed."""
+    dtype = dtypes[0]
+    for each in dtypes[1:]:
+        dtype = promoted(dtype, each)
+    if dtype is None or category(dtype) >= 2 or not arithmetic.sums(equation):
+        return dtype
+    return "int64" if len(dtypes) == 1 or set(dtypes) == {"int64"} else None
 
 
 # ---- by index --------------------------------------------------------------------------------------------------------
@@ -129,6 +172,29 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
         if weight.shape is not None and len(weight.shape) != 2:
             raise machine.raises("RuntimeError", "'weight' must be 2-D")
         shape = (*given.shape, weight.shape[1] if weight.shape is not None else None)
+    return fitting.result(machine, arguments, shape, weight.dtype, weight.requires_grad)
+
+
+@models(f"{_FUNCTIONAL}.embedding_bag", "torch.nn.modules.sparse.EmbeddingBag.forward")
+def embedding_of_bags(arguments: Arguments, machine: Machine) -> Value:
+    """One row for each bag: for each row of indices, or for each place at which one begins."""
+    is_layer = arguments.function.endswith("forward")
+    given = fitting.tensor(machine, arguments.get(int(is_layer), "input", NONE))
+    if is_layer:
+        held = [machine.find_attribute(arguments.positional[0], name) for name in ("weight", "include_last_offset")]
+        rows, with_last = (each or NONE for each in held)
+    else:
+        rows, with_last = arguments.get(1, "weight", NONE), arguments.get(9, "include_last_offset", FALSE)
+    weight, offsets = fitting.tensor(machine, rows), fitting.tensor(machine, arguments.get(2, "offsets", NONE))
+    if given.dtype not in (None, *INTEGERS):  # the weight first, as it once was
+        return fitting.result(machine, arguments, None, None)
+    fitting.require_indices(machine, given, weight.shape[0] if weight.shape else None)
+    bags, is_one_more = offsets.shape[0] if offsets.shape else None, machine.truth(with_last)
+    if given.shape is not None and len(given.shape) == 2:
+        bags = given.shape[0]
+    elif is_one_more is not False:
+        bags = bags - 1 if is_one_more and bags is not None else None
+    shape = (bags, weight.shape[1] if weight.shape is not None and len(weight.shape) == 2 else None)
     return fitting.result(machine, arguments, shape, weight.dtype, weight.requires_grad)
 
 

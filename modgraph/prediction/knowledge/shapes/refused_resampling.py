@@ -13,7 +13,8 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import demands
-from modgraph.prediction.domain.values import NONE, Constant, TupleValue, Value
+from modgraph.prediction.domain.sizes import witness_of
+from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import length, number, sizes
 from modgraph.prediction.knowledge.tensors.demanding import (
     given,
@@ -66,18 +67,35 @@ def _require_padding(machine: Machine, shape: Shape, numbers: Sequence[Size], mo
         )
     if mode in ("reflect", "replicate") and any(map(is_nothing, shape[-padded - 1 :])):
         refuse(machine, f"{mode}: expected non-zero sizes, but got {told(shape)}")
+    sizes_left: list[Size] = []
     for place in range(padded):
         size, before, after = shape[-1 - place], numbers[2 * place], numbers[2 * place + 1]
+        sizes_left.append(None if size is None or before is None or after is None else size + before + after)
         if size is None or before is None or after is None:
             continue
         if mode == "reflect" and (before >= size or after >= size):
             refuse(machine, f"Padding size should be less than the dimension of size {size}, but got {(before, after)}")
         if mode == "circular" and (before > size or after > size):
             refuse(machine, f"Padding value {(before, after)} causes wrapping around more than once of {size}")
-        left = size + before + after
-        least = 0 if mode in ("constant", "circular") else 1
-        if left < least:
-            refuse(machine, f"padding by {before} and {after} leaves {left} of {told(shape)}")
+        cut = min(before, 0) + min(after, 0) if type(before) is int and type(after) is int else before + after
+        left = size + (cut if mode == "constant" else before + after)
+        if left < 0:
+            refuse(machine, f"padding by {before} and {after} leaves less than nothing of {told(shape)}")
+    if mode in ("reflect", "replicate"):
+        _require_rest(machine, shape, sizes_left)
+
+
+def _require_rest(machine: Machine, shape: Shape, left: Sequence[Size]) -> None:
+    """Torch asks for one dimension in which something is left of a reflection or a replication.
+
+    Raises:
+        Raised: there is none.
+    """
+    known = [size for size in left if size is not None]
+    # Of several that are open, which one it is would be no condition on one of them.
+    is_there = len(known) < len(left) or (len(known) > 1 and any(witness_of(size) > 0 for size in known))
+    if not is_there and all(size < 1 for size in known):
+        refuse(machine, f"padding leaves nothing of {told(shape)}")
 
 
 @demands(*(f"{_LAYERS}.padding._{name}PadNd.forward" for name in ("Circular", "Constant", "Reflection", "Replication")))
@@ -169,10 +187,14 @@ def _adaptive(rank: int, is_layer: bool) -> Callable[[Arguments, Machine], None]
     def demand(arguments: Arguments, machine: Machine) -> None:
         name = last_name(arguments.function.removesuffix(".forward"))
         if is_layer:
-            wanted = machine.find_attribute(arguments.positional[0], "output_size") or NONE
+            wanted = machine.find_attribute(arguments.positional[0], "output_size")
         else:
             wanted = arguments.get(1, "output_size", NONE)
+        if wanted is None:
+            return
         source, many = given(arguments, machine, int(is_layer), "input"), length(machine, wanted)
+        if wanted == NONE:
+            refuse(machine, "the output_size of a pool is None", "TypeError")
         if many is not None and many != rank and not (many == 1 and name.lower().startswith("adaptive_avg_pool1")):
             refuse(machine, f"{name}: output_size must have {rank} numbers, not {many}")
         asked = sizes(machine, wanted, rank)
@@ -218,3 +240,51 @@ def shuffled(arguments: Arguments, machine: Machine) -> None:
 def _require_pixels(machine: Machine, shape: Shape | None) -> None:
     if shape is not None and len(shape) < 3:
         refuse(machine, f"pixel_shuffle expects 3 dimensions or more, but got {told(shape)}")
+
+
+# ---- windows ---------------------------------------------------------------------------------------------------------
+
+
+@demands(
+    f"{_FUNCTIONAL}.unfold", f"{_FUNCTIONAL}.fold", *(f"{_LAYERS}.fold.{name}.forward" for name in ("Unfold", "Fold"))
+)
+def of_windows(arguments: Arguments, machine: Machine) -> None:
+    """Of floating point, or truths."""
+    source = given(arguments, machine, int(arguments.function.endswith("forward")), "input")
+    if source.dtype is not None and category(source.dtype) == 1:
+        refuse(machine, f"windows are not implemented for {source.dtype}", "NotImplementedError")
+
+
+# ---- kinds of numbers ------------------------------------------------------------------------------------------------
+
+
+def _of_kind(kind: str, rank: int, is_layer: bool) -> Callable[[Arguments, Machine], None]:
+    """No truths; means are of floating point or int64, and one kernel of the largest knows no whole numbers."""
+
+    def demand(arguments: Arguments, machine: Machine) -> None:
+        source = given(arguments, machine, int(is_layer), "input")
+        if source.dtype is None or category(source.dtype) >= 2 or is_empty(source.shape):
+            return
+        is_taken = source.dtype == "int64" if kind == "avg" else rank > 1
+        if kind == "max" and rank == 1:
+            asked = arguments.get(6, "return_indices", FALSE)
+            asked = (machine.find_attribute(arguments.positional[0], "return_indices") or NONE) if is_layer else asked
+            is_taken = asked != FALSE
+        if source.dtype == "bool" or not is_taken:
+            refuse(machine, f"{kind}_pool{rank}d: not implemented for {source.dtype}", "NotImplementedError")
+
+    return demand
+
+
+for _rank in (1, 2, 3):
+    for _kind in ("avg", "max"):
+        demands(f"{_FUNCTIONAL}.{_kind}_pool{_rank}d")(_of_kind(_kind, _rank, False))
+        demands(f"{_LAYERS}.pooling.{_kind.title()}Pool{_rank}d.forward")(_of_kind(_kind, _rank, True))
+
+
+@demands(f"{_FUNCTIONAL}.dropout1d", f"{_LAYERS}.dropout.Dropout1d.forward")
+def of_channels(arguments: Arguments, machine: Machine) -> None:
+    """Rows of channels, or several of them."""
+    source = given(arguments, machine, int(arguments.function.endswith("forward")), "input")
+    if source.shape is not None and len(source.shape) not in (2, 3):
+        refuse(machine, f"dropout1d: Expected 2D or 3D input, but received a {len(source.shape)}D input")

@@ -343,6 +343,14 @@ def _by_place(machine: Machine, receiver: Address, cls: Value) -> Value:
     return _from_last(machine, receiver, MAX_LOOP_ITERATIONS, lambda place: machine.call(getter, (receiver, place)))
 
 
+@models("builtins.NoneType", "builtins.ellipsis")
+def single(arguments: Arguments, machine: Machine) -> Value:
+    """The one object of its class."""
+    if arguments.positional or arguments.keywords:
+        raise machine.raises("TypeError", f"{last_name(arguments.function)} takes no arguments")
+    return NONE if arguments.function.endswith("NoneType") else Constant(...)
+
+
 _WITHOUT_ORDER = tuple(
     f"builtins.{name}" for name in ("set", "frozenset", "int", "float", "bool", "complex", "NoneType")
 )

@@ -10,6 +10,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ModuleObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Address, Choice, Unknown, Value
+from modgraph.prediction.knowledge.tensors.tensor_memory import share
 
 
 @models("copy.deepcopy")
@@ -37,4 +38,6 @@ def shallow_copy(arguments: Arguments, machine: Machine) -> Value:
     if why is not None:
         machine.expose([value], why)
         return why
-    return machine.allocate(item.copy())
+    found = machine.allocate(item.copy())
+    share(machine, found, value)  # of a tensor, the elements stay where they are
+    return found

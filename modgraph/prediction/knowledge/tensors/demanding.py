@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import BELOW, TensorObject
 from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import NONE, Constant, Value
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
@@ -110,6 +110,20 @@ def require_spread(machine: Machine, what: str, shape: Shape | None, wanted: Sha
     )
     if not fits:
         refuse(machine, f"{what}: {told(shape)} cannot be expanded to {told(wanted)}")
+
+
+def require_inside(machine: Machine, index: TensorObject, size: int | None, least: int = 0) -> None:
+    """Of indices that are known, or of which it is known below which number they lie.
+
+    Raises:
+        Raised: IndexError, where one is not there.
+    """
+    below = index.attributes.get(BELOW)
+    highest = max(index.elements) if index.elements else below.value - 1 if isinstance(below, Constant) else None
+    if size is None or not isinstance(highest, int):
+        return
+    if highest >= size or (index.elements and min(index.elements) < least):
+        refuse(machine, f"index {highest} is out of range for a dimension of size {size}", "IndexError")
 
 
 def require_text(machine: Machine, what: str, value: Value, *texts: str, kind: str = "RuntimeError") -> None:

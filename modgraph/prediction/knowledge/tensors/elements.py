@@ -48,12 +48,13 @@ def promoted(left: str | None, right: str | None) -> str | None:
     return max(left, right, key=lambda name: _RANK[name])
 
 
-_WIDTHS = {"float16": 0, "bfloat16": 1, "float32": 1, "float64": 2}
+WIDTHS = {"float16": 0, "bfloat16": 1, "float32": 1, "float64": 2}
+"""Among the complex dtypes, the place of that whose parts are as wide."""
 
 
 def _wide_enough(higher: str, lower: str) -> str:
     """Complex numbers of whose parts none is narrower than that real one."""
-    return COMPLEX[max(COMPLEX.index(higher), _WIDTHS[lower])]
+    return COMPLEX[max(COMPLEX.index(higher), WIDTHS[lower])]
 
 
 REAL_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}

@@ -14,6 +14,7 @@ from modgraph.prediction.domain.registry import adds_to
 from modgraph.prediction.domain.sizes import same
 from modgraph.prediction.domain.values import NONE, Address, Constant, SliceValue, TupleValue, Value
 from modgraph.prediction.knowledge.tensors import layout
+from modgraph.prediction.knowledge.tensors.index_keys import keys_of
 from modgraph.prediction.knowledge.tensors.layout import Operand, Steps
 from modgraph.prediction.knowledge.tensors.layout_rules import both, lies
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, size_of, tensor_of
@@ -150,7 +151,7 @@ def _indexed(arguments: Arguments, machine: Machine, made: TensorObject) -> Step
     source, key = layout.operand_of(_source(arguments, machine)), arguments.positional[1]
     if source is None or made.shape is None or None in made.shape:
         return None
-    keys = list(key.items) if isinstance(key, TupleValue) else [key]
+    keys = list(keys_of(machine.state, key))
     if any(isinstance(each, Address) for each in keys):
         return _gathered(machine, source, keys, made)
     if Constant(...) not in keys:

@@ -39,7 +39,7 @@ from modgraph.prediction.knowledge.tensors.elements import (
     kept,
     single,
 )
-from modgraph.prediction.knowledge.tensors.tensor_memory import views
+from modgraph.prediction.knowledge.tensors.tensor_memory import share, views
 from modgraph.prediction.knowledge.tensors.tensor_values import (
     DEFAULT_DTYPE,
     cause,
@@ -490,7 +490,9 @@ def legacy(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, (0,), dtype, (), device="cpu", requires_grad=False)
     if _is_data(given, machine):
         shape, _, elements = _from_data(machine, given[0], dtype)
-        return made(machine, shape, dtype, elements, device="cpu", requires_grad=False)
+        found = made(machine, shape, dtype, elements, device="cpu", requires_grad=False)
+        share(machine, found, given[0])  # of a tensor, it is another name for its memory
+        return found
     return made(machine, shape_argument(machine, given), dtype, device="cpu", requires_grad=False)
 
 

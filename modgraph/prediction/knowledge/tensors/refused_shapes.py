@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import demands
 from modgraph.prediction.domain.sizes import same
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, Value
@@ -22,6 +21,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
     refuse,
     require_dtype,
     require_floats,
+    require_inside,
     require_one_dtype,
     require_rank,
     told,
@@ -204,18 +204,6 @@ def grid(arguments: Arguments, machine: Machine) -> None:
 # ---- indices ---------------------------------------------------------------------------------------------------------
 
 
-def _require_inside(machine: Machine, index: TensorObject, size: int | None, least: int = 0) -> None:
-    """Of indices that are known.
-
-    Raises:
-        Raised: IndexError, where one is not there.
-    """
-    if size is None or not index.elements:
-        return
-    if max(index.elements) >= size or min(index.elements) < least:
-        refuse(machine, f"index {max(index.elements)} is out of range for a dimension of size {size}", "IndexError")
-
-
 @demands(*both("index_select index_add index_fill gather scatter"))
 def by_index(arguments: Arguments, machine: Machine) -> None:
     """Indices that are known are there."""
@@ -223,7 +211,7 @@ def by_index(arguments: Arguments, machine: Machine) -> None:
     place = dimension(machine, arguments.get(1, "dim", NONE), len(source.shape)) if source.shape else None
     size = source.shape[place] if source.shape and place is not None else None
     least = -size if size is not None and last_name(arguments.function) == "index_fill" else 0
-    _require_inside(machine, index, size, least)
+    require_inside(machine, index, size, least)
 
 
 @demands(*both("take"))
@@ -232,7 +220,7 @@ def taken(arguments: Arguments, machine: Machine) -> None:
     source, index = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "index")
     require_dtype(machine, "take(): index", index, ("int64",))
     size = count(source.shape)
-    _require_inside(machine, index, size, 0 if size is None else -size)
+    require_inside(machine, index, size, 0 if size is None else -size)
 
 
 @demands(*both("repeat_interleave"))

@@ -7,8 +7,8 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, Value
-from modgraph.prediction.knowledge.tensors.elements import Number, category, kept, promoted
-from modgraph.prediction.knowledge.tensors.tensor_math import elementwise
+from modgraph.prediction.knowledge.tensors.elements import Number, kept, promoted
+from modgraph.prediction.knowledge.tensors.tensor_math import elementwise, joined_with_number
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both
 from modgraph.prediction.knowledge.tensors.tensor_values import made, tensor_of
 from modgraph.prediction.python.plain import is_number
@@ -30,8 +30,9 @@ def clamp(arguments: Arguments, machine: Machine) -> Value:
         are_numbers = all(each == NONE or is_number(each) for each in (low, high))
         return made(machine, source.shape if are_numbers else None, None, requires_grad=source.requires_grad)
     dtype = source.dtype
-    if any(isinstance(each.value, float) for each in (low, high)) and dtype is not None and category(dtype) < 2:
-        dtype = "float32"
+    for each in (low, high):
+        if each != NONE and dtype is not None:
+            dtype = joined_with_number(machine, dtype, each)
     elements = None
     if source.elements is not None:
         elements = kept([_between(each, low.value, high.value) for each in source.elements], dtype)

@@ -13,7 +13,9 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, SliceValue, Value
+from modgraph.prediction.knowledge.tensors.demanding import require_inside
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape
+from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, source_of
 from modgraph.prediction.knowledge.tensors.tensor_tuples import places
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, size_of, tensor_of
@@ -37,11 +39,10 @@ def by_indices(machine: Machine, source: TensorObject, keys: list[Value]) -> Gat
     if index.dtype == "bool":
         return _masked(source, place, index)
     shape = (*source.shape[:place], *index.shape, *source.shape[place + 1 :])
+    size = source.shape[place]
+    require_inside(machine, index, size, 0 if size is None else -size)
     if index.elements is None:
         return shape, None
-    size = source.shape[place]
-    if size is not None and any(not -size <= each < size for each in index.elements):
-        raise machine.raises("IndexError", f"index is out of bounds for dimension {place} with size {size}")
     return shape, _taken(source, place, [int(each) % (size or 1) for each in index.elements])
 
 
@@ -109,7 +110,7 @@ def diagonal(arguments: Arguments, machine: Machine) -> Value:
     return like(machine, source, (sizes[0] + abs(offset),) * 2)
 
 
-@models("torch.Tensor.unfold")
+@views("torch.Tensor.unfold")
 def windows(arguments: Arguments, machine: Machine) -> Value:
     """Windows along a dimension: how many there are in its place, their size as the last one."""
     source = source_of(arguments, machine)

@@ -29,9 +29,12 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.elements import (
+    COMPLEX,
+    FLOATS,
     INTEGERS,
     MAX_ELEMENTS,
     REAL_PARTS,
+    WIDTHS,
     Number,
     Shape,
     broadcast,
@@ -78,34 +81,56 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _scalar_dtype(value: Any) -> str:
-    return {bool: "bool", int: "int64", float: "float32", complex: "complex64"}.get(type(value), "float32")
+def _scalar_dtype(value: Any, machine: Machine) -> str | None:
+    floats = default_float(machine)
+    of_complex = COMPLEX[WIDTHS[floats]] if floats is not None else None
+    return {bool: "bool", int: "int64", complex: of_complex}.get(type(value), floats)
+
+
+_NUMBER = 2
+"""The order of what an operation is given: tensors with dimensions, tensors without, numbers of Python."""
 
 
 def joined_dtype(left: Value, right: Value, machine: Machine) -> str | None:
-    """Dtype of an operation; a Python number counts only where its category is the higher one, as does a 0-d tensor."""
-    dtypes: list[tuple[str | None, bool]] = []
+    """Dtype of an operation. What comes later in the order counts only where its category is the higher one.
+
+    Source: `result_type` in ATen's `TypeProperties.cpp`.
+    """
+    dtypes: list[str | None] = []
+    orders: list[tuple[int, ...]] = []
     for value in (left, right):
         tensor = tensor_of(machine, value)
         if tensor is not None:
-            dtypes.append((tensor.dtype, tensor.shape == ()))
-        elif isinstance(value, Constant):
-            dtypes.append((_scalar_dtype(value.value), True))
+            dtypes.append(tensor.dtype)
+            orders.append((0, 1) if tensor.shape is None else (int(tensor.shape == ()),))
         else:
-            dtypes.append((None, True))
-    (first, first_weak), (second, second_weak) = dtypes
+            dtypes.append(_scalar_dtype(value.value, machine) if isinstance(value, Constant) else None)
+            orders.append((_NUMBER,))
+    first, second = dtypes
     if first is None or second is None:
         strong = first if second is None else second
         is_number = isinstance(left if first is None else right, Unknown)
         return strong if is_number and strong is not None and category(strong) >= 2 else None
-    if first_weak == second_weak:
+    found = {_of_orders((first, one), (second, other)) for one in orders[0] for other in orders[1]}
+    return found.pop() if len(found) == 1 else None
+
+
+def joined_with_number(machine: Machine, dtype: str, number: Constant) -> str | None:
+    """Dtype of an operation on a tensor and a number of Python."""
+    other = _scalar_dtype(number.value, machine)
+    return None if other is None else _of_orders((dtype, 0), (other, _NUMBER))
+
+
+def _of_orders(left: tuple[str, int], right: tuple[str, int]) -> str | None:
+    (first, one), (second, other) = left, right
+    if one == other:
         return promoted(first, second)
-    strong, weak = (second, first) if first_weak else (first, second)
-    return (
-        strong
-        if category(strong) >= category(weak)
-        else promoted(default_float(machine) or "float32" if category(weak) == 2 else weak, strong)
-    )
+    strong, weak = (first, second) if one < other else (second, first)
+    if category(strong) >= category(weak):
+        return strong
+    if strong in FLOATS:
+        return COMPLEX[WIDTHS[strong]]  # as wide as they were
+    return promoted(strong, weak) if strong == "bool" or category(weak) >= 2 else strong
 
 
 def _operand(machine: Machine, value: Value) -> tuple[Shape | None, tuple[Number, ...] | None]:
@@ -677,9 +702,12 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     _require_ranks(machine, last_name(arguments.function), first, second)
     if None not in (left.dtype, right.dtype) and left.dtype != right.dtype and not may_cast(machine):
         message = f"both must have the same dtype, but got {left.dtype} and {right.dtype}"
-        if "meta" not in (left.device, right.device):
+        is_of_nothing, is_on_meta = _is_batch_of_nothing(first, second), "meta" in (left.device, right.device)
+        if not is_on_meta and not is_of_nothing:
             raise machine.raises("RuntimeError", message)
-        machine.may_fail()  # they hold nothing, and not each function asks
+        if is_on_meta or len(first) <= _MATRIX:
+            machine.may_fail()  # not each function asks for the dtypes of what holds nothing
+        dtype = right.dtype if is_of_nothing and len(first) > _MATRIX else dtype
     shape: Shape | None
     if not first or not second:
         raise machine.raises("RuntimeError", "both arguments to matmul need to be at least 1D")
@@ -695,6 +723,16 @@ def matrix_product(arguments: Arguments, machine: Machine) -> Value:
     columns = second[-1:] if len(second) > 1 else ()
     needs = needs_any((left, right))
     return made(machine, (*shape, *rows, *columns), dtype, requires_grad=needs)
+
+
+_MATRIX = 2
+"""Its dimensions."""
+
+
+def _is_batch_of_nothing(first: Shape, second: Shape) -> bool:
+    """Matrices of which one has no elements: of what is no single one, their dtypes are not compared."""
+    has_batches = len(second) > _MATRIX and len(first) >= _MATRIX
+    return has_batches and any(type(size) is int and size == 0 for size in (*first, *second))
 
 
 _RANKS = {"mm": (2, 2), "spmm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}

@@ -12,7 +12,7 @@ from modgraph.prediction.domain.limits import ITEMS_OF_A_PART, MAX_LOOP_ITERATIO
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ONE_OF_SEVERAL, IteratorObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import counted, is_open, parts_of, same_sizes, sliced, witness_of
+from modgraph.prediction.domain.sizes import counted, is_open, parts_of, same, same_sizes, sliced, witness_of
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -26,6 +26,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
+from modgraph.prediction.knowledge.tensors.index_keys import gives_view, keys_of
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_memory import mark, share, views
@@ -74,7 +75,9 @@ def join(arguments: Arguments, machine: Machine) -> Value:
         shapes = [_levelled(name, shape) for shape in shapes]
         dim = Constant(_ALONG[name] if len(shapes[0]) > 1 else 0)
     if name != "stack":
-        shapes = [shape for shape in shapes if shape != (0,)] or shapes[:1]  # cat passes over those without elements
+        shapes = [shape for shape in shapes if shape != (0,)]  # cat passes over those without elements
+        if not shapes:  # whichever dimension is asked for
+            return made(machine, (0,), dtype, (), requires_grad=needs)
         if any(shape == (None,) and len(shape) != len(each) for shape in shapes for each in shapes):
             return made(machine, None, dtype, requires_grad=needs)
     place = dimension(machine, dim, len(shapes[0]), 1 if name == "stack" else 0)
@@ -154,7 +157,7 @@ def _require_fitting(machine: Machine, shapes: Sequence[Shape], along: int | Non
 
 
 @views(*both("chunk", "split", "unbind", "tensor_split", "split_with_sizes"))
-@models(*both("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"))
+@views(*both("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"))
 def divide(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function).removeprefix("unsafe_")
     position = 1 if name == "unbind" else 2
@@ -180,7 +183,7 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         found = TupleValue(tuple(like(machine, source, part, _along(source, place, (i,))) for i in range(len(sizes))))
     else:
         found = _parts(machine, source, place, sizes)
-    if ".unsafe_" not in arguments.function and name != "tensor_split" and source.requires_grad:
+    if ".unsafe_" not in arguments.function and name != "tensor_split":
         for each in found.parts():
             if isinstance(each, Address):
                 machine.state.change(each, TensorObject).attributes[ONE_OF_SEVERAL] = TRUE
@@ -342,17 +345,25 @@ def broadcast_all(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.__getitem__")
 def get_item(arguments: Arguments, machine: Machine) -> Value:
     source, key = source_of(arguments, machine), arguments.positional[1]
-    keys = list(key.items) if isinstance(key, TupleValue) else [key]
+    keys = [_as_number(machine, each) for each in keys_of(machine.state, key)]
     if source.shape is None:
         found = like(machine, source, None)
+    elif any(isinstance(each, Address) for each in keys):
+        found = like(machine, source, *by_indices(machine, source, keys))
+    else:
+        found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
+    is_view = gives_view(machine.state, keys)
+    if is_view is not False:
         share(machine, found, arguments.positional[0])
-        return found
-    if any(isinstance(each, Address) for each in keys):
-        return like(machine, source, *by_indices(machine, source, keys))
-    found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
-    share(machine, found, arguments.positional[0])
-    mark(machine, found, arguments)
+    if is_view:
+        mark(machine, found, arguments)
     return found
+
+
+def _as_number(machine: Machine, key: Value) -> Value:
+    """A tensor of one whole number, without dimensions, is that number."""
+    tensor = tensor_of(machine, key) if gives_view(machine.state, [key]) else None
+    return key if tensor is None or not tensor.elements else Constant(int(tensor.elements[0]))
 
 
 def _elements_at(source: TensorObject, keys: list[Value]) -> tuple[Number, ...] | None:
@@ -398,7 +409,7 @@ def _gathered(source: TensorObject, taken: Sequence[Sequence[int]]) -> tuple[Num
 
 def shape_at(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
     """The shape after `x[keys]`: ints, slices, None, an ellipsis; unknown with tensors or lists as indices."""
-    used = sum(1 for key in keys if key != NONE and key != Constant(...))
+    used = sum(1 for key in keys if key not in (NONE, Constant(...)) and type(getattr(key, "value", None)) is not bool)
     if not all(isinstance(key, (Constant, SliceValue)) for key in keys):
         return None
     if used > len(shape):
@@ -452,6 +463,8 @@ def iterate(arguments: Arguments, machine: Machine) -> Value:
 @views(*both("narrow", "select", "index_select", "gather", "diagonal", "masked_select", "take"))
 def part(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
+    if name == "diagonal":
+        return like(machine, source, _of_diagonal(arguments, machine, source.shape))
     dim = arguments.get(1, "dim", NONE)
     place = dimension(machine, dim, len(source.shape)) if source.shape is not None and name in _BY_DIM else None
     if source.shape is None or place is None:
@@ -471,6 +484,23 @@ def part(arguments: Arguments, machine: Machine) -> Value:
     if source.shape == ():
         return like(machine, source, (), source.elements)
     return like(machine, source, replaced(source.shape, place, count(index.shape) if index is not None else None))
+
+
+def _of_diagonal(arguments: Arguments, machine: Machine, shape: Shape | None) -> Shape | None:
+    """The other dimensions, and the diagonal of two as the last one."""
+    numbers = [size_of(arguments.get(1, "offset", Constant(0)))]
+    for at, default in enumerate((0, 1)):
+        dim = arguments.get(2 + at, f"dim{at + 1}", Constant(default))
+        numbers.append(dimension(machine, dim, len(shape)) if shape is not None else None)
+    offset, one, other = numbers
+    if shape is None or one is None or other is None:
+        return None
+    rows, columns, length = shape[one], shape[other], None
+    if same(rows, columns) and offset == 0:
+        length = rows
+    elif offset is not None and rows is not None and columns is not None:
+        length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    return (*(size for place, size in enumerate(shape) if place not in (one, other)), length)
 
 
 _BY_DIM = ("narrow", "select", "index_select", "gather")

@@ -444,10 +444,12 @@ def squeeze(arguments: Arguments, machine: Machine) -> Value:
         return like(machine, source, None)
     if dim == NONE:
         return like(machine, source, tuple(size for size in source.shape if size != 1), source.elements)
-    place = dimension(machine, dim, len(source.shape))
-    if place is None or source.shape[place] is None:
+    is_several = isinstance(dim, TupleValue) or machine.state.find(dim, ListObject) is not None
+    listed = machine.iterate(dim) if is_several else [dim]
+    places = [dimension(machine, each, len(source.shape)) for each in listed] if isinstance(listed, list) else [None]
+    if any(place is None or (source.shape and source.shape[place] is None) for place in places):
         return like(machine, source, None)
-    kept_sizes = tuple(size for i, size in enumerate(source.shape) if i != place or size != 1)
+    kept_sizes = tuple(size for i, size in enumerate(source.shape) if i not in places or size != 1)
     return like(machine, source, kept_sizes, source.elements)
 
 

@@ -5,17 +5,21 @@ Source: the reference of each function; how many tensors there are is told where
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
+from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import FALSE, NONE, Constant, KnownFunction, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_math import without
 from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, source_of
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, named_parts, shape_argument, size_of
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown
 
@@ -159,29 +163,57 @@ def dotted(arguments: Arguments, machine: Machine) -> Value:
     """What is left of both: the last dimensions of one and the first of the other are summed, or those listed."""
     left, right = (source_of(Arguments("", (arguments.get(i, n, NONE),)), machine) for i, n in enumerate(("a", "b")))
     dims, shape = arguments.get(2, "dims", Constant(2)), None
+    if None not in (left.dtype, right.dtype) and left.dtype != right.dtype and not may_cast(machine):
+        raise machine.raises("RuntimeError", "both inputs should have same dtype")
     if left.shape is not None and right.shape is not None:
         gone = _summed(machine, dims, len(left.shape), len(right.shape))
         if gone is not None:
+            _require_same(machine, left.shape, right.shape, gone)
             rest = (size for place, size in enumerate(left.shape) if place not in gone[0])
             shape = (*rest, *(size for place, size in enumerate(right.shape) if place not in gone[1]))
     needs = None if None in (left.requires_grad, right.requires_grad) else left.requires_grad or right.requires_grad
     return made(machine, shape, left.dtype if left.dtype == right.dtype else None, requires_grad=needs)
 
 
-def _summed(machine: Machine, dims: Value, left: int, right: int) -> tuple[set[int], set[int]] | None:
+def _require_same(machine: Machine, left: Shape, right: Shape, gone: tuple[Sequence[int], Sequence[int]]) -> None:
+    """Of what is summed: the sizes of both sides, of which one may be a single element.
+
+    Raises:
+        Raised: they differ, or are not as many.
+    """
+    if len(gone[0]) != len(gone[1]):
+        raise machine.raises("RuntimeError", "both dimension lists should have same length")
+    for one, other in zip(*gone, strict=True):
+        first, second = left[one] if left else 1, right[other] if right else 1
+        is_known = first is not None and second is not None
+        if is_known and first != second and not is_one(first or 0) and not is_one(second or 0):
+            told = f"size {first} in dim {one} and second has size {second} in dim {other}"
+            raise machine.raises("RuntimeError", f"contracted dimensions need to match, but first has {told}")
+
+
+def _summed(machine: Machine, dims: Value, left: int, right: int) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The dimensions of each that are summed, in their order.
+
+    Raises:
+        Raised: there are none such, or one is said twice.
+    """
     number = size_of(dims)
     if number is not None:
-        return set(range(left - number, left)), set(range(number))
+        if not 0 <= number <= min(left, right):
+            raise machine.raises("RuntimeError", f"tensordot expects dims of both, but got dims={number}")
+        return range(left - number, left), range(number)
     pair = machine.iterate(dims) if not isinstance(dims, Constant) else []
     if not isinstance(pair, list) or len(pair) != 2:
         return None
-    found: list[set[int]] = []
+    found: list[list[int]] = []
     for given, rank in zip(pair, (left, right), strict=True):
         listed = [given] if size_of(given) is not None else machine.iterate(given)
         numbers = [dimension(machine, each, rank) for each in listed] if isinstance(listed, list) else [None]
-        known = {each for each in numbers if each is not None}
+        known = [each for each in numbers if each is not None]
         if len(known) < len(numbers):
             return None
+        if len(set(known)) < len(known):
+            raise machine.raises("RuntimeError", "dim appears multiple times in the list of dims")
         found.append(known)
     return found[0], found[1]
 

@@ -153,7 +153,11 @@ def refuse_on_leaf(machine: Machine, value: Value) -> None:
 
 def written_to(machine: Machine, address: Value, operands: Iterable[Value]) -> None:
     """A tensor that others are written into needs a gradient if they do, where operations are recorded; so does one
-    whose memory that is."""
+    whose memory that is.
+
+    Raises:
+        Raised: RuntimeError, where it is one of several views, which must not.
+    """
     tensor = machine.state.find(address, TensorObject)
     needs = _needs_of(machine, operands)
     if tensor is None or not needs - {False} or not _is_recorded_for(tensor):
@@ -161,6 +165,10 @@ def written_to(machine: Machine, address: Value, operands: Iterable[Value]) -> N
     recorded = are_recorded(machine)
     if recorded is False:
         return
+    if ONE_OF_SEVERAL in tensor.attributes and True in needs:
+        if recorded:
+            raise machine.raises("RuntimeError", "one of several views is modified inplace with a gradient.")
+        machine.may_refuse("RuntimeError")
     is_sure, seen = bool(recorded) and True in needs, set[Value]()
     while tensor is not None and isinstance(address, Address) and address not in seen:
         seen.add(address)

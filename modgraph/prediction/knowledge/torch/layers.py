@@ -43,7 +43,6 @@ from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share
 from modgraph.prediction.knowledge.tensors.tensor_names import FUNCTIONAL, SAME_SHAPE
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, tensor_of
 from modgraph.prediction.knowledge.torch.gradients import of_layer, refuse_on_leaf
-from modgraph.prediction.knowledge.torch.walks import module_of
 from modgraph.prediction.python.plain import data_unknown
 from modgraph.prediction.python.registration import class_name
 
@@ -287,8 +286,10 @@ def _as_given(arguments: Arguments, machine: Machine, shape: Shape | None) -> Va
     _require_one(arguments, machine)
     source = _input(arguments, machine)
     result = _result(machine, arguments, source, shape)
-    is_dropout = "dropout" in arguments.function
-    if not is_dropout and not arguments.function.endswith(".ReLU.forward") and _is_whole(source):
+    is_dropout, kind = "dropout" in arguments.function, arguments.function.split(".")[-2].lower()
+    if source.dtype == "bool" and kind in _OF_INTEGERS:
+        raise machine.raises("RuntimeError", f"{kind}: not implemented for bool")
+    if not is_dropout and kind not in _OF_INTEGERS and _is_whole(source):
         machine.state.change(result, TensorObject).dtype = None  # some give floats, some refuse
     in_place = machine.truth(_attribute(machine, module, "inplace") or FALSE)
     if in_place and given and tensor_of(machine, given[0]) is not None:
@@ -456,6 +457,8 @@ def normalise_groups(arguments: Arguments, machine: Machine) -> Value:
 
 
 _OVER_ONE = ("softmax", "softmin")
+_OF_INTEGERS = ("relu", "relu6", "hardtanh", "threshold")
+"""What gives whole numbers of such, and takes no truths."""
 
 
 def _first_shape(arguments: Arguments, machine: Machine) -> Value:
@@ -465,9 +468,12 @@ def _first_shape(arguments: Arguments, machine: Machine) -> Value:
         dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))  # refuses one that is not there
     result = _result(machine, arguments, source, source.shape)
     dtype = arguments.get(3, "dtype", NONE) if arguments.function.endswith(("softmax", "softmin")) else NONE
-    if dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
-        machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
     name = last_name(arguments.function)
+    if name.removesuffix("_") in _OF_INTEGERS and source.dtype is not None and category(source.dtype) < 2:
+        if source.dtype == "bool":
+            raise machine.raises("RuntimeError", f"{name}: not implemented for bool")
+    elif dtype != NONE or (source.dtype is not None and category(source.dtype) < 2):  # of integers, some give floats
+        machine.state.change(result, TensorObject).dtype = dtype.name if isinstance(dtype, Dtype) else None
     if "dropout" in name and arguments.open is None:
         training = arguments.get(2, "training", FALSE if "alpha" in name else TRUE)
         in_place = arguments.get(3, "inplace", FALSE) != FALSE
@@ -494,14 +500,3 @@ def functional(arguments: Arguments, machine: Machine) -> Value:
     if indices is not False:
         return data_unknown(machine, arguments.function, "results of several tensors are not modelled")
     return made(machine, None, None)
-
-
-def _not_modelled(arguments: Arguments, machine: Machine) -> Value:
-    module_of(machine, arguments)
-    return made(machine, None, None)
-
-
-_OTHERS = {
-    "sparse": ("EmbeddingBag",),
-}
-models(*(f"{_LAYERS}.{file}.{name}.forward" for file, names in _OTHERS.items() for name in names))(_not_modelled)

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import POOLED, TensorObject
 from modgraph.prediction.domain.registry import Model, models
+from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.arithmetic import padded, pooled, unfolded
 from modgraph.prediction.knowledge.shapes.fitting import fitted, number, require_pooled
-from modgraph.prediction.knowledge.tensors.elements import Shape
+from modgraph.prediction.knowledge.tensors.elements import Shape, count
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 from modgraph.prediction.python.plain import data_unknown
 
@@ -114,7 +115,13 @@ def _with_indices(machine: Machine, source: TensorObject, shape: Shape | None, a
     if answer is None:
         return data_unknown(machine, "torch.nn.functional.max_pool", "whether a pool gives indices is not known")
     result = _result(machine, source, shape)
-    return TupleValue((result, made(machine, shape, "int64"))) if answer else result
+    if not answer:
+        return result
+    indices = made(machine, shape, "int64")
+    if source.shape is not None and None not in source.shape:
+        held = TupleValue(tuple(map(Constant, source.shape)))
+        machine.state.change(indices, TensorObject).attributes[POOLED] = held
+    return TupleValue((result, indices))
 
 
 for _rank in (1, 2, 3):
@@ -126,6 +133,96 @@ for _rank in (1, 2, 3):
 for _rank in (2, 3):
     models(f"{_FUNCTIONAL}.fractional_max_pool{_rank}d")(_fractional(_rank))
     models(f"{_FUNCTIONAL}.fractional_max_pool{_rank}d_with_indices")(_always(_fractional(_rank), 4))
+
+
+# ---- the other way ---------------------------------------------------------------------------------------------------
+
+
+def _unpool(rank: int) -> Model:
+    """To what the pool was given, or to a size near it."""
+
+    def forward(arguments: Arguments, machine: Machine) -> Value:
+        is_layer = arguments.function.endswith(".forward")
+        source = _source(arguments, machine, int(is_layer))
+        if is_layer:
+            held = [machine.find_attribute(arguments.positional[0], name) for name in _OF_UNPOOL]
+            values, wanted = [each or NONE for each in held], arguments.get(3, "output_size", NONE)
+        else:
+            values = [arguments.get(place, name, NONE) for place, name in enumerate(_OF_UNPOOL, 2)]
+            values = [values[0], values[0] if values[1] == NONE else values[1], values[2]]
+            values[2] = Constant(0) if values[2] == NONE else values[2]
+            wanted = arguments.get(5, "output_size", NONE)
+        if source.shape is None:
+            return _result(machine, source, None)
+        indices = tensor_of(machine, arguments.get(1 + is_layer, "indices", NONE))
+        _require_unpooled(machine, source, indices, rank)
+        kernel, stride, padding = (_numbers(machine, each, rank) for each in values)
+        sizes: list[Size] = [
+            None if None in each else (each[0] - 1) * each[1] + each[2] - 2 * each[3]  # type: ignore[operator]
+            for each in zip(source.shape[-rank:], stride, kernel, padding, strict=True)
+        ]
+        if wanted != NONE:
+            sizes = _wanted_sizes(machine, wanted, sizes, stride)
+        if not _has_room(indices, rank, sizes):
+            machine.may_fail("RuntimeError")  # an index may lie outside
+        return _result(machine, source, (*source.shape[:-rank], *sizes))
+
+    return forward
+
+
+_OF_UNPOOL = ("kernel_size", "stride", "padding")
+
+
+def _has_room(indices: TensorObject | None, rank: int, sizes: Sequence[Size]) -> bool:
+    """There are as many places as in what was pooled."""
+    pooled_from = indices.attributes.get(POOLED) if indices is not None else None
+    items = pooled_from.items[-rank:] if isinstance(pooled_from, TupleValue) else ()
+    held = tuple(each.value for each in items if isinstance(each, Constant))
+    if same_sizes(held, sizes):
+        return True
+    numbers = (count(held), count(tuple(sizes)))
+    return len(held) == rank and type(numbers[0]) is type(numbers[1]) is int and numbers[0] <= numbers[1]
+
+
+def _require_unpooled(machine: Machine, source: TensorObject, indices: TensorObject | None, rank: int) -> None:
+    """Of what is given, and where it stood.
+
+    Raises:
+        Raised: it has another number of dimensions, or the indices are others.
+    """
+    assert source.shape is not None
+    if indices is not None and indices.dtype not in (None, "int64"):
+        raise machine.raises("RuntimeError", f"elements in indices should be type int64 but got: {indices.dtype}")
+    if len(source.shape) not in (rank + 1, rank + 2):
+        raise machine.raises("RuntimeError", f"max_unpool{rank}d: not of {len(source.shape)} dimensions")
+    held = indices.shape if indices is not None else None
+    if held is not None and (
+        len(held) != len(source.shape)
+        or any(a is not None and b is not None and a != b for a, b in zip(held, source.shape, strict=True))
+    ):
+        raise machine.raises("RuntimeError", "Expected shape of indices to be same as that of the input tensor")
+
+
+def _wanted_sizes(machine: Machine, wanted: Value, usual: list[Size], stride: list[Size]) -> list[Size]:
+    """As they are asked for: nearer to the usual ones than a step.
+
+    Raises:
+        Raised: ValueError, where they are others.
+    """
+    items = machine.iterate(wanted)
+    if not isinstance(items, list):
+        return [None] * len(usual)
+    sizes: list[Size] = [size_of(each) for each in (items[2:] if len(items) == len(usual) + 2 else items)]
+    if len(sizes) != len(usual):
+        raise machine.raises("ValueError", f"output_size should have {len(usual)} elements, but it has {len(items)}")
+    for size, near, step in zip(sizes, usual, stride, strict=True):
+        if size is not None and near is not None and step is not None and not near - step < size < near + step:
+            raise machine.raises("ValueError", f"invalid output_size {size}: it must be near {near}")
+    return sizes
+
+
+for _rank in (1, 2, 3):
+    models(f"{_FUNCTIONAL}.max_unpool{_rank}d", f"{_LAYERS}.pooling.MaxUnpool{_rank}d.forward")(_unpool(_rank))
 
 
 # ---- interpolation ---------------------------------------------------------------------------------------------------
