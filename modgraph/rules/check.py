@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 _CLASS = re.compile(r"(?:^|\r)[ \t\f]*class\s+(\w+)\s*(?:\[[^(]{0,1000})?\(\s*([^)]*)", re.MULTILINE)
 _TORCH = re.compile(r"\btorch\b|\bnn\b|Module\b|\bdef forward\b")
-_NAMING = re.compile(
-    r"\bbase_model_\w+_plan\b|\b(?:target_modules|modules_to_save|no_split_module_classes|parallelize_plan)\s*="
-    r"|\.named_(?:parameters|modules|buffers)\("
-)
-"""Names of a model's parts may stand there, outside of classes."""
 _BUILTIN_BASES = frozenset(dir(builtins)) | {"ABC", "Enum", "Flag", "Generic", "IntEnum", "NamedTuple", "Protocol"}
 _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 """Of classes that are no modules."""
@@ -40,8 +35,6 @@ _BUILTIN_BASES |= {"StrEnum", "TestCase", "Thread", "TypedDict"}
 
 def may_hold_modules(text: str) -> bool:
     """Whether a file is worth parsing: it has a class that speaks of torch, or whose base may be a module elsewhere."""
-    if _NAMING.search(text) is not None:
-        return True
     if "class" not in text or _CLASS.search(text) is None:
         return False
     if _TORCH.search(text) is not None:
@@ -104,7 +97,7 @@ def check_text(
 
 def _may_be_found(text: str, rules: Iterable[Rule]) -> bool:
     """A rule that looks at whole files may find something in it."""
-    return "torch" in text and any(word in text for rule in rules if rule.find_in_file for word in rule.words)
+    return any(word in text for rule in rules if rule.find_in_file for word in rule.words)
 
 
 def _findings(file: FileSubject, rules: Sequence[Rule], only: Collection[str] | None) -> Iterator[Finding]:

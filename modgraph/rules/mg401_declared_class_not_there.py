@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from modgraph.rules.declared.words import WORDS
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import FileSubject, Subject
 
@@ -36,6 +37,7 @@ Where any of them may hold what the source does not show (a model that a configu
 """,
     find=find,
     find_in_file=find_in_file,
+    words=WORDS,
     default=False,
     invalid=(
         Invalid(

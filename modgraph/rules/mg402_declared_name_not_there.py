@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from modgraph.rules.declared.words import WORDS
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import FileSubject, Subject
 
@@ -38,6 +39,7 @@ open what a module holds, and the pattern may match there, nothing is said.
 """,
     find=find,
     find_in_file=find_in_file,
+    words=WORDS,
     default=False,
     invalid=(
         Invalid(

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from modgraph.findings import Finding
-from modgraph.rules.check import check_text, may_hold_modules
+from modgraph.rules.check import check_text
 from modgraph.rules.declared.roots import Trees
 from modgraph.rules.declared.sources import Sources
+from modgraph.rules.declared.table import ARGUMENTS, ATTRIBUTES, NAMING
 from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import ANY, NUMBERS, Kind
+from modgraph.rules.declared.words import WORDS
 from modgraph.rules.names import Project
 from modgraph.rules.registry import rules
 from modgraph.source.torch_names import MODULES
@@ -348,7 +350,6 @@ class Net(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList([Layer(config) for _ in range(3)])
 """
-    assert may_hold_modules(plan.replace("class Config", "class Config(Base)"))
     text = f"from base import Base\n\n{plan.replace('class Config', 'class Config(Base)')}"
     files = {"base": "class Base:\n    pass\n", "modeling": model}
     (only,) = found(tmp_path, text, "configuration.py", configuration=text, **files)
@@ -534,3 +535,9 @@ def test_a_script_without_a_class_is_looked_at(tmp_path: Path):
 def test_the_rules_look_only_if_they_are_asked_for():
     assert [rule.code for rule in RULES] == ["MG401", "MG402"]
     assert not any(rule.default for rule in RULES)
+
+
+def test_whatever_stands_outside_of_a_model_is_looked_for_by_one_of_the_words():
+    of_configurations = [name for name, each in ATTRIBUTES.items() if each.of_configuration]
+    texts = [*ARGUMENTS, *of_configurations, *(f"net.{name}()" for name in NAMING)]
+    assert all(any(word in text for word in WORDS) for text in texts)
