@@ -233,7 +233,7 @@ class _Look:
             return self._sets_by_name(call, holder, name, scope)
         if name.startswith(_HOOKS):
             return not (holder is not None and self._is_of_strange(holder, scope))
-        if name == "exec" or "patch" in (dotted(function) or "").split("."):
+        if name == "exec" or self._is_mock(function, scope):
             return not scope.is_top
         if holder is None:
             return self._is_handed_away(call, scope)
@@ -245,6 +245,11 @@ class _Look:
         if isinstance(holder, ast.Name) and self.flow.is_held(holder.id, scope) and not is_own:
             return not self._is_import(holder.id) and not isinstance(self._value_of(holder.id), ast.ClassDef)
         return self._is_handed_away(call, scope)
+
+    def _is_mock(self, function: ast.expr, scope: Scope) -> bool:
+        """`patch(...)`, `mock.patch.object(...)`; `self.patch(x)` is a layer."""
+        parts = (dotted(function) or "").split(".")
+        return "patch" in parts and self.flow.owner_of(parts[0], scope) is None
 
     def _is_of_strange(self, holder: ast.expr, scope: Scope) -> bool:
         """Something on the `self` of another class."""

@@ -331,6 +331,16 @@ HARMLESS = {
                 self.last = x
                 return self.b(x)
         """,
+    "layers named as tools are": """
+        class Patches(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.patch = nn.Conv2d(3, 8, 4, 4)
+                self.mock = nn.ModuleDict({"patch": nn.Linear(8, 8)})
+
+            def forward(self, x):
+                return self.mock.patch(self.patch(x).flatten(2).mT)
+        """,
     "an own configuration": """
         OPTIONS = {"lr": 0.1}
 
