@@ -57,3 +57,34 @@ def test_what_a_run_did_not_take_says_that_too(tmp_path: Path) -> None:
     (arrow,) = [line for line in drawn.splitlines() if line.startswith("  first -> second ")]
     assert "label=" in arrow
     assert "fixedsize" not in arrow
+
+
+PART = """
+
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.low, self.high = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.high(torch.relu(self.low(x)))
+
+class Whole(Net):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+
+    def forward(self, x, scale=None):
+        x = self.first(x)
+        if scale is not None:
+            x = self.part(x)
+        return self.second(x)
+"""
+
+
+@pytest.mark.parametrize("format", ["dot", "mermaid"])
+def test_the_title_of_a_container_says_on_what_it_depends(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(NET.replace("STEPS", "pass") + PART, encoding="utf-8")
+    drawn = render(modgraph.predict(f"{path}:Whole", inputs=["2x4"]), format)
+    assert re.search(r"depends on</b>(</font>)?\W+(<font[^>]*>)?scale is not None", drawn)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from modgraph.export.look.labels import cut_end
 from modgraph.export.look.metrics import text_width
 from modgraph.export.look.parts import Arrow, Card, Frame, Item, Mark, Row
 from modgraph.export.look.style import CLASS_SIZE, DETAIL_SIZE, MARK_SIZE, STATES
@@ -67,8 +68,14 @@ def mark_width(mark: Mark) -> float:
     return words + text_width(f"  {mark.note}", DETAIL_SIZE) + PADDING + 4
 
 
+_OF_TITLE = 28
+"""Letters of what a container depends on, beside which the main edge passes."""
+
+
 def mark_in_title(mark: Mark) -> Mark:
     """As it stands in a frame's title: without a note that only explains it, as the main edge passes there."""
+    if mark.state == "conditional":
+        return replace(mark, note=cut_end(mark.note, _OF_TITLE))
     return mark if mark.state in ("failed", "also", "again", "called", "shared", "changed") else replace(mark, note="")
 
 
