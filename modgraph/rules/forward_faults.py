@@ -83,10 +83,20 @@ def _told(subject: Subject) -> Told | None:
 
 
 def _best_report(subject: Subject, built: Interpreted | None) -> _Report | None:
-    """Of the ways in which it fails, what says most: two sizes, of the usual way before others."""
-    reports = [_report(subject, built, fault) for fault in _faults_of(subject, built)] if built is not None else []
+    """Of the ways in which it fails, what says most: two sizes, of the usual way before others. A way that ends before
+    the usual one does, as a layer does not take so many dimensions, is none that anybody goes."""
+    faults = _faults_of(subject, built)
+    as_far = [each for each in faults if _ends_as_far(each, faults[0])]
+    reports = [_report(subject, built, fault) for fault in as_far] if built is not None else []
     known = [each for each in reports if each is not None]
     return max(known, key=lambda each: each.says_sizes) if known else None
+
+
+def _ends_as_far(fault: Fault, usual: Fault) -> bool:
+    """What it is refused by is what the usual way is refused by, or something behind."""
+    one, other = fault.refusal, usual.refusal
+    is_same = one is not None and other is not None and (one.module, one.operation) == (other.module, other.operation)
+    return (is_same and fault.where == usual.where) or len(fault.events) >= len(usual.events)
 
 
 def _faults_of(subject: Subject, built: Interpreted | None) -> list[Fault]:

@@ -410,6 +410,48 @@ def test_a_finding_names_both_layers_their_sizes_and_their_lines(tmp_path: Path)
     assert (finding.column, finding.attribute) == (16, "fc2")
 
 
+BEHIND = {
+    "gru": "self.emb, self.part = nn.Embedding(10, 12), nn.GRU(12, 12, batch_first=True)",
+    "lstm": "self.emb, self.part = nn.Embedding(10, 12), nn.LSTM(12, 12)",
+    "attention": "self.emb, self.part = nn.Embedding(10, 12), Attending(12, 3, batch_first=True)",
+    "linear": "self.emb, self.part = nn.Linear(12, 12), nn.GRU(12, 12)",
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", BEHIND)
+def test_no_layer_is_named_that_takes_what_it_is_usually_given(name: str, tmp_path: Path) -> None:
+    """What fails is the layer behind it, which is given several tensors."""
+    import torch
+
+    text = f"""
+import torch
+from torch import nn
+
+class Attending(nn.MultiheadAttention):
+    def forward(self, x):
+        return super().forward(x, x, x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {BEHIND[name]}
+        self.last = nn.Linear(12, 2)
+
+    def forward(self, x):
+        made = self.part(self.emb(x))
+        return self.last(made)
+"""
+    space: dict[str, Any] = {}
+    exec(text, space)
+    given = torch.ones(4, 7, 12) if name == "linear" else torch.ones(4, 7).long()
+    with pytest.raises(TypeError, match="linear"):
+        space["Net"]()(given)
+    assert {each.line for each in found_in(text, tmp_path)} <= {
+        text.splitlines().index("        return self.last(made)") + 1
+    }
+
+
 def test_a_comment_silences_it(tmp_path: Path) -> None:
     text = faulty(FAULTY["sizes of a view"]).replace("# MG301", "# modgraph: ignore[MG301] replaced by its users")
     assert found_in(text, tmp_path) == []
