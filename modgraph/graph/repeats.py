@@ -241,7 +241,8 @@ class Likeness:
         ran: Hashable = None
         if call is not None:
             shapes = tuple(self.tensor_text(tensor) for tensor in call.outputs)
-            ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls))
+            depends = None if call.condition is None else (call.condition.text, call.observed is False)
+            ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls), depends)
         remarks = (self._remarks.get(node.path, ()), self.run.said.get(node.path, ()))
         return (node_facts(node, self._numbering.get(node.path)), remarks, ran)
 

@@ -88,3 +88,31 @@ def test_the_title_of_a_container_says_on_what_it_depends(tmp_path: Path, format
     path.write_text(NET.replace("STEPS", "pass") + PART, encoding="utf-8")
     drawn = render(modgraph.predict(f"{path}:Whole", inputs=["2x4"]), format)
     assert re.search(r"depends on</b>(</font>)?\W+(<font[^>]*>)?scale is not None", drawn)
+
+
+LOOP = """
+
+class Loop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(4))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+            if x.max() > 3:
+                break
+        return x
+"""
+
+
+def test_a_block_that_is_surely_called_is_not_folded_with_those_that_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(f"from torch import nn\n{LOOP}", encoding="utf-8")
+    graph = modgraph.predict(f"{path}:Loop", inputs=["2x4"])
+    blocks = [node for node in graph.modules if node.path.startswith("blocks.") and node.path.count(".") == 1]
+    repeats = {node.path: node.repeat and node.repeat.count for node in blocks}
+    assert repeats == {"blocks.0": None, "blocks.1": 3, "blocks.2": 3, "blocks.3": 3}
+    drawn = render(graph, "mermaid")
+    assert "×3" in drawn
+    assert "depends on" in drawn
