@@ -420,11 +420,9 @@ def module_call(
     written = tuple(index for index, number in now.items() if number != before.get(index))
     passing = _Passing(machine, began, frozenset(written))
     result = passing.through(result)
-    outputs = tuple(seen_in(machine, result, "output"))
-    add(
-        machine,
-        Leave(outputs, is_known=_is_known(machine, result), written=written, handed=tuple(passing.handed.values())),
-    )
+    found = _looked_at(machine, result, "output")
+    outputs, handed = tuple(_each_once(found)), tuple(passing.handed.values())
+    add(machine, Leave(outputs, is_known=_are_known(found), written=written, handed=handed))
     return result
 
 
@@ -641,10 +639,8 @@ def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[S
     return tuple(each for each in found if each.is_possible)
 
 
-def _is_known(machine: Machine, value: Value) -> bool:
-    """The tensors in it are as many in every run, and where they stand."""
-    found: list[Seen] = []
-    _look(machine, value, "", found, 0)
+def _are_known(found: Sequence[Seen]) -> bool:
+    """These are as many in every run, and stand where they do."""
     held = [way for each in found for way in each.ways]
     twice = {way for way in held if held.count(way) > 1} if len(held) > len(set(held)) else ()
     return not any(
@@ -655,9 +651,14 @@ def _is_known(machine: Machine, value: Value) -> bool:
 
 def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     """The tensors in a value, each once, with where it stands first."""
-    found = places_in(machine, value, name)
+    return _each_once(_looked_at(machine, value, name))
+
+
+def _each_once(found: Iterable[Seen]) -> list[Seen]:
     once: dict[object, Seen] = {}
     for each in found:
+        if each.is_possible:
+            continue
         before = once.setdefault(each.ways or each.name, each)
         if before.is_partial and not each.is_partial:
             once[each.ways or each.name] = each
@@ -666,9 +667,14 @@ def seen_in(machine: Machine, value: Value, name: str) -> list[Seen]:
 
 def places_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     """The tensors in a value, one as often as it stands there."""
+    return [each for each in _looked_at(machine, value, name) if not each.is_possible]
+
+
+def _looked_at(machine: Machine, value: Value, name: str) -> list[Seen]:
+    """The same, and what may be one."""
     found: list[Seen] = []
     _look(machine, value, name, found, 0)
-    return [each for each in found if not each.is_possible]
+    return found
 
 
 def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: int) -> None:
@@ -698,7 +704,7 @@ def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Se
             continue
         seen.add(index)
         held = machine.state.find(Address(index), HeapObject)
-        if isinstance(held, TensorObject) and not _is_of_numpy(held):
+        if isinstance(held, TensorObject) and not through_numpy.is_array(held):
             indices[index] = None
         elif isinstance(held, (ListObject, DictObject)) or (
             isinstance(held, InstanceObject) and _is_record(machine, held)
@@ -722,7 +728,7 @@ def _fields(machine: Machine, value: TupleValue) -> list[str]:
 def _look_at_object(machine: Machine, address: Address, name: str, found: list[Seen], depth: int) -> None:
     held = machine.state.read(address)
     if isinstance(held, TensorObject):
-        if not _is_of_numpy(held):
+        if not through_numpy.is_array(held):
             found.append(_seen(held, name, (address,)))
     elif isinstance(held, ListObject):
         for place, each in enumerate(held.items):
@@ -738,10 +744,6 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
     elif isinstance(held, InstanceObject) and _is_record(machine, held):
         for attribute, each in held.attributes.items():
             _look(machine, each, f"{name}.{attribute}", found, depth + 1)
-
-
-def _is_of_numpy(tensor: TensorObject) -> bool:
-    return bool(getattr(tensor.cls, "name", "").startswith(through_numpy.OF_ARRAYS))
 
 
 def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:

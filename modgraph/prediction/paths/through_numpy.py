@@ -100,9 +100,14 @@ def _writes(name: str) -> bool:
     return last in ("__setitem__", "fill", "copyto", "put", "place", "fill_diagonal") or last.startswith("__i")
 
 
+def is_array(tensor: TensorObject) -> bool:
+    """It is numpy's, and no tensor of torch."""
+    return bool(getattr(tensor.cls, "name", "").startswith(OF_ARRAYS))
+
+
 def _is_array(machine: Machine, address: Address) -> bool:
     held = machine.state.find(address, TensorObject)
-    return held is not None and getattr(held.cls, "name", "").startswith(OF_ARRAYS)
+    return held is not None and is_array(held)
 
 
 def _held(machine: Machine, value: Value) -> list[Address]:
