@@ -132,8 +132,6 @@ def _idle(node: ModuleNode, index: GraphIndex) -> Remark:
 
 def _unfollowed(graph: Graph) -> str:
     """What it may depend on that a module is called, as that was not followed; "" where all was that may be told."""
-    if not graph.traced and any(each.stage == "forward" for each in graph.problems):
-        return "what is not known of forward"
     if graph.model.open_ways is None:
         return ""
     return "other arguments or modes, not followed" + ("; not in this run" if graph.traced else "")
