@@ -8,8 +8,11 @@ import sysconfig
 from modgraph.source.modules import SourceModule
 
 STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
-FOLLOWED = frozenset({"collections.UserDict", "collections.UserList"})
-"""Classes of Python's own library that are known as their source, in Python, has them."""
+FOLLOWED = {
+    "collections.UserDict": "collections.abc.MutableMapping",
+    "collections.UserList": "collections.abc.MutableSequence",
+}
+"""Classes of Python's own library that are known as their source, in Python, has them, each with its base."""
 
 
 def is_standard(source: SourceModule) -> bool:

@@ -9,9 +9,8 @@ from modgraph.prediction.domain.registry import known_class, models
 from modgraph.prediction.domain.values import KnownClass, Value
 from modgraph.prediction.python.standard_sources import FOLLOWED
 
-_BASES = {"collections.UserDict": "MutableMapping", "collections.UserList": "MutableSequence"}
-for _name in FOLLOWED:
-    known_class(_name, f"collections.abc.{_BASES[_name]}")
+for _name, _base in FOLLOWED.items():
+    known_class(_name, _base)
 
 
 @models(*FOLLOWED)
