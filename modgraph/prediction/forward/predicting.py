@@ -57,14 +57,12 @@ def graph_with_forward(
         return told
     if (followed is not None and followed.has_run_out) or prediction.machine.work > MAX_WORK // 2:
         return told
-    surroundings = USUAL
-    second = again(assumed_in(surroundings), prediction.machine.forward_left)
-    usual = _followed(second, wanted)
-    if (usual is None or not usual.is_whole) and SET_ORDER in second.machine.asked:
-        # No run need walk them so: taken for granted only where nothing else makes the run known.
-        surroundings = IN_ORDER
+    second = prediction
+    for surroundings in (USUAL, IN_ORDER):  # no run need walk sets in order: taken for granted where nothing else helps
         second = again(assumed_in(surroundings), second.machine.forward_left)
         usual = _followed(second, wanted)
+        if (usual is not None and usual.is_whole) or SET_ORDER not in second.machine.asked:
+            break
     asked = second.machine.asked - (frozenset() if surroundings.sets_in_order else {SET_ORDER})
     if usual is None or not asked:
         return told
