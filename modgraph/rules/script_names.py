@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from modgraph.source.integers import parse
+from modgraph.source.needed_statements import bound_names
 
 _NOWHERE = "_not_found"
 """A module that is not there: of a name that is imported from it nothing is known."""
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @lru_cache(maxsize=4)
@@ -61,25 +60,6 @@ def _is_main(node: ast.stmt) -> bool:
     return False
 
 
-def _bound(statements: Iterable[ast.AST]) -> Iterator[str]:
+def _bound(statements: Iterable[ast.stmt]) -> Iterator[str]:
     """Names that statements bind in the scope that they stand in."""
-    pending = list(statements)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, _SCOPES):
-            if not isinstance(node, ast.Lambda):
-                yield node.name
-            continue
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                yield node.id
-            continue
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from (each.asname or each.name.partition(".")[0] for each in node.names if each.name != "*")
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            yield node.name
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            yield node.rest
-        elif isinstance(node, _COMPREHENSIONS):
-            continue
-        pending.extend(ast.iter_child_nodes(node))
+    return (name for each in statements for name in bound_names(each) if name != "*")
