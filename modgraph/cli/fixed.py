@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from modgraph.rules.false_comments import said_of
+
 if TYPE_CHECKING:
     from modgraph.findings import Finding
     from modgraph.rules.outcomes import Change
@@ -28,11 +30,9 @@ def notes(changes: Sequence[Change]) -> list[str]:
         names = ", ".join(dict.fromkeys(each.class_name or str(each.file) for each in fixed if each.code == "MG105"))
         found.append(f"parameters that were shared are no more: {names}; there are more of them to train")
     for each in fixed:
-        _, comment, said = (
-            each.fix.description.partition("; what the comment") if each.fix is not None else ("", "", "")
-        )
-        if comment:
-            found.append(f"{each.file}: what the comment{said}")
+        said = said_of(each.fix) if each.fix is not None else ""
+        if said:
+            found.append(f"{each.file}: {said}")
     return found
 
 

@@ -14,6 +14,8 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 """What fixes change."""
+_NAMING = "; what the comment"
+"""What stands in a description before the places of such comments."""
 _OURS = re.compile(r"modgraph:|noqa|fmt:|pylint:|pragma", re.IGNORECASE)
 
 
@@ -24,7 +26,13 @@ def named(fix: Fix, lines: Sequence[str]) -> Fix:
     if not found:
         return fix
     where = f"line {found[0]}" if len(found) == 1 else f"lines {', '.join(map(str, found))}"
-    return fix._replace(description=f"{fix.description}; what the comment in {where} says may then be false")
+    return fix._replace(description=f"{fix.description}{_NAMING} in {where} says may then be false")
+
+
+def said_of(fix: Fix) -> str:
+    """What the description of a fix says of such comments; "" where it names none."""
+    _, naming, said = fix.description.partition(_NAMING)
+    return f"{naming.removeprefix('; ')}{said}"
 
 
 def _first(line: int, lines: Sequence[str]) -> int:
