@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from modgraph.rules.declared.asked import WORDS, in_class, in_file
+from modgraph.rules.rule import Invalid, Rule, Valid
 
-from modgraph.rules.declared.words import WORDS
-from modgraph.rules.rule import Found, Invalid, Rule, Valid
-from modgraph.rules.subject import FileSubject, Subject
-
-
-def find(subject: Subject) -> Iterator[Found]:
-    from modgraph.rules.declared.judging import unfit  # heavy: loaded where the rule is asked for
-
-    return unfit(subject, "MG401")
-
-
-def find_in_file(file: FileSubject) -> Iterator[Found]:
-    from modgraph.rules.declared.judging import unfit_in_calls
-
-    return unfit_in_calls(file, "MG401")
-
-
+_CODE = "MG401"
 RULE = Rule(
-    code="MG401",
+    code=_CODE,
     name="declared-class-not-there",
     severity="warning",
     summary="A declaration names a class of which nothing in the tree is, in any configuration.",
@@ -35,8 +20,8 @@ The tree is what the constructor can build with any arguments: every branch is t
 all classes that inherit it, those of other files of the package too; it is reported if none of them can have the name.
 Where any of them may hold what the source does not show (a model that a configuration names, say), nothing is said.
 """,
-    find=find,
-    find_in_file=find_in_file,
+    find=in_class(_CODE),
+    find_in_file=in_file(_CODE),
     words=WORDS,
     default=False,
     invalid=(

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from modgraph.rules.declared.asked import WORDS, in_class, in_file
+from modgraph.rules.rule import Invalid, Rule, Valid
 
-from modgraph.rules.declared.words import WORDS
-from modgraph.rules.rule import Found, Invalid, Rule, Valid
-from modgraph.rules.subject import FileSubject, Subject
-
-
-def find(subject: Subject) -> Iterator[Found]:
-    from modgraph.rules.declared.judging import unfit  # heavy: loaded where the rule is asked for
-
-    return unfit(subject, "MG402")
-
-
-def find_in_file(file: FileSubject) -> Iterator[Found]:
-    from modgraph.rules.declared.judging import unfit_in_calls
-
-    return unfit_in_calls(file, "MG402")
-
-
+_CODE = "MG402"
 RULE = Rule(
-    code="MG402",
+    code=_CODE,
     name="declared-name-not-there",
     severity="warning",
     summary="A declared path or pattern matches nothing in the tree, in any configuration.",
@@ -37,8 +22,8 @@ The tree is what the constructor can build with any arguments: every branch is t
 plan in a configuration, the paths may begin at any module of the models that are built with it. Where the source leaves
 open what a module holds, and the pattern may match there, nothing is said.
 """,
-    find=find,
-    find_in_file=find_in_file,
+    find=in_class(_CODE),
+    find_in_file=in_file(_CODE),
     words=WORDS,
     default=False,
     invalid=(

@@ -13,13 +13,13 @@ import pytest
 
 from modgraph.findings import Finding
 from modgraph.rules.check import check_text
+from modgraph.rules.declared.asked import WORDS
 from modgraph.rules.declared.roots import Trees
 from modgraph.rules.declared.sources import Sources
 from modgraph.rules.declared.table import ARGUMENTS, ATTRIBUTES, NAMING
 from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import ANY, NUMBERS, Kind
-from modgraph.rules.declared.words import WORDS
 from modgraph.rules.names import Project
 from modgraph.rules.registry import rules
 from modgraph.source.torch_names import MODULES
