@@ -702,7 +702,7 @@ class Graph:
         focus: str = "",
         views: bool = False,
         color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
-        style: Literal["screen", "paper"] = "screen",
+        style: Literal["screen", "dark", "paper"] = "screen",
         width: float | str | None = None,
     ) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
@@ -714,7 +714,8 @@ class Graph:
             focus: path of the one module that is drawn, with its neighbours as inputs and outputs.
             views: draw views and shape bookkeeping too.
             color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
-            style: `paper` draws a figure to be printed: text of at least 7 points at its width, no colour needed.
+            style: `dark` draws for a dark ground; `paper` a figure to be printed: text of at least 7 points at its
+                width, no colour needed.
             width: of a figure: points, or "3.25in", "180mm"; by default 6.5 inches.
 
         As ONNX it is the structure alone, which a warning says; `modgraph.export_onnx` writes a model that runs.

@@ -186,3 +186,5 @@ class Picture:
     """Levels of frames that are open."""
     paper: tuple[float, float] | None = None
     """Points that a figure may be wide and high; it is drawn smaller where it is larger."""
+    dark: bool = False
+    """It is drawn for a dark ground."""

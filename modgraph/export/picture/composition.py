@@ -65,6 +65,7 @@ class Style:
     """Rows are written in two lines."""
     paper: tuple[float, float] | None = None
     """Of a figure: how many points it may be wide and high."""
+    dark: bool = False
     joined: bool = False
     """Norms and activations stand in the row of the layer before them; closed containers that follow each other share a
     card, as layers do."""
@@ -105,6 +106,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
         direction=how.direction,
         depth=cut_at.depth,
         paper=how.paper,
+        dark=how.dark,
     )
 
 
