@@ -56,7 +56,7 @@ def subtitle_of(run: Run, focus: Focus | None = None) -> str:
         cut_end(target, 60),
         *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
         _half(graph),
-        "train mode" if graph.model.mode == "train" else "",
+        "train mode" if graph.model.mode == "train" and graph.traced else "",
     ]
     return " · ".join(fact for fact in facts if fact)
 
@@ -107,7 +107,7 @@ def _inputs(run: Run) -> str:
 
 def _half(graph: Graph) -> str:
     if graph.predicted and not graph.traced:
-        return "predicted"
+        return f"predicted ({graph.model.mode})" if graph.model.mode else "predicted"
     if graph.traced and not graph.predicted:
         return "traced"
     return stored_title(graph)
