@@ -93,6 +93,8 @@ class Arrangement:
     """How many calls an arrow stands for, where some that are drawn once are at one of its ends."""
     like: int
     """Containers that are one row because they are like one that is open."""
+    resized: int
+    """Of these, those that have other sizes, or parts more often, than the open one."""
 
     @property
     def left_out(self) -> int:
@@ -237,6 +239,7 @@ class _Arranger:
         self.shared: set[int] = set()
         """Numbers of the folds that stand for calls of one module."""
         self.like = 0
+        self.resized = 0
         self.parallel = Parallel(run)
         self.beside: set[Occurrence] = set()
         self.root = Block(occurrence=run.root, parent=None, members=[run.root])
@@ -256,6 +259,7 @@ class _Arranger:
             feedback=feedback,
             times={ends: times for ends, links in bundles.items() if (times := self._times(links))},
             like=self.like,
+            resized=self.resized,
         )
 
     def _fill(self, block: Block) -> list[Block]:
@@ -280,6 +284,8 @@ class _Arranger:
                 )
                 continue
             like = bool(first.children) and self.levels[first] <= self.cut.depth
+            if like and self._sizes(first) != self._sizes(seen[self.likeness.loose[first]]):
+                self.resized += 1
             block.items.append(
                 Unit(
                     occurrence=first,
@@ -324,6 +330,17 @@ class _Arranger:
         if opened is container or small or self._is_parallel(opened, container):
             return True
         return any(inner.is_module and marks_of(self.run, inner) for inner in preorder(container))
+
+    def _sizes(self, container: Occurrence) -> list[tuple[object, ...]]:
+        """What is written of the sizes of what stands in it."""
+        found: list[tuple[object, ...]] = []
+        for inner in preorder(container):
+            node = self.run.index.modules[inner.path] if inner.is_module else None
+            outputs = [] if inner.call is None else [tensor.shape for tensor in inner.call.outputs]
+            if node is not None:
+                held = (*(each.shape for each in node.parameters), *(each.shape for each in node.buffers))
+                found.append((held, node.arguments, outputs))
+        return found
 
     def _is_parallel(self, one: Occurrence, other: Occurrence) -> bool:
         """Whether two containers are branches of a fork: both are fed by the same."""

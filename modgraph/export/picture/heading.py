@@ -157,7 +157,9 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         shown.append(f"{arrangement.operations} operations collapsed (▸)")
     if arrangement.like:
         what = "1 container" if arrangement.like == 1 else f"{arrangement.like} containers"
-        shown.append(f"{what} collapsed (▸): same structure, other sizes")
+        some = "" if arrangement.resized >= arrangement.like else "some with "
+        sizes = f", {some}other sizes" if arrangement.resized else ""
+        shown.append(f"{what} collapsed (▸): same structure{sizes}")
     if shown:
         notes.append(" · ".join(shown))
     if partial := partial_line(graph):
