@@ -339,7 +339,7 @@ class _Arranger:
             outputs = [] if inner.call is None else [tensor.shape for tensor in inner.call.outputs]
             if node is not None:
                 held = (*(each.shape for each in node.parameters), *(each.shape for each in node.buffers))
-                found.append((held, node.arguments, outputs))
+                found.append((held, *outputs))
         return found
 
     def _is_parallel(self, one: Occurrence, other: Occurrence) -> bool:
