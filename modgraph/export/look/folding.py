@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from modgraph.export.look.gathering import Ways
 from modgraph.export.look.states import marks_of
 from modgraph.graph.loops import is_loop
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
@@ -18,8 +19,6 @@ MOST_ENDS = 24
 """So many inputs, and outputs, are shown in any case."""
 LEAST_GATHERED = 4
 """So many inputs or outputs of one kind may be one pill."""
-LEAST_OPERATIONS = 3
-"""So many operations may be one row."""
 SMALL = 4
 """A container with fewer leaves is always opened where its depth allows: one row would hide more than it saves."""
 
@@ -156,18 +155,19 @@ def kind_of_end(end: str) -> str:
     return f"{kind}:{_NUMBERS.sub('', name)}" if kind in ("input", "output") else ""
 
 
-def _with_gathered_operations(items: list[Unit | Block]) -> list[Unit | Block]:
-    """`items`, where operations that follow each other are one row."""
+def _with_gathered_operations(items: list[Unit | Block], ways: Ways) -> list[Unit | Block]:
+    """`items`, where operations that follow each other are one row, as far as all else goes the ways that it goes."""
     kept: list[Unit | Block] = []
     for gathers, group in groupby(items, key=_is_lone_operation):
         row = list(group)
-        if not gathers or len(row) < LEAST_OPERATIONS:
-            kept.extend(row)
-            continue
-        first = row[0]
-        assert isinstance(first, Unit)
-        members = [item.occurrence for item in row]
-        kept.append(replace(first, members=members, series=True, gathered=True, collapsed=True))
+        made = {each[0]: each for each in ways.rows_of([item.occurrence for item in row])} if gathers else {}
+        hidden = {each for members in made.values() for each in members[1:]}
+        for item in row:
+            members = made.get(item.occurrence)
+            if members is not None and isinstance(item, Unit):
+                kept.append(replace(item, members=members, series=True, gathered=True, collapsed=True))
+            elif item.occurrence not in hidden:
+                kept.append(item)
     return kept
 
 
@@ -241,6 +241,7 @@ class _Arranger:
         self.like = 0
         self.resized = 0
         self.parallel = Parallel(run)
+        self.ways = Ways(run)
         self.beside: set[Occurrence] = set()
         self.root = Block(occurrence=run.root, parent=None, members=[run.root])
 
@@ -301,7 +302,7 @@ class _Arranger:
         if self.cut.gather and block.parent is None:
             block.items[:] = _with_gathered_ends(block.items)
         if self.cut.operations:
-            block.items[:] = _with_gathered_operations(block.items)
+            block.items[:] = _with_gathered_operations(block.items, self.ways)
         if self.cut.most is not None:
             block.items[:] = _without_middle(block.items, self.cut.most)
         for item in block.items:
