@@ -251,7 +251,7 @@ def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) 
     """What is known where each shape was refused that was tried: the run that is refused, where all others are too, by
     Python or torch; else that on tensors without a shape, of which layers refuse less."""
     prediction = tries.prediction
-    refused = unshaped if unshaped.is_refused else found
+    refused = unshaped if unshaped.is_refused and not _fail_alike(unshaped, found) else found
     if refused is None or refused.failure is None or not isinstance(prediction.root, Address):
         return unshaped
     faults = certain_faults(prediction.machine, prediction.root, _UNITS)
@@ -259,7 +259,29 @@ def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) 
     is_certain = bool(faults) and all(
         each.says_why and each.where == where and reason.startswith(f"{RAISES}{each.name}") for each in faults
     )
-    return replace(refused, fails_always=True) if is_certain else unshaped
+    if is_certain:
+        return replace(refused, fails_always=True)
+    return unshaped if unshaped.is_refused else replace(unshaped, refused_shapes=_why_refused(found))
+
+
+def _fail_alike(one: Followed, other: Followed | None) -> bool:
+    failures = (one.failure, None if other is None else other.failure)
+    return None not in failures and len({(each.where, each.reason) for each in failures if each}) == 1
+
+
+def _why_refused(found: Followed | None) -> str:
+    """Of a run that was refused for its shapes: these, and why, in words."""
+    failure = None if found is None else found.failure
+    if found is None or failure is None:
+        return ""
+    where = "" if failure.where is None else f" at {failure.where.file}:{failure.where.line}"
+    shapes = [
+        f"{each.name} = {' x '.join(map(str, tensor.shape))}"
+        for each in found.inputs
+        for tensor in each.tensors
+        if tensor.shape is not None
+    ]
+    return f"{', '.join(shapes)} is refused{where}: {failure.reason.removeprefix(RAISES)}" if shapes else ""
 
 
 def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> Followed | None:

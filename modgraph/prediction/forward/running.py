@@ -76,6 +76,8 @@ class Followed:
     """What it gives that is not known, and may be a tensor."""
     fails_always: bool = False
     """It was refused, and so is whatever else the model is given."""
+    refused_shapes: str = ""
+    """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
     @property
     def witnesses(self) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -119,3 +121,29 @@ def test_it_is_said_where_a_problem_of_the_tree_has_the_same_cause(tmp_path: Pat
     assert not graph.calls
     assert graph.model.no_calls is not None
     assert "absent" in graph.model.no_calls.message
+
+
+WRONG = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(32, 32), nn.Linear(32, 64)
+    def forward(self, x):
+        return self.q(x) @ self.k(x).transpose(1, 2)
+"""
+
+
+def test_where_each_shape_is_refused_that_was_tried_one_is_told(tmp_path):
+    (tmp_path / "net.py").write_text(PRELUDE + WRONG, encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'net.py'}:Net")
+    assert graph.model.open_shapes is not None
+    said = re.fullmatch(r"x = (.*) is refused at (\S+):(\d+): (\w+): .*", graph.model.open_shapes.message)
+    assert said is not None
+    shape, file, line, kind = said.groups()
+    space: dict = {}
+    exec(PRELUDE + WRONG, space)
+    torch = pytest.importorskip("torch")
+    sizes = [int(size) if size.isdecimal() else 5 + place for place, size in enumerate(shape.split(" x "))]
+    with pytest.raises(getattr(builtins, kind)):
+        space["Net"]()(torch.rand(sizes))
+    assert "@" in (tmp_path / file).read_text().splitlines()[int(line) - 1]
