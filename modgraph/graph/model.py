@@ -233,7 +233,7 @@ class Call:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends; None where it is certain."""
+    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
     may_repeat: bool = False
     """It stands in a loop of which nobody knows how many turns it takes, in some way through `forward`: it may be made
     more often than it is told."""
@@ -259,7 +259,7 @@ class Operation:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends; None where it is certain."""
+    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

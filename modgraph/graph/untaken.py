@@ -394,9 +394,28 @@ class _Joined:
         operations = {end for ends in self.standing.values() for end in ends}
         ran = {(edge.producer, edge.consumer) for edge in builder.edges}
         edges = told_by_run(self.predicted.edges, self.standing, ran)
-        builder.calls = [replace(each, predicted=each.index in self.ran) for each in builder.calls]
-        builder.operations = [replace(each, predicted=each.id in operations) for each in builder.operations]
+        why = self._conditions()
+        builder.calls = [
+            replace(each, predicted=each.index in self.ran, condition=why.get(f"call:{each.index}"))
+            for each in builder.calls
+        ]
+        builder.operations = [
+            replace(each, predicted=each.id in operations, condition=why.get(each.id)) for each in builder.operations
+        ]
         builder.edges = [replace(each, predicted=(each.producer, each.consumer) in edges) for each in builder.edges]
+
+    def _conditions(self) -> dict[str, Condition]:
+        """On what it has depended that the run did what it did, by what that is: tests of the program alone."""
+        parts: list[tuple[str, Condition | None]] = [
+            *((f"call:{call.index}", call.condition) for call in self.predicted.calls),
+            *((each.id, each.condition) for each in self.predicted.operations),
+        ]
+        return {
+            end: condition
+            for name, condition in parts
+            if condition is not None and condition.line is not None and not condition.text.startswith("depends on ")
+            for end in self.standing.get(name, ())
+        }
 
     def take_last_turns(self) -> None:
         """What did not run is put into the last turn of those in which it may have."""
