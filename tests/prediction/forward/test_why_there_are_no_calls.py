@@ -26,7 +26,7 @@ class Net(nn.Module):
 WITHOUT = [
     ("", "class Net", "the class has no forward"),
     (
-        "    def forward(self, batch):\n        return self.a(batch['image'])\n",
+        "    def forward(self, batch):\n        return self.a(batch['image'][0]['x'])\n",
         "return self.a(batch",
         "raises IndexError: tensors cannot be indexed by a str; batch is taken for a tensor, as nobody gave inputs",
     ),
