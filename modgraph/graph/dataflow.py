@@ -79,7 +79,13 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
             if producer not in passing and producer not in hidden:
                 is_certain = certain and edge.certain
                 passed_on = replace(
-                    edge, producer=producer, certain=is_certain, condition=None, ranks=(), or_from=(), or_others=False
+                    edge,
+                    producer=producer,
+                    certain=is_certain,
+                    condition=None if is_certain else edge.condition,
+                    ranks=(),
+                    or_from=(),
+                    or_others=False,
                 )
                 found[passed_on] = None
     return _without_dead_ends(tuple(found))
