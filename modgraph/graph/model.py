@@ -324,6 +324,8 @@ IN_ANY_ORDER = "may hold what it registers in another order"
 """In the message of a problem: all of that is shown, and nothing else of its module is open."""
 
 
+REFUSED = " is refused: "
+"""In what is said of shapes that are not known: between one that was tried, and why it is none that the model takes."""
 _FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")
 """A reason that completes a sentence, where no sentence is in front of it."""
 

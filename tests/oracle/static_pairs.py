@@ -211,7 +211,7 @@ def _own_reason(line: str, other: str | None) -> str:
         return DEPENDS
     if line[0] == "<" and ("?" in line or "(unknown" in line):
         return "a size that no source says"
-    if line[0] == "<" and other is not None and set(line[2:].split()) > set(other[2:].split()):
+    if line.startswith("< card") and other is not None and set(line[2:].split()) > set(other[2:].split()):
         return "an argument of the constructor that the instance does not keep"
     return ""
 

@@ -700,5 +700,5 @@ def add_forward(
     for call in builder.calls:
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
-    refused = OpenPlace(message=followed.refused_shapes) if followed.refused_shapes else None
-    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=refused or reader.open_shapes)
+    open_shapes = followed.refused_shapes or reader.open_shapes
+    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=open_shapes)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from modgraph.graph.model import REFUSED, OpenPlace
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES
@@ -291,19 +292,21 @@ def _fail_alike(one: Followed, other: Followed | None) -> bool:
     return None not in failures and len({(each.where, each.reason) for each in failures if each}) == 1
 
 
-def _why_refused(found: Followed | None) -> str:
-    """Of a run that was refused for its shapes: these, and why, in words."""
+def _why_refused(found: Followed | None) -> OpenPlace | None:
+    """Of a run that was refused for its shapes: these, and why."""
     failure = None if found is None else found.failure
     if found is None or failure is None:
-        return ""
-    where = "" if failure.where is None else f" at {failure.where.file}:{failure.where.line}"
+        return None
     shapes = [
         f"{each.name} = {' x '.join(map(str, tensor.shape))}"
         for each in found.inputs
         for tensor in each.tensors
         if tensor.shape is not None
     ]
-    return f"{', '.join(shapes)} is refused{where}: {failure.reason.removeprefix(RAISES)}" if shapes else ""
+    where = failure.where
+    why = f"{', '.join(shapes)}{REFUSED}{failure.reason.removeprefix(RAISES)}"
+    file, line = (None, None) if where is None else (where.file, where.line)
+    return OpenPlace(message=why, file=file, line=line) if shapes else None
 
 
 def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> Followed | None:

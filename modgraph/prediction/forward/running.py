@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from modgraph.graph.model import ModelInput, TensorInfo
+from modgraph.graph.model import ModelInput, OpenPlace, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
@@ -91,7 +91,7 @@ class Followed:
     """What it gives that is not known, and may be a tensor."""
     fails_always: bool = False
     """It was refused, and so is whatever else the model is given."""
-    refused_shapes: str = ""
+    refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
     @property
