@@ -233,7 +233,7 @@ class Call:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends; None where it is certain."""
+    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
     may_repeat: bool = False
     """It stands in a loop of which nobody knows how many turns it takes, in some way through `forward`: it may be made
     more often than it is told."""
@@ -259,7 +259,7 @@ class Operation:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends; None where it is certain."""
+    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,6 +324,8 @@ IN_ANY_ORDER = "may hold what it registers in another order"
 """In the message of a problem: all of that is shown, and nothing else of its module is open."""
 
 
+REFUSED = " is refused: "
+"""In what is said of shapes that are not known: between one that was tried, and why it is none that the model takes."""
 _FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")
 """A reason that completes a sentence, where no sentence is in front of it."""
 

@@ -18,6 +18,7 @@ State = Literal[
     "unseen",
     "unknown",
     "conditional",
+    "taken",
     "weights used",
     "shared",
     "also",

@@ -44,10 +44,12 @@ from modgraph.export.picture.turns import called_mark, calls_of_all, turns_aroun
 from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.batch import batch_size
 from modgraph.graph.focus import Focus
-from modgraph.graph.model import ModuleNode, TensorInfo
-from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.model import Condition, ModuleNode, TensorInfo
+from modgraph.graph.occurrences import Link, Occurrence, Run
 from modgraph.graph.repeats import Likeness
 
+CONDITION_LENGTH = 32
+"""Letters of what an arrow depends on."""
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
 
@@ -124,6 +126,8 @@ class Composer:
         self.spot_of: dict[Unit, Spot] = {}
         self.contents: dict[Block, list[Spot | Block]] = {}
         self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
+        self._said_at: set[tuple[Condition, int]] = set()
+        """By node that arrows lead to: what is written on one of them that it depends on."""
         self._outermost: dict[tuple[Block, int], Spot | None] = {}
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
@@ -224,7 +228,21 @@ class Composer:
             is_taken=any(link.is_taken for link in links),
             in_doubt=any(link.in_doubt for link in links),
             times=max(1, times),
+            condition=self._condition_of(links, ends[1]),
         )
+
+    def _condition_of(self, links: list[Link], head: int) -> str:
+        """What all of them depend on, where what they join does not say it: once for each condition at a head."""
+        conditions = {link.condition for link in links}
+        condition = conditions.pop() if len(conditions) == 1 else None
+        if condition is None or any(link.certain for link in links) or (condition, head) in self._said_at:
+            return ""
+        if any(_depends_on(condition, end) for link in links for end in (link.source, link.target)):
+            return ""
+        self._said_at.add((condition, head))
+        text = condition.text
+        words = text if text.startswith("depends on ") else f"only if {text}"
+        return cut_end(words, CONDITION_LENGTH)
 
     def _facts(self, spot: Spot) -> NodeFacts:
         block, outermost = spot.block, -1
@@ -297,7 +315,11 @@ class Composer:
                     else "open"
                     if wire.in_doubt
                     else self._arrow_kind(tail, head),
-                    tooltip=cut_end(f"{spot_name(tail)}{or_before} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
+                    tooltip=cut_end(
+                        f"{spot_name(tail)}{or_before} → {spot_name(head)} · {wire.label}"
+                        + (f" · {wire.condition}" if wire.condition else ""),
+                        TOOLTIP_LENGTH,
+                    ),
                 )
             )
         return arrows
@@ -551,6 +573,17 @@ class Composer:
             return frame
         below = block.parent.occurrence.path if block.parent is not None else ""
         return merged(frame, inner, below)
+
+
+def _depends_on(condition: Condition, end: Occurrence) -> bool:
+    """Whether what stands there, or is around it, says that it depends on this."""
+    at: Occurrence | None = end
+    while at is not None:
+        part = at.call if at.is_module else at.operation
+        if part is not None and part.condition == condition:
+            return True
+        at = at.parent
+    return False
 
 
 def _alike(tensors: list[TensorInfo]) -> list[TensorInfo]:

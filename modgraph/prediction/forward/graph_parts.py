@@ -69,7 +69,7 @@ _BY_NUMPY = Condition(text="what numpy has computed comes of this")
 _OTHER_WAY = Condition(text="another way through forward")
 _PERHAPS = Condition(text="what is given here is this tensor")
 """Of a value that is not known."""
-_OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether) .+?)(?: is not known)?$")
+_OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether|what else) .+?)(?: is not known)?$")
 """A reason that names no test: "which child is taken is not known"."""
 _TEST = re.compile(r"depends on `([^`]+)`")
 
@@ -700,4 +700,5 @@ def add_forward(
     for call in builder.calls:
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
-    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=reader.open_shapes)
+    open_shapes = followed.refused_shapes or reader.open_shapes
+    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=open_shapes)
