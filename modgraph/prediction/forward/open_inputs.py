@@ -530,8 +530,8 @@ def _fixed(conditions: Conditions) -> dict[str, int]:
         if relation == "==" and not divides(form) and not is_of_equals(form):
             symbols = form.symbols()
             others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
-            if _holds_of_multiples(form, others):
-                continue
+            if _holds_of_multiples(form, others) or len({symbol.witness for symbol in others}) > 1:
+                continue  # of sizes that differ, as of two with a product, others may do as well
             fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
     return fixed
 
