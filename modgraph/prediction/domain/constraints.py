@@ -319,6 +319,9 @@ def _written(form: Form, relation: Relation) -> str:
     divided = [each for each in form.terms if each]
     if relation == "!=" and (found := _divisible(form, "==")) is not None:
         return f"{_operand(found.value)} % {found.by} != 0"
+    rest = forms.remainder(form) if relation != ">=" else None
+    if rest is not None:
+        return f"{_operand(rest[0])} % {rest[1]} {relation} {rest[2]}"
     left = Form({m: c for m, c in form.terms.items() if m and c > 0})
     right = Form({m: -c for m, c in form.terms.items() if m and c < 0})
     if not divided or not left.terms:

@@ -27,6 +27,11 @@ class Limit(int):
     """A bound of the prediction itself, not of what it follows: a size that is left open is always beyond it."""
 
 
+class Room(int):
+    """A bound of the prediction itself, of what is made in so many parts as a number says: the number with which is
+    reckoned decides, and says nothing of the program."""
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """A condition under which what was found holds: `form` stands in that relation to zero."""
@@ -296,7 +301,7 @@ class Size:
             if isinstance(other, float):
                 return _compared(Ratio(self, 1), other, relation, more, sign)
             return NotImplemented
-        if type(other) is int and abs(other) >= HUGE:
+        if type(other) is Room or (type(other) is int and abs(other) >= HUGE):
             value = sign * (self.witness - other) + more
             return value == 0 if relation == "==" else value != 0 if relation == "!=" else value >= 0
         form = forms.add(forms.scale(forms.subtract(self.form, theirs), sign), forms.number(more))

@@ -25,6 +25,8 @@ _MOST_APART = 3
 """Sizes that are looked for together."""
 _SMALL, _FEW = 256, 24
 """Up to these, each of one and of two sizes is tried with what another is then."""
+_NEAR = 64
+"""Sizes on either side of one that is reckoned with that are tried, too."""
 _MOST_ALIKE = 8
 """Sizes of which several symbols are at once."""
 
@@ -35,9 +37,10 @@ def other_witnesses(conditions: Conditions) -> Iterator[dict[str, int]]:
     held = {symbol: symbol.witness for symbol in conditions.symbols.values()}
     first = batch_of(conditions)
     in_order = list(dict.fromkeys(conditions.decided))
+    asked = [(each.form, each.relation) for each in conditions.needed.values() if each.asked][-_MOST_KEPT:]
     tests = list(dict.fromkeys(reversed(conditions.decided)))[:MOST_TESTS]
     for test in tests:
-        before = in_order[: in_order.index(test)][-_MOST_KEPT:]
+        before = [*asked, *in_order[: in_order.index(test)][-_MOST_KEPT:]]
         changed = _best(_turned(*test, held, first), held, before)
         if changed is not None:
             yield {symbol.name: changed.get(symbol, size) for symbol, size in held.items()}
@@ -68,15 +71,29 @@ def of_few_turns(conditions: Conditions, turns: int) -> dict[str, int] | None:
     first = batch_of(conditions)
     changed: dict[Symbol, int] = {}
     for form, number in conditions.counted.items():
-        for symbol in _sorted(form, first) if number > turns else ():
-            sizes = range(max(1, symbol.low), min(held[symbol], _LARGEST))
-            counts = {size: _at(form, {**held, symbol: size}) or 0 for size in sizes}
-            least = min((count for count in counts.values() if count >= turns), default=0)
-            if least:
-                size = max(size for size, count in counts.items() if count == least)
+        if number > turns:
+            for symbol, size in _few_of(form, {**held, **changed}, first, turns).items():
                 changed[symbol] = max(size, changed.get(symbol, size))
-                break
     return {symbol.name: changed.get(symbol, size) for symbol, size in held.items()} if changed else None
+
+
+def _few_of(form: Form, held: Mapping[Symbol, int], batch: Symbol | None, turns: int) -> dict[Symbol, int]:
+    """Sizes with which a form is the least that reaches a number; where it is of several, all of them small."""
+    symbols = _sorted(form, batch)
+    if len(symbols) > 1:
+        for more in range(_FEW):
+            sizes = {symbol: max(symbol.low, 2 + more + place) for place, symbol in enumerate(symbols)}
+            if turns <= (_at(form, {**held, **sizes}) or 0) < (_at(form, held) or 0):
+                return sizes
+    for symbol in symbols:
+        counts = {
+            size: _at(form, {**held, symbol: size}) or 0
+            for size in range(max(1, symbol.low), min(held[symbol], _LARGEST))
+        }
+        least = min((count for count in counts.values() if count >= turns), default=0)
+        if least:
+            return {symbol: max(size for size, count in counts.items() if count == least)}
+    return {}
 
 
 def batch_of(conditions: Conditions) -> Symbol | None:
@@ -123,6 +140,10 @@ def _solved(form: Form, held: Mapping[Symbol, int], batch: Symbol | None) -> Ite
         alike = (size for size in _sizes() if _at(form, {**held, **dict.fromkeys(some, size)}) == 0)
         for size in islice(alike, _MOST_ALIKE):
             yield dict.fromkeys(some, size)
+    for symbol in symbols:
+        size = held[symbol]
+        near = sorted(range(max(symbol.low, size - _NEAR), size + _NEAR), key=lambda other: abs(other - size))
+        yield from ({symbol: other} for other in near if _at(form, {**held, symbol: other}) == 0)
     if len(symbols) > 1:
         yield from _apart(form, symbols, held, batch)
 
