@@ -118,7 +118,7 @@ def draws(symbols: Sequence[str], constraints: Sequence[str], rng: random.Random
 
     def draw(name: str) -> int:
         if name == "batch":
-            return rng.randint(1, 9)
+            return rng.randint(1, 9) if rng.random() < 0.8 else max(1, min(64, rng.choice(written)))
         kind = rng.random()
         if kind < 0.1:
             return rng.randint(1, 12)
