@@ -32,7 +32,25 @@ _OF_PAIRS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "s
 _OF_EQUALS = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 
 
-@demands(*(f"{_FUNCTIONAL}.{name}" for name in (*_OF_PAIRS, *_OF_EQUALS, "cross_entropy", "nll_loss")))
+_OTHERS = (
+    "cross_entropy",
+    "nll_loss",
+    "poisson_nll_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "cosine_embedding_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "multi_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+    "ctc_loss",
+    "linear_cross_entropy",
+)
+
+
+@demands(*(f"{_FUNCTIONAL}.{name}" for name in (*_OF_PAIRS, *_OF_EQUALS, *_OTHERS)))
 def reduced(arguments: Arguments, machine: Machine) -> None:
     """To one number by a mean or a sum, or not at all; `batchmean` of a divergence."""
     name = last_name(arguments.function)
@@ -93,6 +111,10 @@ def of_triples(arguments: Arguments, machine: Machine) -> None:
     names = ("anchor", "positive", "negative")
     anchor, *others = (given(arguments, machine, place, name) for place, name in enumerate(names))
     _require_ranks(machine, "triplet_margin_loss", anchor, *others)
+    margin = arguments.get(3, "margin", NONE)
+    number = margin.value if isinstance(margin, Constant) else None
+    if isinstance(number, (int, float)) and number <= 0:
+        refuse(machine, f"margin must be greater than 0, got {number}", "ValueError")
     for each in others:
         _require_joint(machine, anchor, each)
 

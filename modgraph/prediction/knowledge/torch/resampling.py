@@ -247,7 +247,7 @@ def _times(size: Size, factor: Value) -> Size:
     return math.floor(size * number) if size is not None and isinstance(number, (int, float)) else None
 
 
-@models(f"{_FUNCTIONAL}.interpolate", f"{_FUNCTIONAL}.upsample")
+@models(*(f"{_FUNCTIONAL}.{name}" for name in ("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")))
 def interpolate(arguments: Arguments, machine: Machine) -> Value:
     size, factor = arguments.get(1, "size", NONE), arguments.get(2, "scale_factor", NONE)
     return _scaled(machine, _source(arguments, machine), size, factor)
