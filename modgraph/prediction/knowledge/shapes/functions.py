@@ -207,6 +207,8 @@ def gated(arguments: Arguments, machine: Machine) -> Value:
     place = size_of(dim or NONE)
     shape = None
     if given.shape is not None and place is not None:
+        if not given.shape:
+            raise machine.raises("RuntimeError", "glu does not support scalars because halving size must be even")
         if not -len(given.shape) <= place < max(len(given.shape), 1):
             raise machine.raises("IndexError", f"Dimension out of range (got {place})")
         size = given.shape[place]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import FALSE, NONE, Constant, Value
+from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes import fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, joined, places
-from modgraph.prediction.knowledge.tensors.demanding import is_empty
+from modgraph.prediction.knowledge.tensors.demanding import differ, is_empty, is_larger
 from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension
@@ -94,7 +94,7 @@ _LOSSES = {
     "cross_entropy": _Loss(_without_classes, 6, (3, 5)),
     "nll_loss": _Loss(_without_classes, 6, (3, 5)),
     "poisson_nll_loss": _Loss(_joint, 7, (4, 6)),
-    "gaussian_nll_loss": _Loss(_joint, 5, may_refuse=True),
+    "gaussian_nll_loss": _Loss(_joint, 5),
     "hinge_embedding_loss": _Loss(_joint, 5, (3, 4)),
     "margin_ranking_loss": _Loss(_joint, 6, (4, 5), _RANKED),
     "cosine_embedding_loss": _Loss(_of_angles, 6, (4, 5), _RANKED),
@@ -103,7 +103,7 @@ _LOSSES = {
     "multi_margin_loss": _Loss(_rows_of_two, 7, (5, 6)),
     "triplet_margin_loss": _Loss(_rows, 9, (7, 8), _TRIPLE),
     "triplet_margin_with_distance_loss": _Loss(_rows, None, (), _TRIPLE, may_refuse=True),
-    "ctc_loss": _Loss(_of_sequences, 5, (), ("log_probs", "targets"), ("log_probs",), True),
+    "ctc_loss": _Loss(_of_sequences, 5, (), ("log_probs", "targets"), ("log_probs",)),
     "linear_cross_entropy": _Loss(lambda _: None, None, (), ("input", "linear_weight", "target"), ("target",), True),
 }
 
@@ -126,11 +126,35 @@ def loss(arguments: Arguments, machine: Machine) -> Value:
     has_no_class = held.rule is _without_classes and is_empty(source.shape)
     if held.may_refuse or has_no_class or (name.startswith("multi") and not (is_plain and source.shape)):
         machine.may_fail()
+    if name == "ctc_loss" and not _are_lengths(arguments, machine, tensors):
+        machine.may_fail()
     if is_one is False and name == "linear_cross_entropy":
         shape = _of_classes(source, others[-1])
     if (distance := arguments.keywords.get("distance_function", NONE)) != NONE:
         shape = _by_distances(arguments, machine, distance) if is_one is False else shape
     return fitting.result(machine, arguments, shape, source.dtype if is_plain else None, needs_any(tuple(tensors)))
+
+
+def _are_lengths(arguments: Arguments, machine: Machine, tensors: Sequence[TensorObject]) -> bool:
+    """What is given as lengths of sequences, and of their targets, may be such."""
+    source, target = tensors
+    if source.shape is None or target.shape is None or is_empty(source.shape) or is_empty(target.shape):
+        return source.shape is None or target.shape is None
+    if len(source.shape) == 3 and len(target.shape) != 2:
+        return False
+    most = (source.shape[0], target.shape[-1])
+    for place, name, limit in zip((2, 3), ("input_lengths", "target_lengths"), most, strict=True):
+        given = arguments.get(place, name, NONE)
+        items = given.items if isinstance(given, TupleValue) else ()
+        listed = machine.state.find(given, ListObject)
+        numbers = [fitting.number(each) for each in (items if listed is None else listed.items)]
+        batch = source.shape[1] if len(source.shape) == 3 else 1
+        is_listed = listed is not None or isinstance(given, TupleValue)
+        if is_listed and (
+            differ(len(numbers), batch) or any(n is None or n < 0 or is_larger(n, limit) for n in numbers)
+        ):
+            return False
+    return True
 
 
 def _of_classes(source: TensorObject, target: TensorObject) -> Shape | None:

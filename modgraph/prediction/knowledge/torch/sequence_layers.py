@@ -60,9 +60,9 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     module, given = arguments.positional[0], arguments.get(1, "input", NONE)
     source = with_rank(machine, tensor_of(machine, given), 2, (0, 1))
     both_ways, first = _flag(machine, module, "bidirectional"), _flag(machine, module, "batch_first")
-    _require_size(machine, source.shape, _size(machine, module, "input_size"))
     if source.shape is not None and len(source.shape) not in (2, 3):
         raise machine.raises("ValueError", f"a recurrent layer takes 2 or 3 dimensions, not {len(source.shape)}")
+    _require_size(machine, source.shape, _size(machine, module, "input_size"))
     if source.shape is None or both_ways is None or first is None:
         return machine.unknown("the input of a recurrent layer is not known", given)
     ways = 2 if both_ways else 1
@@ -125,9 +125,9 @@ def _told(shape: Shape) -> str:
 def cell(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input", NONE))
     shape = source.shape if source is not None else None
-    _require_size(machine, shape, _size(machine, module, "input_size"))
     if shape is not None and len(shape) not in (1, 2):
         raise machine.raises("ValueError", f"a cell takes 1 or 2 dimensions, not {len(shape)}")
+    _require_size(machine, shape, _size(machine, module, "input_size"))
     given = arguments.get(2, "hx", NONE)
     for each in given.items if isinstance(given, TupleValue) else (given,):
         _require_hidden(machine, tensor_of(machine, each), shape, _size(machine, module, "hidden_size"))
