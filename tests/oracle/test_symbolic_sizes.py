@@ -51,7 +51,6 @@ LOOPS = {
     "of a length": "return torch.stack([self.fc(x[i]) for i in range(len(x))])",
     "of half a size": "return torch.stack([self.fc(x[:, 2 * i]) for i in range(x.shape[1] // 2)], 1)",
     "of a sum": "for _ in range(x.shape[0] + x.shape[1]): x = self.fc(x)\nreturn x",
-    "of a list": "parts = [2] * (x.shape[1] // 2)\nreturn self.fc(x.view(x.shape[0], *parts, -1, 7))",
     "of what is left": "for _ in range(x.shape[1] % 3): x = self.fc(x)\nreturn x",
     "while there is more": "while x.shape[1] > 1: x = self.fc(x[:, ::2])\nreturn x",
     "of some turns": "for _ in range(min(x.shape[1], 3)): x = self.fc(x)\nreturn x",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from modgraph.names import is_in_parentheses
+from modgraph.source.quiet import python_tree
 
 _PLAIN = r"[\w.]+(?:\([^()]*\)[\w.]*)*"
 """A name, or a call: what `not` in front of it is of, all of it."""
@@ -67,7 +68,7 @@ def _parts(test: str) -> tuple[str, ...]:
 def _read(test: str) -> ast.expr | None:
     """None for a text that is no expression, as where it is cut."""
     try:
-        return ast.parse(test, mode="eval").body
+        return python_tree(test, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

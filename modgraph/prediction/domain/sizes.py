@@ -29,7 +29,7 @@ class Limit(int):
 
 class Room(int):
     """A bound of the prediction itself, of what is made in so many parts as a number says: the number with which is
-    reckoned decides, and says nothing of the program."""
+    reckoned decides, and no other is looked for because of it (`forward/solving.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +301,15 @@ class Size:
             if isinstance(other, float):
                 return _compared(Ratio(self, 1), other, relation, more, sign)
             return NotImplemented
-        if type(other) is Room or (type(other) is int and abs(other) >= HUGE):
+        if type(other) is int and abs(other) >= HUGE:
             value = sign * (self.witness - other) + more
             return value == 0 if relation == "==" else value != 0 if relation == "!=" else value >= 0
         form = forms.add(forms.scale(forms.subtract(self.form, theirs), sign), forms.number(more))
-        return _decide(self.conditions, form, relation, sign * (self.witness - witness_of(other)) + more)
+        n_decided = len(self.conditions.decided)
+        answer = _decide(self.conditions, form, relation, sign * (self.witness - witness_of(other)) + more)
+        if type(other) is Room:
+            del self.conditions.decided[n_decided:]
+        return answer
 
     def __bool__(self) -> bool:
         return bool(self != 0)

@@ -12,7 +12,6 @@ from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.domain.registry import is_argv
-from modgraph.prediction.domain.sizes import counted
 from modgraph.prediction.domain.state import room_of
 from modgraph.prediction.domain.values import (
     NONE,
@@ -365,7 +364,7 @@ def _repeat(machine: Machine, sequence: Value, count: Value) -> Value | None:
         return machine.unknown(TOO_LONG)
     if source is None:
         machine.makes(len(items) * max(count.value, 0))
-    repeated = items * counted(count.value)
+    repeated = items * count.value
     if isinstance(sequence, TupleValue):
         return TupleValue(tuple(repeated), SIZE if sequence.cls == SIZE else None)
     return machine.allocate(ListObject(repeated))
