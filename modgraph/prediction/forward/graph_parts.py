@@ -14,6 +14,7 @@ from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
+from modgraph.prediction.domain.conditions_told import all_of, negated, plain
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Alias,
@@ -26,10 +27,8 @@ from modgraph.prediction.domain.events import (
     Operate,
     Repeat,
     Seen,
-    all_of,
     each_event,
     is_plain,
-    negated,
 )
 from modgraph.prediction.domain.limits import ENDLESS, MAX_EDGES, MAX_SHARING
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
@@ -664,7 +663,7 @@ def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
     where = event.where
     text = _OPEN_QUESTION.sub(r"depends on \1", event.reason)
     if tested is not None:
-        text = tested[1] if is_test else f"depends on {tested[1]}"
+        text = plain(tested[1]) if is_test else f"depends on {tested[1]}"
     return Condition(
         text=text,
         file=None if where is None else where.file,

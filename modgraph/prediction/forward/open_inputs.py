@@ -151,13 +151,19 @@ _FEW_TURNS = (2, 4)
 
 
 def _of_few_turns(tries: _Tries, found: Followed) -> Followed:
-    """The same with a small size for each that a loop goes over: it has to be a number there, and any is as good."""
-    if found.is_refused or found.has_run_out or found.conditions is None:
+    """The same with a small size for each that a loop goes over: it has to be a number there, and any is as good. Where
+    the run was refused, one with such a size may not be."""
+    if found.has_run_out or found.conditions is None:
         return found
     for turns in _FEW_TURNS:
         witnesses = of_few_turns(found.conditions, turns)
         if witnesses is None or tries.left <= 0:
             break
+        if found.is_refused:
+            other = _accepted(tries, found.specs, witnesses)
+            if other is not None and not other.is_refused and not other.has_run_out:
+                return other
+            continue
         fewer = tries.run(found.specs, witnesses)
         if fewer is not None and not _is_degenerate(fewer) and _is_as_good(fewer, found):
             return fewer
@@ -622,8 +628,8 @@ def _fixed(conditions: Conditions) -> dict[str, int]:
         if relation == "==" and not divides(form) and not is_of_equals(form):
             symbols = form.symbols()
             others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
-            if _holds_of_multiples(form, others):
-                continue
+            if _holds_of_multiples(form, others) or len({symbol.witness for symbol in others}) > 1:
+                continue  # of sizes that differ, as of two with a product, others may do as well
             fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
     return fixed
 

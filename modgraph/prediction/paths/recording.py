@@ -96,7 +96,7 @@ _CONTAINERS = ("torch.nn.modules.container.", "torch.nn.Sequential")
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
 """Modules of torch whose functions are operations, and call others."""
-_SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tensor."}
+_SHORTER = {"torch._VF.": "torch.", "torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tensor."}
 
 
 def add(machine: Machine, event: Event) -> None:
