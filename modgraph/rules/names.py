@@ -98,6 +98,7 @@ class Project:
         self._texts: dict[str, str] = {}
         """Of the file that is checked now: it may not be on disk as it is."""
         self._defined: dict[str, frozenset[str]] = {}
+        self._named_tuples: dict[str, bool] = {}
         self._makers: dict[str, dict[str, bool]] = {}
         """By file, what its text defines at the top: whether that may give a list or dict."""
         self.interpreted: dict[tuple[Any, ...], Any] = {}
@@ -116,6 +117,7 @@ class Project:
         self.believed = {}
         self._defined.pop(os.path.abspath(file), None)
         self._makers.pop(os.path.abspath(file), None)
+        self._named_tuples.pop(os.path.abspath(file), None)
         self._summaries[os.path.abspath(file)] = summary
         if tree is not None:
             self._keep(os.path.abspath(file), tree)
@@ -190,6 +192,13 @@ class Project:
         if file not in self._defined:
             self._defined[file] = frozenset(def_ or name for def_, name in _MEMBER.findall(self.text(file) or ""))
         return self._defined[file]
+
+    def makes_named_tuples(self, file: str) -> bool:
+        """Whether a file may make classes of named tuples: their makers stand in its text."""
+        if file not in self._named_tuples:
+            text = self.text(file) or ""
+            self._named_tuples[file] = "namedtuple" in text or "NamedTuple" in text
+        return self._named_tuples[file]
 
     def _tree(self, file: str) -> ast.Module | None:
         self.read[file] = None
