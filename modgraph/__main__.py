@@ -1,6 +1,7 @@
 """`python -m modgraph` and the `modgraph` command: nothing but the way in."""
 
 # No `from __future__`: that is an import too, and the first lines must not look for a file.
+import gc
 import sys
 
 
@@ -14,6 +15,7 @@ def main() -> int:
         return 2
     status = run(sys.argv[1:])
     _leave_at_once("")
+    gc.freeze()  # the process ends: to look through all that it has read for circles takes as long as half a check
     if status > 128:
         _end(status)
     return status

@@ -155,9 +155,9 @@ def _may_be_returned(subject: Subject, may_hold: Callable[[ast.expr | None, Meth
         method
         for method in subject.facts.methods.values()
         if method.receiver
-        and method.name != "__init__"
-        and any(may_hold(each.value, method) for each in method.returns)
+        and method.name not in ("__init__", "forward")
         and any(subject.reads.is_plain_container(each.value, method) for each in method.returns)
+        and any(may_hold(each.value, method) for each in method.returns)
     ]
     return methods if methods and subject.is_module else []
 
