@@ -218,7 +218,7 @@ class Reader:
             isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
         )
 
-    def _counts(self, layer: str, call: ast.Call) -> bool:
+    def _counts(self, layer: str, call: ast.Call) -> bool:  # noqa: ARG002
         """A layer of torch that the call makes is one of those that are asked for."""
         return True
 
