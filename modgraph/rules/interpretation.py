@@ -55,7 +55,7 @@ MAX_KEPT_OBJECTS = 200_000
 """Objects in those of them that are kept besides the latest."""
 MAX_WORK = 6_000_000
 """Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
-MAX_WORK_OF_A_CLASS = 600_000
+MAX_WORK_OF_A_CLASS = 1_000_000
 """The same of one class: what is more is left unknown, and the others are still looked at."""
 MAX_WORK_APART, MAX_WORK_OF_A_CLASS_APART = 2_000_000, 500_000
 """The same of those that are interpreted for what may be left unsaid: where it is spent, nothing is said."""
