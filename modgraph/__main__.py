@@ -1,7 +1,6 @@
 """`python -m modgraph` and the `modgraph` command: nothing but the way in."""
 
 # No `from __future__`: that is an import too, and the first lines must not look for a file.
-import gc
 import sys
 
 
@@ -15,6 +14,8 @@ def main() -> int:
         return 2
     status = run(sys.argv[1:])
     _leave_at_once("")
+    import gc
+
     gc.freeze()  # the process ends: to look through all that it has read for circles takes as long as half a check
     if status > 128:
         _end(status)
