@@ -95,7 +95,8 @@ class Verdict:
 
 def real_run(subject: forward_models.Subject) -> Run:
     """The calls of a real run: every module there is is called through `Module.__call__`, its hooks inside of it."""
-    names = {id(module): name for name, module in subject.model.named_modules()}
+    modules = dict(subject.model.named_modules())  # kept, as one made in the run may else be where one was that is gone
+    names = {id(module): name for name, module in modules.items()}
     found = Run()
     running: list[Call] = []
     original = torch.nn.Module.__call__

@@ -251,7 +251,9 @@ def _transformers(name: str, folder: Path) -> Subject:
             with contextlib.suppress(Exception), torch.no_grad():
                 positional, given = _tensors(specs, "cpu")
                 model(*positional, **given)
-                return _ready(_written(name, config_class.__name__, keywords, folder), specs, model, "cpu")
+                target = _written(name, config_class.__name__, keywords, folder)
+                # Built anew: some replace their layers in a run, and the prediction is of the first one.
+                return _ready(target, specs, model_class(config_class(**keywords)).eval(), "cpu")
         problem = problem or NoSubjectError("none of the usual inputs fits")
     raise NoSubjectError(f"{type(problem).__name__}: {problem}"[:300])
 
