@@ -10,7 +10,7 @@ tensor, wherever it ran. `replay` resolves them: a call in which no other call b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -140,6 +140,7 @@ class OperationEvent(Event):
     call: int | None = None
     flows: tuple[Flow, ...] = ()
     source: SourceLocation | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,7 +389,13 @@ class _Fold:
             calls = tuple(calls_of.get(node.path, ()))
             builder.modules.append(replace(node, calls=calls) if calls else node)
         builder.operations.extend(
-            Operation(id=f"op:{event.index}", name=event.name, call=event.call, source=event.source)
+            Operation(
+                id=f"op:{event.index}",
+                name=event.name,
+                call=event.call,
+                source=event.source,
+                arguments=event.arguments,
+            )
             for _, event in sorted(self._operations.items())
         )
         builder.edges.extend(self._edges())

@@ -260,6 +260,9 @@ class Operation:
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
     """On what it depends; None where it is certain."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Literals that it was given and on which its meaning hangs, by the names of torch's schemas: {"dim": -1}. JSON
+    values; the key of an indexing is its text, "..., ::2"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

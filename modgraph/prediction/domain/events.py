@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from modgraph.graph.model import SourceLocation
 from modgraph.names import is_in_parentheses
@@ -130,6 +130,8 @@ class Operate:
     """What it is given that is not known, and may be a tensor."""
     unknown: str = ""
     """Of what it is given besides tensors: why something is not known."""
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """Literals that it is given and that are told, by name."""
 
 
 @dataclass(frozen=True, slots=True)

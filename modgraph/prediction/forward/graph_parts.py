@@ -323,6 +323,7 @@ class _Reader:
                 name=event.name,
                 call=None if call is None else call.index,
                 source=event.where,
+                arguments={name: list(each) if type(each) is tuple else each for name, each in event.arguments},
                 **self._marks(),
             )
         )

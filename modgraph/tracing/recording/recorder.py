@@ -10,7 +10,7 @@ import contextlib
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from weakref import ref
 
@@ -444,7 +444,12 @@ class Recorder:
     # Operations
 
     def operation(
-        self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[Changed]
+        self,
+        name: str,
+        flows: list[Taken],
+        made: Sequence[torch.Tensor],
+        changed: Sequence[Changed],
+        arguments: Mapping[str, Any],
     ) -> int | None:
         """A torch function has run: it made and changed these tensors. Gives its number; None where it ran again for
         backward."""
@@ -458,7 +463,7 @@ class Recorder:
         with self._lock:
             index = self.n_operations
             self.n_operations = index + 1
-        self.keep(("op", index, name, None if top is None else top.index, flows, site))
+        self.keep(("op", index, name, None if top is None else top.index, flows, site, arguments))
         producer = (f"op:{index}",)
         for tensor, part, was_read in changed:
             self.dataflow.write(tensor, producer, part, was_read=was_read)
