@@ -79,7 +79,15 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
             if producer not in passing and producer not in hidden:
                 is_certain = certain and edge.certain
                 passed_on = replace(
-                    edge, producer=producer, certain=is_certain, condition=None, ranks=(), or_from=(), or_others=False
+                    edge,
+                    producer=producer,
+                    certain=is_certain,
+                    condition=None,
+                    ranks=(),
+                    or_from=(),
+                    or_others=False,
+                    output=None,
+                    made_by=None,
                 )
                 found[passed_on] = None
     return _without_dead_ends(tuple(found))

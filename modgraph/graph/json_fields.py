@@ -80,7 +80,7 @@ KEYS: dict[Any, str] = {
     TensorInfo: "name* shape dtype device* statistics? sharding?",
     Statistics: "mean std min max numel nan? inf?",
     Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition? arguments?",
-    Edge: "from:producer to:consumer tensor or_from? or_others? ranks? "
+    Edge: "from:producer to:consumer tensor or_from? or_others? output? made_by? ranks? "
     "predicted? observed&predicted certain&predicted condition?",
     LeftOut: "file line last_line error",
     (Edge, "tensor"): "shape dtype name? device? statistics? sharding?",

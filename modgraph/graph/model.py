@@ -281,6 +281,10 @@ class Edge:
     which of them it was taken from."""
     or_others: bool = False
     """There were more of them than `or_from` names."""
+    output: int | None = None
+    """Of an operation that gave several tensors, which of them this is, from 0."""
+    made_by: str | None = None
+    """Of a call that gave several tensors, the operation inside it that made this one."""
     ranks: tuple[int, ...] = ()
     """The processes in which it went there, where not in all."""
     predicted: bool | None = None

@@ -110,3 +110,42 @@ def test_they_are_written_and_read() -> None:
 )
 def test_a_key_is_told_where_it_gives_a_view(key: Any, text: str | None) -> None:
     assert key_text(key) == text
+
+
+RESULTS = [
+    ("sum(each * n for n, each in enumerate(y.chunk(2, 1)))", [0, 1]),
+    ("torch.cat(y.split(1, dim=1)[::-1])", [3, 2, 1, 0]),
+    ("y.topk(2)[1].float() + y.topk(2)[0]", [1, 0]),
+    ("[each + 1 for each in y.unbind(0)]", [0, 1, 2]),
+    ("y.max(1)[0] * 2, y.max(1).indices + 1", [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("text", "outputs"), RESULTS, ids=[text for text, _ in RESULTS])
+def test_which_of_several_results_goes_there_is_told(tmp_path: Path, text: str, outputs: list[int]) -> None:
+    predicted, real = traced.expression(tmp_path, text, "3x4")
+    for graph in (real, predicted, merge(predicted, real)):
+        assert [each.output for each in graph.edges if each.output is not None] == outputs
+        assert from_json(graph.to_json()) == graph
+
+
+SEVERAL = """
+class Angles(nn.Module):
+    def forward(self, x):
+        return x.cos(), x.sin()
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.angles, self.l = Angles(), nn.Linear(4, 4)
+    def forward(self, x):
+        cos, sin = self.angles(x)
+        return self.l(x * sin) - cos
+"""
+
+
+def test_what_made_each_result_of_a_call_is_told(tmp_path: Path) -> None:
+    predicted, real = traced.both(tmp_path, SEVERAL, "3x4")
+    for graph in (real, predicted, merge(predicted, real)):
+        names = {each.id: each.name for each in graph.operations}
+        makers = {names[each.consumer]: names[each.made_by] for each in graph.edges if each.made_by is not None}
+        assert makers == {"torch.Tensor.mul": "torch.Tensor.sin", "torch.Tensor.sub": "torch.Tensor.cos"}
