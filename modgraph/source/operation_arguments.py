@@ -53,7 +53,8 @@ _TABLE = """
     masked_fill: _ _ value
     clamp clip: _ min max
     pow: _ exponent
-    add sub mul div true_divide floor_divide remainder subtract multiply divide rsub eq ne lt le gt ge: _ other
+    add sub subtract rsub: _ other alpha=1
+    mul div true_divide floor_divide remainder multiply divide eq ne lt le gt ge: _ other
     __rsub__ __rdiv__ __rpow__: _ other
     scaled_dot_product_attention: _ _ _ _ dropout_p=0.0 is_causal=False scale enable_gqa=False
     einsum: equation
