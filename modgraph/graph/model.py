@@ -708,6 +708,7 @@ class Graph:
         direction: Literal["TB", "LR"] = "TB",
         focus: str = "",
         views: bool = False,
+        idioms: bool = True,
         color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
         style: Literal["screen", "paper"] = "screen",
         width: float | str | None = None,
@@ -720,6 +721,7 @@ class Graph:
             direction: a picture runs from top to bottom, or from left to right.
             focus: path of the one module that is drawn, with its neighbours as inputs and outputs.
             views: draw views and shape bookkeeping too.
+            idioms: say what readers know by a name, where it is proven: "multi-head attention · 8 heads of 64".
             color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
             style: `paper` draws a figure to be printed: text of at least 7 points at its width, no colour needed.
             width: of a figure: points, or "3.25in", "180mm"; by default 6.5 inches.
@@ -733,6 +735,14 @@ class Graph:
         from modgraph.export import PictureOptions, save
 
         options = PictureOptions(
-            depth=depth, fold=fold, direction=direction, focus=focus, views=views, color=color, style=style, width=width
+            depth=depth,
+            fold=fold,
+            direction=direction,
+            focus=focus,
+            views=views,
+            idioms=idioms,
+            color=color,
+            style=style,
+            width=width,
         )
         save(self, Path(path), options)

@@ -223,7 +223,7 @@ def _idiom(
         detail=detail,
         module=flow.graph.calls[call].module,
         call=call,
-        whole=_is_whole(flow, call, set(nodes), parts.result),
+        whole=_is_whole(flow, call, nodes, parts.result),
         members=nodes,
         facts=facts,
     )
@@ -301,16 +301,17 @@ def _is_cross(flow: Flow, query: Edge, key: Edge) -> bool:
     return one is not None and other is not None and bool(one & ~other) and query.producer != key.producer
 
 
-def _is_whole(flow: Flow, call: int, nodes: set[str], result: str) -> bool:
+def _is_whole(flow: Flow, call: int, nodes: tuple[str, ...], result: str) -> bool:
     """Nothing else with weights is in the call than what attends, what makes ready for it, and one layer behind it."""
     weighing = flow.weighing(call)
     if weighing is None:
         return False
-    rest = weighing - nodes
+    rest = weighing.difference(nodes)
     pending, seen = list(nodes), set(nodes)
-    while pending and rest and len(seen) < 4 * _MOST:
+    within = flow.within(call) if rest else set()
+    while pending:
         for edge in flow.into.get(pending.pop(), ()):
-            if edge.producer not in seen:
+            if edge.producer not in seen and edge.producer in within:
                 seen.add(edge.producer)
                 pending.append(edge.producer)
     rest -= seen

@@ -203,13 +203,7 @@ def _is_weighed(flow: Flow, call: int, tags: dict[str, set[str]]) -> bool:
 
 def _given_by(flow: Flow, call: int) -> Iterator[Edge]:
     """What leaves a call: made inside, and read outside."""
-    inside: set[str] = set()
-    pending = [call]
-    while pending:
-        each = pending.pop()
-        inside.add(f"call:{each}")
-        inside.update(flow.inside.get(each, ()))
-        pending += [below.index for below in flow.index.child_calls.get(each, ())]
+    inside = flow.within(call)
     for node in inside:
         for edge in flow.out.get(node, ()):
             if edge.consumer not in inside:

@@ -346,6 +346,17 @@ class Flow:
             call = self.graph.calls[call].parent
         return found[::-1]
 
+    def within(self, call: int) -> set[str]:
+        """All calls and operations inside one, at any depth."""
+        found: set[str] = set()
+        pending = [call]
+        while pending:
+            each = pending.pop()
+            found.add(f"call:{each}")
+            found.update(self.inside.get(each, ()))
+            pending += [below.index for below in self.index.child_calls.get(each, ())]
+        return found
+
     def leaves(self, call: int) -> Iterator[Step | None]:
         """The calls inside one that made no other; None for one that is not certain."""
         pending = [call]

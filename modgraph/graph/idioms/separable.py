@@ -51,7 +51,7 @@ def _separable(flow: Flow, pointwise: Step) -> Idiom | None:
     sizes = kernel if isinstance(kernel, list | tuple) else [kernel] * max(1, rank)
     return Idiom(
         kind="depthwise-separable convolution",
-        detail=f"{'×'.join(map(str, sizes))}, {channels} → {pointwise.arguments.get('out_channels')}",
+        detail="×".join(map(str, sizes)),
         module=flow.graph.calls[call].module,
         call=call,
         whole=flow.weighing(call) == {step.node, pointwise.node},

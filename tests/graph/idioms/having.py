@@ -588,7 +588,7 @@ class SqueezingByLinear(nn.Module):
 
 
 class Separable(nn.Module):
-    """1x16x8x8: depthwise-separable convolution · 3×3, 16 → 32"""
+    """1x16x8x8: depthwise-separable convolution · 3×3"""
 
     def __init__(self) -> None:
         super().__init__()
