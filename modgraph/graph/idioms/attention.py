@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ _OF_SCORES = SHAPING | words_of("add sub mul div truediv masked_fill where clamp
 """Words of steps that may stand between the product and the softmax: scales, masks, biases."""
 _OF_WEIGHTS = SHAPING | frozenset(("masked_fill", "nan_to_num"))
 _OF_VALUES = SHAPING | frozenset(("cat", "concat", "stack", "repeat", "repeat_interleave"))
+_OF_ONE = SHAPING | frozenset(("add", "norm", "layer_norm", "rms_norm", "cat", "concat"))
 _MOST = 60
 
 
@@ -189,7 +191,11 @@ def _proven(flow: Flow, parts: _Parts) -> Idiom | None:
     made = (query, key, value)
     if not all(are_distinct(flow, one, other) for one, other in ((query, key), (key, value), (query, value))):
         return None
-    if _is_above(flow, made) or (sizes := _sizes(parts, query, key, value)) is None:
+    if (
+        not _are_of_one(flow, key, value)
+        or _is_above(flow, made)
+        or (sizes := _sizes(parts, query, key, value)) is None
+    ):
         return None
     sources = flow.data(query.by), flow.data(key.by)
     is_cross = sources[0] is not None and sources[1] is not None and _is_cross(flow, sources[0], sources[1])
@@ -284,15 +290,31 @@ def _is_above(flow: Flow, made: tuple[Projected, ...]) -> bool:
     """One of the layers works on what another gives: it is no projection beside it."""
     nodes = {each.by.node for each in made}
     for each in made:
-        pending, seen = [each.by.node], {each.by.node}
-        while pending and len(seen) < _MOST:
-            for edge in flow.into.get(pending.pop(), ()):
+        pending, seen = deque([each.by.node]), {each.by.node}
+        while pending and len(seen) < 4 * _MOST:
+            for edge in flow.into.get(pending.popleft(), ()):
                 if edge.producer in nodes and edge.producer != each.by.node:
                     return True
                 if edge.producer not in seen:
                     seen.add(edge.producer)
                     pending.append(edge.producer)
     return False
+
+
+def _are_of_one(flow: Flow, key: Projected, value: Projected) -> bool:
+    """Keys and values are made of the same: of one tensor, with positions added, or normalized, for one of them."""
+    found: list[set[str]] = []
+    for each in (key, value):
+        edge = flow.data(each.by)
+        pending, seen = deque([] if edge is None else [edge.producer]), set[str]()
+        while pending and len(seen) < _MOST:
+            node = pending.popleft()
+            step = flow.step(node)
+            seen.add(node)
+            if step is not None and step.word in _OF_ONE and not step.is_weighing:
+                pending.extend(above.producer for above in flow.into.get(node, ()) if above.producer not in seen)
+        found.append({node for node in seen if not node.startswith(("param:", "const:"))})
+    return bool(found[0] & found[1]) or key.by.node == value.by.node
 
 
 def _is_cross(flow: Flow, query: Edge, key: Edge) -> bool:

@@ -66,9 +66,26 @@ def _turned(flow: Flow, step: Step) -> _Turned | None:
     cosine, sine = by_word.get("cos"), by_word.get("sin")
     if cosine is None or sine is None or not is_same(cosine.angle, sine.angle):
         return None
-    if not _is_quarter_turn(flow, sine.tensor, cosine.tensor):
+    if cosine.form != sine.form or not _is_quarter_turn(flow, sine.tensor, cosine.tensor, cosine.form):
         return None
     return _Turned(cosine.tensor, (cosine.node, sine.node, step.node))
+
+
+def _form_of(flow: Flow, step: Step | None) -> str:
+    """How a step puts each angle there twice: "halves", "beside" each other; "" where it does not."""
+    if step is None or step.arguments.get("dim", 0) != -1:
+        return ""
+    if step.word == "repeat_interleave":
+        return "beside" if step.arguments.get("repeats") == 2 else ""
+    if step.word not in ("cat", "concat", "stack"):
+        return ""
+    pieces, given = flow.pieces(step.node), flow.users(step.node)
+    if len(pieces) == 1 and given:  # a tensor that is given twice is told once
+        size, whole = (each.tensor.shape[-1] if each.tensor.shape else None for each in (pieces[0], given[0]))
+        is_twice = whole == 2 if step.word == "stack" else type(size) is int and whole == 2 * size
+    else:
+        is_twice = len(pieces) == 2 and is_same(flow.before(pieces[0]), flow.before(pieces[1]))
+    return "" if not is_twice else "beside" if step.word == "stack" else "halves"
 
 
 class _Product(NamedTuple):
@@ -77,6 +94,7 @@ class _Product(NamedTuple):
     node: str
     word: str
     angle: Edge
+    form: str
     tensor: Edge
 
 
@@ -94,8 +112,9 @@ def _product(flow: Flow, edge: Edge | None) -> _Product | None:
     return None
 
 
-def _angle(flow: Flow, edge: Edge) -> tuple[str, Edge] | None:
-    """ "cos" or "sin", and of what."""
+def _angle(flow: Flow, edge: Edge) -> tuple[str, Edge, str] | None:
+    """ "cos" or "sin", of what, and how each angle stands there for two features: "halves", "beside", or "" for one."""
+    form = ""
     for _ in range(16):
         made_by = edge.made_by or edge.producer
         step = flow.step(made_by)
@@ -104,12 +123,15 @@ def _angle(flow: Flow, edge: Edge) -> tuple[str, Edge] | None:
         above = flow.operand(step.node, 0)
         if step.word in ("cos", "sin"):
             is_known = above is not None and _is_of_positions(flow, above)
-            return (step.word, flow.before(above, KEEPING)) if above is not None and is_known else None
-        if step.word in ("cat", "concat", "stack"):
-            pieces = flow.pieces(step.node)
-            if not pieces or not all(is_same(each, pieces[0]) for each in pieces):
+            if above is None or not is_known:
                 return None
-            above = pieces[0]
+            angle = flow.before(above, KEEPING)
+            return step.word, angle, form or _form_of(flow, flow.step(angle.producer))
+        if step.word in ("cat", "concat", "stack", "repeat_interleave"):
+            pieces = flow.pieces(step.node)
+            form, above = _form_of(flow, step), pieces[0] if pieces else above
+            if not form:
+                return None
         elif step.word not in _OF_ANGLES | PICKS or (step.word == "mul" and "other" not in step.arguments):
             return None
         if above is None:
@@ -129,7 +151,11 @@ def _in_pairs(flow: Flow, step: Step) -> _Turned | None:
     first = [_product(flow, flow.operand(one.node, place)) for place in (0, 1)]
     second = [_product(flow, flow.operand(other.node, place)) for place in (0, 1)]
     found = [each for each in (*first, *second) if each is not None]
-    if len(found) < 4 or not all(is_same(each.angle, found[0].angle) for each in found):
+    if (
+        len(found) < 4
+        or any(each.form for each in found)
+        or not all(is_same(each.angle, found[0].angle) for each in found)
+    ):
         return None
     cosine, sine = found[0], found[1]
     by_word = {each.word: each for each in found[2:]}
@@ -161,14 +187,15 @@ def _is_of_positions(flow: Flow, edge: Edge) -> bool:
     return True
 
 
-def _is_quarter_turn(flow: Flow, turned: Edge, tensor: Edge) -> bool:
-    """`turned` has (-b, a) where the tensor has (a, b): its halves, or each two that stand beside each other."""
+def _is_quarter_turn(flow: Flow, turned: Edge, tensor: Edge, form: str) -> bool:
+    """`turned` has (-b, a) where the tensor has (a, b): its halves, or each two that stand beside each other, as the
+    `form` of the angles is."""
     joined = flow.before(turned, KEEPING | frozenset(("module",)))
     step = flow.step(joined.producer)
     if step is None or step.word not in ("cat", "concat", "stack") or step.arguments.get("dim", 0) not in (-1,):
         return False
     pieces = flow.pieces(step.node)
-    if len(pieces) != 2:
+    if len(pieces) != 2 or form != ("beside" if step.word == "stack" else "halves"):
         return False
     negated = flow.step(flow.before(pieces[0]).producer)
     if negated is None or negated.word != "neg":

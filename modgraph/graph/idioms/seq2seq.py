@@ -24,13 +24,12 @@ def find(flow: Flow, known: Iterable[Idiom]) -> Iterator[Idiom]:
             if pair is not None:
                 found.setdefault(pair, []).append(each)
     for (encoder, decoder), crossing in found.items():
-        own = [each for each in inside.get(encoder, ()) if not each.facts.get("cross")]
+        own, other = (
+            [each for each in inside.get(call, ()) if not each.facts.get("cross")] for call in (encoder, decoder)
+        )
         home = flow.graph.calls[encoder].parent
-        if (
-            own
-            and home is not None
-            and len(crossing) == sum(bool(e.facts.get("cross")) for e in inside.get(decoder, ()))
-        ):
+        is_all = len(crossing) == sum(bool(each.facts.get("cross")) for each in inside.get(decoder, ()))
+        if own and other and home is not None and is_all:
             yield Idiom(
                 kind="encoder | decoder",
                 module=flow.graph.calls[home].module,

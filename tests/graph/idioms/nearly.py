@@ -689,3 +689,115 @@ class ReadTwice(nn.Module):
     def forward(self, x):
         y = self.a(x)
         return self.b(y) + y
+
+
+class AngleForEach(Turning):
+    """2x6x8: nothing"""
+
+    def forward(self, x):
+        x = self.layer(x)
+        angles = torch.arange(6)[:, None] * 0.1 ** torch.arange(8)
+        return x * angles.cos() + torch.cat((-x[..., 4:], x[..., :4]), dim=-1) * angles.sin()
+
+
+class AnglesBesideForHalves(Turning):
+    """2x6x8: nothing"""
+
+    def forward(self, x):
+        x = self.layer(x)
+        angles = (torch.arange(6)[:, None] * 0.1 ** torch.arange(4)).repeat_interleave(2, dim=-1)
+        return x * angles.cos() + torch.cat((-x[..., 4:], x[..., :4]), dim=-1) * angles.sin()
+
+
+class HalvesOfAnglesForPairs(Turning):
+    """2x6x8: nothing"""
+
+    def forward(self, x):
+        x = self.layer(x)
+        cos, sin = self.angles()
+        return x * cos + torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).flatten(-2) * sin
+
+
+class ValuesOfOthers(nn.Module):
+    """2x6x32 2x6x32: nothing"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(32, 32) for _ in range(4))
+
+    def forward(self, x, y):
+        q, k, v = (each.view(2, 6, 4, 8).transpose(1, 2) for each in (self.q(x), self.k(x), self.v(y)))
+        return self.o(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 6, 32))
+
+
+class SwappedAcross(nn.Module):
+    """2x6x32 2x6x32: nothing"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(32, 32) for _ in range(4))
+
+    def forward(self, x, context):
+        q, k, v = (each.view(2, 6, 4, 8).transpose(1, 2) for each in (self.q(x), self.k(context), self.v(context)))
+        weights = (k @ q.transpose(2, 3)).softmax(-1)
+        return self.o((weights @ v).transpose(1, 2).reshape(2, 6, 32))
+
+
+class WeighedScores(Attending):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        q, k, v = self.cut(self.q(x)), self.cut(self.k(x)), self.cut(self.v(x))
+        weights = (q @ k.transpose(2, 3)).softmax(-1)
+        return self.joined((weights * x.mean()) @ v)
+
+
+class MaximumOfScores(Attending):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        q, k, v = self.cut(self.q(x)), self.cut(self.k(x)), self.cut(self.v(x))
+        scores = q @ k.transpose(2, 3)
+        return self.joined((scores == scores.amax(-1, keepdim=True)).float() @ v)
+
+
+class Elementwise(Attending):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        q, k, v = self.cut(self.q(x)), self.cut(self.k(x)), self.cut(self.v(x))
+        return self.joined((q * k).softmax(-1) * v)
+
+
+class SoftmaxOfKeys(Attending):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        q, k, v = self.cut(self.q(x)), self.cut(self.k(x)), self.cut(self.v(x))
+        return self.joined(q.softmax(-1) @ (k.softmax(-2).transpose(2, 3) @ v))
+
+
+class GateOfSoftmax(Summed):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        return self.c(self.a(x).softmax(-1) * self.b(x))
+
+
+class GateOfItself(Summed):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        y = self.a(x)
+        return self.c(F.silu(y) * y)
+
+
+class GateOfInput(nn.Module):
+    """2x6x32: nothing"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(32, 32), nn.Linear(32, 32)
+
+    def forward(self, x):
+        return self.b(torch.sigmoid(self.a(x)) * x)
