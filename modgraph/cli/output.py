@@ -81,9 +81,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument("--format", metavar="LIST", help=", ".join(FORMATS))
     output.add_argument("-o", "--output", metavar="DIR", help="modgraph-out/; FILE for one file; - for stdout")
     output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
-    output.add_argument(
-        "--no-fold", action="store_true", help="blocks one by one; --no-idioms; --show-views"
-    )
+    output.add_argument("--no-fold", action="store_true", help="blocks one by one; --no-idioms; --show-views")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
     output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,...")
     output.add_argument(

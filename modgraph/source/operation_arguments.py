@@ -55,7 +55,7 @@ _TABLE = """
     pow: _ exponent
     add sub subtract rsub: _ other alpha=1
     mul div true_divide floor_divide remainder multiply divide eq ne lt le gt ge: _ other
-    __rsub__ __rdiv__ __rpow__: _ other
+    __rsub__ __rdiv__ __rpow__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__: _ other
     scaled_dot_product_attention: _ _ _ _ dropout_p=0.0 is_causal=False scale enable_gqa=False
     einsum: equation
     interpolate upsample: _ size scale_factor mode="nearest"

@@ -52,6 +52,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("2 - y", {"other": 2}),
     ("y * 0.5", {"other": 0.5}),
     ("y * y", {}),
+    ("(y == 2).float()", {"other": 2}),
     ("y.mean(1, keepdim=True)", {"dim": 1, "keepdim": True}),
     ("torch.einsum('ij,ij->i', y, y)", {"equation": "ij,ij->i"}),
     ("F.scaled_dot_product_attention(y[None], y[None], y[None], is_causal=True)", {"is_causal": True}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from modgraph.graph.idioms.flow import KEEPING, PARTS, PICKS, Flow, Step, words_of
@@ -25,6 +26,7 @@ _OF_CHOICES = (
 _LOOKING_UP = frozenset(("getitem", "gather", "index_select", "take_along_dim"))
 _PUTTING = frozenset(("scatter", "scatter_add"))
 _MOST_EXPERTS = 1024
+_MOST_STEPS = 40
 
 
 def find(flow: Flow) -> Iterator[Idiom]:
@@ -132,7 +134,8 @@ def _experts(flow: Flow, best: Step, tags: dict[str, set[str]], n: int) -> list[
                 call = _weighed(flow, edge) if GATE in kinds else _child(flow, best, edge.consumer)
                 if call is not None and call not in found:
                     found[call] = None
-    experts = [call for call in found if _is_weighed(flow, call, tags)]
+    gates = {call: gate for call in found if (gate := _gate_of(flow, call, tags)) is not None}
+    experts = list(gates)
     paths = {flow.graph.calls[call].module for call in experts}
     if not paths:
         return []
@@ -149,7 +152,27 @@ def _experts(flow: Flow, best: Step, tags: dict[str, set[str]], n: int) -> list[
     called = [call for each in beside for call in each.calls if flow.graph.calls[call].observed is not False]
     home = {flow.graph.calls[call].parent for call in experts}
     mine = [call for call in called if flow.graph.calls[call].parent in home]
-    return sorted(experts) if len(home) == 1 and set(mine) == set(experts) and len(mine) > 1 else []
+    if len(home) != 1 or sorted(mine) != sorted(experts) or len(paths) != n or len(experts) != n:
+        return []
+    numbers = [_number_of(flow, gates[call], tags) for call in experts]
+    return sorted(experts) if None not in numbers and len(set(numbers)) == n else []
+
+
+def _number_of(flow: Flow, gate: str, tags: dict[str, set[str]]) -> str | None:
+    """By which number a score is of one expert: what the choice is compared with, or the place that is looked up."""
+    pending, seen = deque([gate]), {gate}
+    while pending and len(seen) < _MOST_STEPS:
+        step = flow.step(pending.popleft())
+        if step is None:
+            continue
+        number = step.arguments.get("other") if step.word == "eq" else step.arguments.get("key")
+        if type(number) is int or (isinstance(number, str) and any(each.isdecimal() for each in number.split(", "))):
+            return str(number)
+        for edge in flow.into.get(step.node, ()):
+            if edge.producer in tags and edge.producer not in seen:
+                seen.add(edge.producer)
+                pending.append(edge.producer)
+    return None
 
 
 def _child(flow: Flow, best: Step, node: str) -> int | None:
@@ -181,12 +204,11 @@ def _child_of(flow: Flow, edge: Edge, user: Step) -> int | None:
     return call
 
 
-def _is_weighed(flow: Flow, call: int, tags: dict[str, set[str]]) -> bool:
-    """What a call gives is multiplied by a score that depends on the choice, and nothing else is done with it."""
-    given = list(_given_by(flow, call))
-    if not given:
-        return False
-    for edge in given:
+def _gate_of(flow: Flow, call: int, tags: dict[str, set[str]]) -> str | None:
+    """What makes the score, dependent on the choice, by which all that a call gives is multiplied; None where it is
+    not."""
+    gate: str | None = None
+    for edge in _given_by(flow, call):
         step = flow.step(edge.consumer)
         for _ in range(8):
             if step is None or step.word not in KEEPING:
@@ -194,11 +216,12 @@ def _is_weighed(flow: Flow, call: int, tags: dict[str, set[str]]) -> bool:
             users = flow.users(step.node)
             step, edge = (flow.step(users[0].consumer), users[0]) if len(users) == 1 else (None, edge)
         if step is None or step.word != "mul":
-            return False
+            return None
         others = [each for each in flow.into.get(step.node, ()) if each is not edge]
         if len(others) != 1 or GATE not in tags.get(others[0].producer, ()):
-            return False
-    return True
+            return None
+        gate = others[0].producer
+    return gate
 
 
 def _given_by(flow: Flow, call: int) -> Iterator[Edge]:

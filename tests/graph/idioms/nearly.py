@@ -801,3 +801,45 @@ class GateOfInput(nn.Module):
 
     def forward(self, x):
         return self.b(torch.sigmoid(self.a(x)) * x)
+
+
+class OneOfFourWorks(Mixing):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        flat = x.view(-1, 32)
+        best, chosen = self.gate(flat).topk(2, dim=-1)
+        weights = best.softmax(-1)
+        out = torch.zeros_like(flat)
+        for n in range(4):
+            rows, place = torch.where(chosen == n)
+            out[rows] += weights[rows, place, None] * self.experts[0](flat[rows])
+        return out
+
+
+class TwoOfFourWork(Mixing):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        flat = x.view(-1, 32)
+        best, chosen = self.gate(flat).topk(2, dim=-1)
+        weights = best.softmax(-1)
+        out = torch.zeros_like(flat)
+        for n in range(2):
+            rows, place = torch.where(chosen == n)
+            out[rows] += weights[rows, place, None] * self.experts[n](flat[rows])
+        return out
+
+
+class AllAreTheFirst(Mixing):
+    """2x6x32: nothing"""
+
+    def forward(self, x):
+        flat = x.view(-1, 32)
+        best, chosen = self.gate(flat).topk(2, dim=-1)
+        weights = best.softmax(-1)
+        out = torch.zeros_like(flat)
+        for expert in self.experts:
+            rows, place = torch.where(chosen == 0)
+            out[rows] += weights[rows, place, None] * expert(flat[rows])
+        return out
