@@ -19,6 +19,8 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+MOST_PIECES = 16
+"""Tensors that are put together by one step; more are no idiom."""
 MOST_STEPS = 400
 """Steps that one walk takes; what is further apart is no idiom."""
 
@@ -226,7 +228,7 @@ class Flow:
         """The tensors of the list that it is given first, in order; none where one of them is not certain."""
         found: list[Edge] = []
         edges = self.into.get(node, ())
-        for place in range(len(edges)):
+        for place in range(len(edges) if len(edges) <= MOST_PIECES else 0):
             names = (f"args[0][{place}]", f"tensors[{place}]")
             edge = _single([each for each in edges if each.tensor.name in names])
             if edge is None:

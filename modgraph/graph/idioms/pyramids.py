@@ -34,7 +34,7 @@ class _Join:
 
 def find(flow: Flow) -> Iterator[Idiom]:
     """All that is proven."""
-    joins = {each.step.node: each for each in _joins(flow)}
+    joins = {each.step.node: each for each in itertools.islice(_joins(flow), _MOST_JOINS)}
     before = {node: _before(flow, each, joins) for node, each in joins.items()}
     followed = {found[0] for found in before.values() if found is not None and found[0] is not None}
     for last in joins:
