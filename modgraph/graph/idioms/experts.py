@@ -154,8 +154,36 @@ def _experts(flow: Flow, best: Step, tags: dict[str, set[str]], n: int) -> list[
     mine = [call for call in called if flow.graph.calls[call].parent in home]
     if len(home) != 1 or sorted(mine) != sorted(experts) or len(paths) != n or len(experts) != n:
         return []
+    if not all(_is_of_its_rows(flow, call, gates[call], tags) for call in experts):
+        return []
     numbers = [_number_of(flow, gates[call], tags) for call in experts]
     return sorted(experts) if None not in numbers and len(set(numbers)) == n else []
+
+
+def _is_of_its_rows(flow: Flow, call: int, gate: str, tags: dict[str, set[str]]) -> bool:
+    """The scores are those of the rows that the expert is given, where both are looked up by indices."""
+    inside = flow.within(call)
+    given = [edge for node in sorted(inside) for edge in flow.into.get(node, ()) if edge.producer not in inside]
+    rows = {_rows(flow, edge.producer) for edge in given if CHOSEN in tags.get(edge.producer, ())}
+    mine = _rows(flow, gate)
+    return not rows or mine is None or rows <= {mine, None}
+
+
+def _rows(flow: Flow, node: str) -> tuple[str, int | None] | None:
+    """The indices along the first dimension by which a tensor was looked up."""
+    for _ in range(8):
+        step = flow.step(node)
+        if step is None:
+            return None
+        if step.word == "getitem":
+            edges = [each for each in flow.into.get(node, ()) if each.tensor.name.startswith("args[1]")]
+            first = min(edges, key=lambda each: each.tensor.name, default=None)
+            return None if first is None else (first.producer, first.output)
+        above = flow.operand(node, 0) if step.word in KEEPING else None
+        if above is None:
+            return None
+        node = above.producer
+    return None
 
 
 def _number_of(flow: Flow, gate: str, tags: dict[str, set[str]]) -> str | None:
