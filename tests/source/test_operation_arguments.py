@@ -20,7 +20,7 @@ NO_SCHEMA = {"key", "mode", "factor", "min", "max", "tau", "hard"}
 
 
 def _schema_names(word: str) -> set[str]:
-    packet = getattr(torch.ops.aten, word, None)
+    packet = None if word.startswith("__") else getattr(torch.ops.aten, word, None)
     if packet is None:
         return set()
     return {each.name for name in packet.overloads() for each in getattr(packet, name)._schema.arguments}
