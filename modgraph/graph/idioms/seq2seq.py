@@ -23,6 +23,7 @@ def find(flow: Flow, known: Iterable[Idiom]) -> Iterator[Idiom]:
             pair = None if source is None or each.call is None else _pair(flow, source, each.call)
             if pair is not None:
                 found.setdefault(pair, []).append(each)
+    pairs: dict[int, list[tuple[int, int]]] = {}
     for (encoder, decoder), crossing in found.items():
         own, other = (
             [each for each in inside.get(call, ()) if not each.facts.get("cross")] for call in (encoder, decoder)
@@ -30,14 +31,23 @@ def find(flow: Flow, known: Iterable[Idiom]) -> Iterator[Idiom]:
         home = flow.graph.calls[encoder].parent
         is_all = len(crossing) == sum(bool(each.facts.get("cross")) for each in inside.get(decoder, ()))
         if own and other and home is not None and is_all:
-            yield Idiom(
-                kind="encoder | decoder",
-                module=flow.graph.calls[home].module,
-                call=home,
-                whole=True,
-                members=(f"call:{encoder}", f"call:{decoder}"),
-                facts={"encoder": flow.graph.calls[encoder].module, "decoder": flow.graph.calls[decoder].module},
-            )
+            pairs.setdefault(home, []).append((encoder, decoder))
+    for home, sides in pairs.items():
+        encoders, decoders = (list(dict.fromkeys(side)) for side in zip(*sides, strict=True))
+        if len(encoders) == 1:  # its blocks may be called one by one, and so may those of the decoder
+            yield _idiom(flow, home, encoders[0], decoders)
+
+
+def _idiom(flow: Flow, home: int, encoder: int, decoders: list[int]) -> Idiom:
+    calls = flow.graph.calls
+    return Idiom(
+        kind="encoder | decoder",
+        module=calls[home].module,
+        call=home,
+        whole=True,
+        members=(f"call:{encoder}", *(f"call:{each}" for each in decoders)),
+        facts={"encoder": calls[encoder].module, "decoder": [calls[each].module for each in decoders]},
+    )
 
 
 def _source(flow: Flow, idiom: Idiom) -> str | None:

@@ -706,3 +706,20 @@ class Queried(nn.Module):
         q = self.q(self.queries.weight).view(1, 5, 4, 8).transpose(1, 2).expand(2, 4, 5, 8)
         k, v = self.kv(x).view(2, 9, 2, 4, 8).permute(2, 0, 3, 1, 4)
         return self.o(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 5, 32))
+
+
+class TranslatingByBlocks(nn.Module):
+    """2x6x32 2x5x32: encoder | decoder; 4 multi-head attention · 4 heads of 8; \
+2 multi-head cross-attention · 4 heads of 8"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one = nn.ModuleList(Layer(False) for _ in range(2))
+        self.two = nn.ModuleList(Layer(True) for _ in range(2))
+
+    def forward(self, source, target):
+        for layer in self.one:
+            source = layer(source)
+        for layer in self.two:
+            target = layer(target, source)
+        return target
