@@ -28,7 +28,7 @@ HOME = {"README.md": "index.md", "LICENSE": "LICENSE.md"}
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "samples/README.md")
 """Files outside of `docs/` that are pages of the navigation."""
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".yml": "yaml", ".yaml": "yaml"}
-_LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)(#[^)\s]*)?(?=\))")
+_LINK = re.compile(r"""(?:(?<=\]\()|(?<=\ssrc=")|(?<=\ssrcset="))(?!\w+:|#|/)([^)"\s#]+)(#[^)"\s]*)?(?=[)"])""")
 _FENCE = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 
 

@@ -106,7 +106,8 @@ def analyze(
         memory_limit=memory_limit,
     )
     if static:
-        asked = options.changed(reading=against is not None)
+        followed = isinstance(model, str | os.PathLike)  # of a live model only the tree is predicted
+        asked = options.changed(reading=against is not None, but=("mode",) if followed else ())
         refuse("static=True, which runs nothing", asked, args=args is not None, kwargs=kwargs)
     checkpoint = None if against is None else read_checkpoint(against, options)
     if not isinstance(model, str | os.PathLike):
@@ -140,6 +141,7 @@ def predict(
     assume: bool = False,
     inputs: Sequence[str] = (),
     forward: bool = True,
+    mode: Mode = "eval",
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
 
@@ -156,16 +158,19 @@ def predict(
             project give; else these are unknown.
         inputs: what `forward` is given: "1x3x224x224", "ids=1x128:int64", "flag=True".
         forward: False leaves `forward` out.
+        mode: "eval" or "train": what `forward` is predicted for. What it does in the other mode alone is not certain.
 
     Raises:
         TargetError: the target does not exist, or names more than one model, or an argument is no literal.
         InputError: the checkpoint cannot be read, or an input is none.
+        ConfigError: there is no such mode.
     """
     from modgraph.arguments.choosing import ways_to_build, with_origin
     from modgraph.cells import errors_in_cells, in_cells
     from modgraph.prediction import predict_graph
     from modgraph.source.input_groups import parse_inputs
 
+    training = TraceOptions(mode=mode).mode == "train"
     specs = parse_inputs(inputs or ()) if forward else None
     target = target_text(target)
     checkpoint = None if against is None else read_checkpoint(against, TraceOptions())
@@ -177,7 +182,7 @@ def predict(
         found = found.named(found.name, tuple(args), tuple((kwargs or {}).items()), called=True)
     with errors_in_cells(found):
         seek: Seek = "assumed" if assume else "found"
-        way = next(ways_to_build(found, lambda each: predict_graph(each, inputs=specs), seek))
+        way = next(ways_to_build(found, lambda each: predict_graph(each, inputs=specs, training=training), seek))
         graph = _with_repeats(with_origin(way.predicted, way))
         return with_checkpoint(in_cells(graph, found), checkpoint)
 
@@ -340,7 +345,8 @@ def analyze_target(
     with watch("predict") as watcher, errors_in_cells(target):
         doing = None if watcher is None else watcher.doing
         followed = specs if static and forward else None
-        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed), seek)
+        training = options.mode == "train"
+        ways = ways_to_build(target, lambda way: predict_graph(way, together, doing, followed, training), seek)
         first = next(ways)
     if static:
         return done(first.predicted, first)
@@ -359,7 +365,7 @@ def analyze_target(
         if not specs and exporting is None and isinstance(traced, Graph):
             way, traced = _whose_forward_ends(target, way, traced, ways, run)
     if isinstance(traced, ModgraphError):
-        predicted = _with_calls(way, specs, together) if forward else way.predicted
+        predicted = _with_calls(way, specs, together, training) if forward else way.predicted
         return done(_without_trace(predicted, traced), way)
     with watch("merge"):
         try:
@@ -387,11 +393,11 @@ def _imported_once(target: Target, together: Together | None) -> Iterator[None]:
         raise
 
 
-def _with_calls(way: Way, specs: Sequence[InputSpec], together: Together | None) -> Graph:
+def _with_calls(way: Way, specs: Sequence[InputSpec], together: Together | None, training: bool) -> Graph:
     """The prediction with what `forward` does with such inputs, as where nothing is run."""
     from modgraph.prediction import predict_graph
 
-    return _predicted_anew(way, lambda: predict_graph(way.target, together, inputs=specs))
+    return _predicted_anew(way, lambda: predict_graph(way.target, together, inputs=specs, training=training))
 
 
 def _first_that_runs(

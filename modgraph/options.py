@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -64,11 +64,16 @@ class TraceOptions:
         """Those of these values that are options of a trace, as those of a command line."""
         return cls(**{field.name: given[field.name] for field in fields(cls) if field.name in given})
 
-    def changed(self, *, reading: bool = False) -> tuple[str, ...]:
-        """Names of the options that are not the default; with `reading`, without those that bound a process that only
-        reads a file."""
+    def changed(self, *, reading: bool = False, but: Collection[str] = ()) -> tuple[str, ...]:
+        """Names of the options that are not the default.
+
+        Args:
+            reading: without those that bound a process that only reads a file.
+            but: names of others that are left out.
+        """
         names = tuple(field.name for field in fields(self) if getattr(self, field.name) != field.default)
-        return tuple(name for name in names if name not in ("timeout", "memory_limit")) if reading else names
+        left_out = {*but, *(("timeout", "memory_limit") if reading else ())}
+        return tuple(name for name in names if name not in left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,8 +116,9 @@ def _less_compared(old: Graph, new: Graph, same_inputs: bool, whole: tuple[Graph
         given = "were given" if old.traced else "are predicted for"
         yield NotCompared(what="output shapes and dtypes", side="both", reason=f"{given} different inputs")
     modes = old.model.mode, new.model.mode
+    ran = "ran" if old.traced else "are predicted"
     if None not in modes and modes[0] != modes[1]:
-        yield NotCompared(what="runs in one mode", side="both", reason="ran in different modes, train and eval")
+        yield NotCompared(what="runs in one mode", side="both", reason=f"{ran} in different modes, train and eval")
     if all(graph.operations for graph in whole):
         # A softmax along another dimension is the same operation on the same tensor.
         lacking = "have runs that do not record them" if old.traced else "are predicted without them"

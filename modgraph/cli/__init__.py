@@ -25,6 +25,7 @@ COMMANDS = {
     "bisect": "the first commit at which a checkpoint no longer fits a model",
     "history": "the commits at which the keys of a model's state dict changed",
     "render": "draw a saved graph again, without the model",
+    "embed": "pictures of models in Markdown files, kept fresh",
 }
 
 

@@ -394,7 +394,8 @@ def _options(arguments: argparse.Namespace) -> TraceOptions:
         ConfigError: something is asked of a run, and none is to be.
     """
     options = TraceOptions.among(vars(arguments))
-    changed = options.changed(reading=arguments.static and arguments.against is not None)
+    reading = arguments.static and arguments.against is not None
+    changed = options.changed(reading=reading, but=("mode",) if arguments.forward else ())
     asked = [f"--{name.replace('_', '-')}" for name in changed]
     if arguments.static and asked:
         are = "is" if len(asked) == 1 else "are"

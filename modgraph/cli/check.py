@@ -119,17 +119,17 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 
 
 def _say_what_failed(report: Report, console: Console) -> ExitStatus:
-    """What could not be checked, or not to its end: a check of which that is not known is not clean."""
+    """What could not be checked: a check of which that is not known is not clean. Of a class that is too much it is
+    unknown what it holds, as of a base that is not found: that is told, and fails nothing."""
     for file, classes in report.cut.items():
         name, why = classes[0]
         more = f", and {len(classes) - 1} more" if classes[1:] else ""
-        hint = "what was found so far is reported; make its constructor smaller, or exclude the file"
-        console.error(ModgraphError(f"class {name!r} is not followed to its end: {why}{more}", file=file, hint=hint))
+        console.note(f"note: {file}: class {name!r} is not followed to its end: {why}{more}")
     for failure in report.failures:
         console.error(ModgraphError(failure.message, file=failure.file, hint=failure.hint))
         if console.debug and failure.trace:
             console.notes(failure.trace.rstrip())
-    return ExitStatus.FAILED if report.failures or report.cut else ExitStatus.OK
+    return ExitStatus.FAILED if report.failures else ExitStatus.OK
 
 
 def _say_what_is_empty(report: Report, console: Console, *, fails: bool) -> ExitStatus:
@@ -258,7 +258,14 @@ def _show(
         color = console.color and not arguments.output
         untried = [(file, f"{number} fixes not tried") for file, number in report.untried.items()]
         text = rendered(
-            findings, report.files, form, color=color, text=source, notes=untried, unchecked=_unchecked(report)
+            findings,
+            report.files,
+            form,
+            color=color,
+            text=source,
+            notes=untried,
+            unchecked=_unchecked(report),
+            unknown=_unknown(report),
         )
     else:
         text = ""
@@ -286,9 +293,10 @@ def rendered(
     text: str | None = None,
     notes: Sequence[tuple[str, str]] = (),
     unchecked: Sequence[tuple[str, str]] = (),
+    unknown: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Findings in a format; `text` is what they were found in, where that is no file. `notes` say of files which fixes
-    were not tried, and `unchecked` what was not checked."""
+    were not tried, `unchecked` what was not checked, and `unknown` of which classes it is not known what they hold."""
     from modgraph.doors.reading import read as read_file
     from modgraph.export.findings.formats import FindingView, render_findings
     from modgraph.source.files import decode, lines_of
@@ -306,7 +314,9 @@ def rendered(
         from modgraph.rules.registry import rules as all_rules
 
         rules = all_rules()
-    view = FindingView(findings, files=files, rules=rules, read=read, color=color, notes=notes, unchecked=unchecked)
+    view = FindingView(
+        findings, files=files, rules=rules, read=read, color=color, notes=notes, unchecked=unchecked, unknown=unknown
+    )
     return render_findings(view, form)
 
 
@@ -314,12 +324,16 @@ def _unchecked(report: Report) -> list[tuple[str, str]]:
     """(file, why it is not checked, or not to its end), for programs that read the findings."""
     failures = [(each.file, each.message) for each in report.failures]
     failures += [(file, "is not checked: its configuration cannot be used") for file in report.unchecked]
-    failures += [
+    return failures
+
+
+def _unknown(report: Report) -> list[tuple[str, str]]:
+    """(file, which class is too much to be followed, and why), for the same."""
+    return [
         (file, f"class {name!r} is not followed to its end: {why}")
         for file, classes in report.cut.items()
         for name, why in classes
     ]
-    return failures
 
 
 def _summary(findings: Sequence[Finding], report: Report, known: int) -> str:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 _NO_TENSOR = re.compile(r"\b(tuple|list)\b")
 _INDICES = re.compile(r"indices must be|scalar types: Long, Int|used as indices must be|expected .*(Long|int64)", re.I)
 """What torch says, and the prediction, where indices are no whole numbers."""
+_BY_NAME = re.compile(
+    r"tensors cannot be indexed by a str|'Tensor' object has no attribute '(?:get|items|keys|values)'"
+)
+"""Of a dict that is taken for a tensor."""
 _KEY = re.compile(r"(?:raises )?KeyError: '?([^\W\d]\w*)'?(?:;|\Z)")
 """Of a `forward(**batch)`, to which nothing is given."""
 
@@ -35,6 +39,8 @@ def help_with_inputs(graph: Graph, specs: Sequence[InputSpec]) -> Iterator[str]:
     why = graph.model.no_calls
     lacking = [each.message for each in graph.problems if each.stage in ("trace", "forward") and not each.module]
     lacking += [] if why is None or why.module else [why.message]
+    if any(map(_BY_NAME.search, lacking)):
+        yield "an input that is a dict is given by what is in it: --input NAME.KEY=1x8 for each key"
     key = next((found[1] for each in lacking if (found := _KEY.match(each))), None)
     if key is not None and not graph.model.inputs:
         yield f"forward reads {key!r} of what it is given by name: --input {key}=..., with its sizes, as in 1x8"

@@ -87,8 +87,8 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument(
         "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
     )
-    figure = "paper: a figure to print; --width 3.25in, 180mm"
-    output.add_argument("--style", choices=("screen", "paper"), default="screen", metavar="STYLE", help=figure)
+    figure = "dark; paper: a figure to print; --width 3.25in, 180mm"
+    output.add_argument("--style", choices=("screen", "dark", "paper"), default="screen", metavar="STYLE", help=figure)
     output.add_argument("--width", metavar="LEN", help=argparse.SUPPRESS)  # told of beside --style: help is long enough
     output.add_argument("--no-idioms", action="store_true", help=argparse.SUPPRESS)  # the same
     output.add_argument("--show-views", action="store_true", help=argparse.SUPPRESS)  # the same, beside --no-fold

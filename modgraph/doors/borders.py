@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import NamedTuple
 
@@ -86,8 +87,13 @@ def project_folders(folder: str) -> list[str]:
 
 def holds_many(folder: str) -> bool:
     """Whether a folder is, or is around, one in which projects of several owners lie; of a path without links."""
-    places = ("~", *(os.environ.get(name, "/tmp") for name in ("TMPDIR", "TEMP", "TMP")))
-    return any(lies_in(os.path.realpath(os.path.expanduser(place)), folder) for place in places)
+    places = (os.path.expanduser("~"), *(os.environ.get(name, "/tmp") for name in ("TMPDIR", "TEMP", "TMP")))
+    return any(lies_in(place, folder) for place in _without_links(places))
+
+
+@lru_cache(maxsize=8)
+def _without_links(places: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(os.path.realpath(os.path.expanduser(place)) for place in places)
 
 
 def leads_out(folder: str, above: str) -> bool:

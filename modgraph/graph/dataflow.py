@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import Edge, Operation
+from modgraph.graph.model import Condition, Edge, Operation
 from modgraph.names import last_name
 
 _VIEW_WORDS = """
@@ -52,15 +53,17 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
     they kept where so much comes together in them that there were far more edges without.
     """
     hidden, passing = _left_out(index, views)
-    origins: dict[str, dict[str, bool]] = {}
+    origins: dict[str, dict[str, _Sure]] = {}
     most = MAX_PASSED + 10 * len(index.graph.edges)
     passed = 0
     for operation in index.graph.operations:
         if operation.id in passing:
-            producers: dict[str, bool] = {}
+            producers: dict[str, _Sure] = {}
             for edge in index.incoming.get(operation.id, ()):
-                for producer, certain in origins.get(edge.producer, {edge.producer: True}).items():
-                    producers[producer] = (certain and edge.certain) or producers.get(producer, False)
+                for producer, sure in origins.get(edge.producer, {edge.producer: _CERTAIN}).items():
+                    known = producers.get(producer)
+                    if known is None or not known[0]:
+                        producers[producer] = _passed(sure, edge)
             origins[operation.id] = producers
             passed += len(producers)
             if passed > most:
@@ -75,22 +78,24 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
         passed += len(origins[edge.producer])
         if passed > most:
             return contracted_edges(index, views=True)
-        for producer, certain in origins[edge.producer].items():
+        for producer, sure in origins[edge.producer].items():
             if producer not in passing and producer not in hidden:
-                is_certain = certain and edge.certain
-                passed_on = replace(
-                    edge,
-                    producer=producer,
-                    certain=is_certain,
-                    condition=None,
-                    ranks=(),
-                    or_from=(),
-                    or_others=False,
-                    output=None,
-                    made_by=None,
+                certain, condition = _passed(sure, edge)
+                ends = replace(
+                    edge, producer=producer, ranks=(), or_from=(), or_others=False, output=None, made_by=None
                 )
-                found[passed_on] = None
+                found[replace(ends, certain=certain, condition=condition)] = None
     return _without_dead_ends(tuple(found))
+
+
+_Sure: TypeAlias = tuple[bool, Condition | None]
+"""Whether it is certain that something comes from somewhere, and else what the last that decides it depends on."""
+_CERTAIN: _Sure = (True, None)
+
+
+def _passed(sure: _Sure, edge: Edge) -> _Sure:
+    """What comes so far, one edge on."""
+    return sure if edge.certain else (False, edge.condition)
 
 
 def _without_dead_ends(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:

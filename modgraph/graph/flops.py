@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from modgraph.graph.counts import Count
 from modgraph.graph.dataflow import VIEWS, operation_word
-from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, Shape
+from modgraph.graph.model import Call, Edge, Graph, ModuleNode, Operation, Shape
 from modgraph.graph.sizes import elements
 from modgraph.names import last_name
 
@@ -41,16 +41,16 @@ def flops_by_call(graph: Graph) -> list[Count]:
         # What a layer of torch's own does inside is in its formula.
         if operation.call is not None and operation.call not in of_torch:
             count = _of_operation(operation.name, given[operation.id])
-            found[operation.call] += _sure(count, operation.condition, graph.calls[operation.call])
+            found[operation.call] += _sure(count, operation, graph.calls[operation.call])
     for call in reversed(graph.calls):  # what a call does is done by those around it too
         if call.parent is not None:
-            found[call.parent] += _sure(found[call.index], call.condition, graph.calls[call.parent])
+            found[call.parent] += _sure(found[call.index], call, graph.calls[call.parent])
     return found
 
 
-def _sure(count: Count, condition: Condition | None, around: Call) -> Count:
+def _sure(count: Count, part: Call | Operation, around: Call) -> Count:
     """What is certainly done where the call around it is made: of two ways that exclude each other neither."""
-    if condition is None or condition == around.condition:
+    if part.certain or part.condition in (None, around.condition):
         return count
     return Count(0, partial=count != _NONE)
 

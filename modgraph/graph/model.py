@@ -233,7 +233,7 @@ class Call:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends; None where it is certain."""
+    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
     may_repeat: bool = False
     """It stands in a loop of which nobody knows how many turns it takes, in some way through `forward`: it may be made
     more often than it is told."""
@@ -259,7 +259,7 @@ class Operation:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends; None where it is certain."""
+    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Literals that it was given and on which its meaning hangs, by the names of torch's schemas: {"dim": -1}. JSON
     values; the key of an indexing is its text, "..., ::2"."""
@@ -331,6 +331,8 @@ IN_ANY_ORDER = "may hold what it registers in another order"
 """In the message of a problem: all of that is shown, and nothing else of its module is open."""
 
 
+REFUSED = " is refused: "
+"""In what is said of shapes that are not known: between one that was tried, and why it is none that the model takes."""
 _FOUND_WHEN_RUN = re.compile(r"depends on ([\w.]+(?:\(\))?)")
 """A reason that completes a sentence, where no sentence is in front of it."""
 
@@ -710,7 +712,7 @@ class Graph:
         views: bool = False,
         idioms: bool = True,
         color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
-        style: Literal["screen", "paper"] = "screen",
+        style: Literal["screen", "dark", "paper"] = "screen",
         width: float | str | None = None,
     ) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).
@@ -723,7 +725,8 @@ class Graph:
             views: draw views and shape bookkeeping too.
             idioms: say what readers know by a name, where it is proven: "multi-head attention · 8 heads of 64".
             color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
-            style: `paper` draws a figure to be printed: text of at least 7 points at its width, no colour needed.
+            style: `dark` draws for a dark ground; `paper` a figure to be printed: text of at least 7 points at its
+                width, no colour needed.
             width: of a figure: points, or "3.25in", "180mm"; by default 6.5 inches.
 
         As ONNX it is the structure alone, which a warning says; `modgraph.export_onnx` writes a model that runs.

@@ -18,7 +18,7 @@ from modgraph.graph.dataflow import contracted_edges, stands_for_itself
 from modgraph.graph.given_back import in_doubt
 from modgraph.graph.idioms.idiom import Idiom
 from modgraph.graph.index import GraphIndex
-from modgraph.graph.model import Call, Edge, Graph, Operation, TensorInfo
+from modgraph.graph.model import Call, Condition, Edge, Graph, Operation, TensorInfo
 
 Key = tuple[int, int, int, int]
 
@@ -64,6 +64,8 @@ class Link:
     """False where it did not go there in the run."""
     in_doubt: bool = False
     """It may have been taken from before the source, which gave it back as it was."""
+    condition: Condition | None = None
+    """On what it depends, where that is a test of the program."""
 
 
 class Run:
@@ -276,6 +278,7 @@ class _Growth:
                         certain=edge.certain,
                         is_taken=taken,
                         in_doubt=way in doubted or (edge.producer in read and way not in own),
+                        condition=edge.condition if edge.condition and edge.condition.line is not None else None,
                     )
                 )
 

@@ -19,7 +19,7 @@ from typing import Any
 from modgraph.graph.codec import encode
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.index import parents_of
-from modgraph.graph.model import Graph, ModuleNode, Repeat, TensorInfo
+from modgraph.graph.model import Call, Graph, ModuleNode, Operation, Repeat, TensorInfo
 from modgraph.graph.numbering import numbering_of
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.paths import relative_path
@@ -114,6 +114,13 @@ class Likeness:
         """What must be equal of two tensors."""
         return f"{tensor.shape} {tensor.dtype}"
 
+    def link_text(self, link: Link) -> str:
+        """What must be equal of two arrows. The kind of numbers that may go along one is often not known of some of
+        several blocks alone, and not drawn."""
+        if link.certain:
+            return self.tensor_text(link.tensor)
+        return f"perhaps {self.tensor_text(dataclasses.replace(link.tensor, dtype=None))}"
+
     def groups(self, parent: Occurrence) -> list[list[Occurrence]]:
         """The children of `parent`, in order, neighbours that are alike in one list."""
         groups: list[list[Occurrence]] = []
@@ -176,7 +183,7 @@ class Likeness:
             where, origin = "around", _own_of_a_row(block, link.source) or _leaf(source)
             if inside and before is not None:
                 where, origin = "before", _leaf(source - before.first)
-            found.append((link.target.first - block.first, where, origin, self.tensor_text(link.tensor)))
+            found.append((link.target.first - block.first, where, origin, self.link_text(link)))
         return found
 
     def _could_begin(self, block: Occurrence, fed: list[tuple[int, str, Source, str]]) -> bool:
@@ -212,7 +219,7 @@ class Likeness:
 
     def _signature(self, occurrence: Occurrence) -> Hashable:
         inner = sorted(
-            (link.source.first - occurrence.first, link.target.first - occurrence.first, self.tensor_text(link.tensor))
+            (link.source.first - occurrence.first, link.target.first - occurrence.first, self.link_text(link))
             for link in self._links_at.get(occurrence, ())
         )
         parts = tuple(self.strict[child] for child in occurrence.children)
@@ -234,6 +241,8 @@ class Likeness:
         return tuple(names[step.path] for step in called)
 
     def _facts(self, occurrence: Occurrence) -> Hashable:
+        if occurrence.operation is not None:
+            return (self._loose_facts(occurrence), _depends(occurrence.operation))
         if not occurrence.is_module:
             return self._loose_facts(occurrence)
         node = self.run.index.modules[occurrence.path]
@@ -241,8 +250,7 @@ class Likeness:
         ran: Hashable = None
         if call is not None:
             shapes = tuple(self.tensor_text(tensor) for tensor in call.outputs)
-            depends = None if call.condition is None else (call.condition.text, call.observed is False)
-            ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls), depends)
+            ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls), _depends(call))
         remarks = (self._remarks.get(node.path, ()), self.run.said.get(node.path, ()))
         return (node_facts(node, self._numbering.get(node.path)), remarks, ran)
 
@@ -268,6 +276,11 @@ class Likeness:
             if holder is not None:
                 found.setdefault(holder, []).append(link)
         return found
+
+
+def _depends(part: Call | Operation) -> Hashable:
+    """On what it depends that it is there."""
+    return None if part.condition is None else (part.condition.text, part.observed is False)
 
 
 def _leaf(number: int) -> Source:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, TypeVar
 
+from modgraph.graph.alignment import Interleaved, aligned
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.given_back import settled
 from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenPlace, Operation, SourceLocation
 from modgraph.graph.turns import Order, told_by_run
 
-_Item = TypeVar("_Item")
+_Item = TypeVar("_Item", Call, Operation)
 _Part = TypeVar("_Part", Call, Operation, Edge)
-
-MAX_COMPARED = 4_000_000
-"""Pairs of calls of one caller that are compared; of more, only those that begin and end alike are matched."""
 
 
 def as_run(graph: Graph) -> Graph:
@@ -191,15 +188,11 @@ class _Joined:
 
     def match(self) -> None:
         pending: list[tuple[int | None, int | None]] = [(None, None)]
+        met: list[tuple[int | None, int | None, list[tuple[Operation, Operation]]]] = []
         while pending:
             one, two = pending.pop()
-            pairs = self._pairs(
-                self.theirs.get(one, []),
-                self.ours.get(two, []),
-                self._key,
-                lambda call: call.index,
-                lambda parts: parts.calls,
-            )
+            pairs, operations = self._matched_in(one, two)
+            met.append((one, two, operations))
             pairs += self._further_turns(one, two, {ours.index for _, ours in pairs})
             if self.is_way:
                 pairs += self._turns_of_way(one, two, {theirs.index for theirs, _ in pairs})
@@ -210,17 +203,62 @@ class _Joined:
                 if self.observed is None and (theirs.may_repeat or f"call:{theirs.index}" in self.turns):
                     self.builder.calls[ours.index] = replace(self.builder.calls[ours.index], may_repeat=True)
             pending.extend((theirs.index, ours.index) for theirs, ours in pairs)
-            operations = self._pairs(
-                self.their_operations.get(one, []),
-                self.our_operations.get(two, []),
-                self._operation_key,
-                lambda each: each.id,
-                lambda parts: parts.operations,
-            )
+        for one, two, operations in met:
+            operations = [pair for pair in operations if self._takes_of_the_same(*pair)]
             operations += self._further_operations(one, two, {other.id for _, other in operations})
             for each, other in operations:
                 self.operations.setdefault(each.id, other.id)
                 self.standing.setdefault(each.id, []).append(other.id)
+
+    def _matched_in(
+        self, one: int | None, two: int | None
+    ) -> tuple[list[tuple[Call, Call]], list[tuple[Operation, Operation]]]:
+        """The calls, and the operations, in a call and in the one that it is."""
+        if self.observed is False:
+            return self._matched_with_run(one, two)
+        calls = self._pairs(
+            self.theirs.get(one, []),
+            self.ours.get(two, []),
+            self._key,
+            lambda call: call.index,
+            lambda parts: parts.calls,
+        )
+        operations = self._pairs(
+            self.their_operations.get(one, []),
+            self.our_operations.get(two, []),
+            self._operation_key,
+            lambda each: each.id,
+            lambda parts: parts.operations,
+        )
+        return calls, operations
+
+    def _matched_with_run(
+        self, one: int | None, two: int | None
+    ) -> tuple[list[tuple[Call, Call]], list[tuple[Operation, Operation]]]:
+        """In one row: what certainly happens tells to which turn of a loop that belongs which may happen."""
+        theirs, ours = self._orders
+        rows = (
+            theirs.row(self.theirs.get(one, []), self.their_operations.get(one, [])),
+            ours.row(self.ours.get(two, []), self.our_operations.get(two, [])),
+        )
+        calls: list[tuple[Call, Call]] = []
+        operations: list[tuple[Operation, Operation]] = []
+        for each, other in aligned(*rows, self._key_of_part):
+            if isinstance(each, Call) and isinstance(other, Call):
+                calls.append((each, other))
+            elif isinstance(each, Operation) and isinstance(other, Operation):
+                operations.append((each, other))
+        return calls, operations
+
+    @cached_property
+    def _orders(self) -> tuple[Interleaved, Interleaved]:
+        return (
+            Interleaved(self.predicted.calls, self.predicted.edges),
+            Interleaved(self.builder.calls, self.builder.edges),
+        )
+
+    def _key_of_part(self, part: Call | Operation) -> Hashable:
+        return self._key(part) if isinstance(part, Call) else self._operation_key(part)
 
     def _pairs(
         self,
@@ -232,15 +270,15 @@ class _Joined:
     ) -> list[tuple[_Item, _Item]]:
         """Those of the run that comes first are matched in its order; what was added to it has come behind it."""
         if self.first is None:
-            return _matched(theirs, ours, key)
+            return aligned(theirs, ours, key)
         places = {each: place for place, each in enumerate(parts(self.first))}
         run = sorted((each for each in ours if name(each) in places), key=lambda each: places[name(each)])
-        pairs = _matched(theirs, run, key)
+        pairs = aligned(theirs, run, key)
         if len(run) == len(ours):
             return pairs
         matched = {name(each) for each, _ in pairs}
         rest = [each for each in theirs if name(each) not in matched]
-        return pairs + _matched(rest, [each for each in ours if name(each) not in places], key)
+        return pairs + aligned(rest, [each for each in ours if name(each) not in places], key)
 
     def parts(self) -> Parts:
         """What the prediction has, as the graph of the run has it."""
@@ -288,6 +326,36 @@ class _Joined:
         line = None if call.source is None else call.source.line
         return self.names.get(call.module, call.module), call.direct, line
 
+    def _takes_of_the_same(self, theirs: Operation, ours: Operation) -> bool:
+        """Not of calls that are others in the run."""
+        if self.observed is not False:
+            return True
+        taken, known = self._taken_by_run.get(ours.id), self._taken.get(theirs.id)
+        return not taken or not known or not taken.isdisjoint(known)
+
+    @cached_property
+    def _taken(self) -> dict[str, set[str]]:
+        """Of each predicted operation, the calls of which it takes something, as the run has them. Made after all calls
+        are matched."""
+        found: dict[str, set[str]] = {}
+        for edge in self.predicted.edges:
+            if edge.producer.startswith("call:") and edge.consumer.startswith("op:"):
+                found.setdefault(edge.consumer, set()).update(self.standing.get(edge.producer, ("",)))
+        return found
+
+    @cached_property
+    def _taken_by_run(self) -> dict[str, set[str]]:
+        """Of each operation of the run; without those of which that is not known."""
+        found: dict[str, set[str]] = {}
+        for edge in self.builder.edges:
+            if edge.consumer.startswith("op:"):
+                ends = {end for end in (edge.producer, *edge.or_from) if end.startswith("call:")}
+                found.setdefault(edge.consumer, set()).update(ends)
+        for edge in self.builder.edges:
+            if edge.or_others:
+                found.pop(edge.consumer, None)
+        return found
+
     def _operation_key(self, each: Operation) -> Hashable:
         """What a way does in another line is another operation: it stands elsewhere in the order."""
         line = None if each.source is None or not self.is_way else each.source.line
@@ -326,9 +394,28 @@ class _Joined:
         operations = {end for ends in self.standing.values() for end in ends}
         ran = {(edge.producer, edge.consumer) for edge in builder.edges}
         edges = told_by_run(self.predicted.edges, self.standing, ran)
-        builder.calls = [replace(each, predicted=each.index in self.ran) for each in builder.calls]
-        builder.operations = [replace(each, predicted=each.id in operations) for each in builder.operations]
+        why = self._conditions()
+        builder.calls = [
+            replace(each, predicted=each.index in self.ran, condition=why.get(f"call:{each.index}"))
+            for each in builder.calls
+        ]
+        builder.operations = [
+            replace(each, predicted=each.id in operations, condition=why.get(each.id)) for each in builder.operations
+        ]
         builder.edges = [replace(each, predicted=(each.producer, each.consumer) in edges) for each in builder.edges]
+
+    def _conditions(self) -> dict[str, Condition]:
+        """On what it has depended that the run did what it did, by what that is: tests of the program alone."""
+        parts: list[tuple[str, Condition | None]] = [
+            *((f"call:{call.index}", call.condition) for call in self.predicted.calls),
+            *((each.id, each.condition) for each in self.predicted.operations),
+        ]
+        return {
+            end: condition
+            for name, condition in parts
+            if condition is not None and condition.line is not None and not condition.text.startswith("depends on ")
+            for end in self.standing.get(name, ())
+        }
 
     def take_last_turns(self) -> None:
         """What did not run is put into the last turn of those in which it may have."""
@@ -485,25 +572,3 @@ def _by_call(operations: Iterable[Operation]) -> dict[int | None, list[Operation
     for operation in operations:
         found.setdefault(operation.call, []).append(operation)
     return found
-
-
-def _matched(
-    first: Sequence[_Item], second: Sequence[_Item], key: Callable[[_Item], Hashable]
-) -> list[tuple[_Item, _Item]]:
-    """Pairs that have the same key, in order."""
-    ones, twos = list(map(key, first)), list(map(key, second))
-    start = 0
-    while start < min(len(ones), len(twos)) and ones[start] == twos[start]:
-        start += 1
-    end = 0
-    while end < min(len(ones), len(twos)) - start and ones[-1 - end] == twos[-1 - end]:
-        end += 1
-    pairs = list(zip(first[:start], second[:start], strict=True))
-    middle, other = first[start : len(first) - end], second[start : len(second) - end]
-    if middle and other and len(middle) * len(other) <= MAX_COMPARED:
-        blocks = SequenceMatcher(None, list(map(key, middle)), list(map(key, other)), autojunk=False)
-        for block in blocks.get_matching_blocks():
-            pairs += zip(middle[block.a : block.a + block.size], other[block.b : block.b + block.size], strict=True)
-    if end:
-        pairs += zip(first[-end:], second[-end:], strict=True)
-    return pairs

@@ -18,7 +18,7 @@ from modgraph.rules.rule import Found, Rule
 from modgraph.rules.subject import FileSubject, Subject
 from modgraph.source.dotted_names import dotted
 from modgraph.source.integers import parse
-from modgraph.source.mangling import as_written, has_private, mangle_syntax
+from modgraph.source.mangling import as_written, spell_private
 from modgraph.source.module_classes import OF_NO_MODULES, makes_no_modules
 from modgraph.source.refusing_text import TooMuchError
 from modgraph.source.summaries import Summary, summarize
@@ -74,8 +74,7 @@ def check_text(
         ignored = {*ignored, UNUSED_IGNORE}
     try:
         tree = parse(text)
-        if has_private(text):
-            mangle_syntax(tree)
+        spell_private(tree, text)
         if not (may_hold_modules(text) or _may_be_found(text, rules)):
             return suppressions.apply(text, shown, (), rules, ignored)
         summary = summarize(tree)

@@ -43,6 +43,15 @@ class Hidden(NamedTuple):
     """So many are in it; else the constructor was not followed to its end."""
 
 
+def losing_modules(subject: Subject) -> Iterator[Hidden]:
+    """The same, of a class in which something may be lost with them: one that hides losses or activations alone is not
+    interpreted for it."""
+    if any(True for _ in _suspicious(subject, subject.reads_losing.may_hold_module)) or _may_be_returned(
+        subject, subject.reads_losing.may_hold_module
+    ):
+        yield from hidden_modules(subject)
+
+
 def hidden_modules(subject: Subject) -> Iterator[Hidden]:
     """Attributes whose plain container certainly holds modules that are registered nowhere."""
     if "hidden modules" not in subject.notes:
@@ -119,17 +128,10 @@ def _returned(
     within: Callable[[Interpreted, str], list[Held]],
 ) -> Iterator[Hidden]:
     """Containers that a method of the class gives, and the constructor of a base keeps."""
-    facts = subject.facts
-    methods = [
-        method
-        for method in facts.methods.values()
-        if method.receiver
-        and method.name != "__init__"
-        and any(subject.reads.is_plain_container(each.value, method) for each in method.returns)
-        and any(may_hold(each.value, method) for each in method.returns)
-    ]
-    if not methods or not _is_inherited(subject) or not subject.is_module:
+    methods = _may_be_returned(subject, may_hold)
+    if not methods:
         return
+    facts = subject.facts
     state = subject.interpreted()
     own = os.path.basename(subject.file.path)
     for name in state.containers() if state is not None and not state.failed else ():
@@ -143,6 +145,21 @@ def _returned(
                 place = ast.Attribute(ast.Name(method.receiver, ast.Load()), name, ast.Store())
                 store = Store(name, method, method.returns[0], place, None)
                 yield Hidden(name, kind, store, held, (), _is_deliberate(subject, name, []), alone=False)
+
+
+def _may_be_returned(subject: Subject, may_hold: Callable[[ast.expr | None, Method], bool]) -> list[Method]:
+    """The methods that give plain containers of what is asked for, if a base may call them."""
+    if not _is_inherited(subject):
+        return []
+    methods = [
+        method
+        for method in subject.facts.methods.values()
+        if method.receiver
+        and method.name not in ("__init__", "forward")
+        and any(subject.reads.is_plain_container(each.value, method) for each in method.returns)
+        and any(may_hold(each.value, method) for each in method.returns)
+    ]
+    return methods if methods and subject.is_module else []
 
 
 def _is_undecided(subject: Subject, name: str) -> bool:

@@ -55,6 +55,8 @@ MAX_KEPT_OBJECTS = 200_000
 """Objects in those of them that are kept besides the latest."""
 MAX_WORK = 6_000_000
 """Units of work of all interpretations for one file: the classes that follow are not interpreted, and it is said."""
+MAX_WORK_OF_A_CLASS = 1_000_000
+"""The same of one class: what is more is left unknown, and the others are still looked at."""
 MAX_WORK_APART, MAX_WORK_OF_A_CLASS_APART = 2_000_000, 500_000
 """The same of those that are interpreted for what may be left unsaid: where it is spent, nothing is said."""
 FREE_READING_APART = 1_000_000
@@ -262,7 +264,7 @@ def interpret(project: Project, file: str, qualname: str, text: str, unknown: It
         if project.work > MAX_WORK:
             return _given_up(project, qualname)
         _make_room(project.interpreted)
-        granted = (MAX_WORK - project.work, "all classes of one file")
+        granted = (min(MAX_WORK - project.work, _of_a_class()), "a constructor and all that it calls")
         project.interpreted[key], work = _interpret(project, file, qualname, text, key[3], granted)
         project.work += work
         _keep_holdings(project, key)
@@ -297,6 +299,10 @@ def interpret_apart(
         _keep_holdings(project, key)
     project.read.update(found.files)
     return None if found.is_spent or found.limit is not None else found.state
+
+
+def _of_a_class() -> int:
+    return min(MAX_WORK, MAX_WORK_OF_A_CLASS)
 
 
 def _as_run(text: str) -> str:
@@ -394,8 +400,8 @@ def _interpret(
     try:
         prediction = predict_target(target, _module(project, target, text), prepare, granted, free_reading)
         machine = prediction.machine
-        # A class that was the first to be looked at had all of it: that is a limit of its own.
-        is_spent = granted[0] < MAX_WORK and machine.has_spent_what_is_shared
+        # A class that had as much as one may have has met a limit of its own.
+        is_spent = granted[0] < _of_a_class() and machine.has_spent_what_is_shared
         limit, state = limit_reached(prediction), None if is_spent else _interpreted(prediction)
         # What is read of other files serves the next file too, and does not count for the first.
         work += machine.work - machine.unshared()

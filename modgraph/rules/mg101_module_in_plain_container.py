@@ -11,7 +11,7 @@ from modgraph.rules.wrapping import wrap
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    for hidden in containers.hidden_modules(subject):
+    for hidden in containers.losing_modules(subject):
         if hidden.deliberate or not any(held.loses for held in hidden.held):
             continue
         yield Found(

@@ -20,7 +20,7 @@ from modgraph.names import last_name
 from modgraph.source import module_classes, torch_names
 from modgraph.source.editable import editable, file_of
 from modgraph.source.files import decode
-from modgraph.source.mangling import has_private, mangle_syntax
+from modgraph.source.mangling import spell_private
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import Roots, roots_around
 from modgraph.source.summaries import Summary, summarize
@@ -30,11 +30,12 @@ from modgraph.source.torch_place import is_of_torch, without_shadows
 MAX_STEPS = 40
 """Imports and bases followed for one name; more is a cycle."""
 
-MAX_TREES = 8
-"""Parsed files kept for further questions."""
+MAX_TREES, MAX_SMALL_TREES, MAX_TREES_TEXT = 8, 64, 1_000_000
+"""Parsed files kept for further questions; more where their text is small together, in bytes."""
 
 MAX_BODY = 20_000
 """Characters of a function's text that are looked at."""
+_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 _DEFINED = re.compile(r"^(def|class)[ \t]+(\w+)", re.MULTILINE)
 _NEXT = re.compile(r"^(?:def|class|@)", re.MULTILINE)
 _CONTAINER = re.compile(
@@ -95,9 +96,12 @@ class Project:
         self._modules: dict[tuple[str, str], tuple[bool | None, dict[str, None], dict[str, None]]] = {}
         """With the files that the answer depends on, and what it believes."""
         self._trees: dict[str, ast.Module | None] = {}
+        """The last that was asked for is the last one."""
+        self._sizes: dict[str, int] = {}
         self._texts: dict[str, str] = {}
         """Of the file that is checked now: it may not be on disk as it is."""
         self._defined: dict[str, frozenset[str]] = {}
+        self._named_tuples: dict[str, bool] = {}
         self._makers: dict[str, dict[str, bool]] = {}
         """By file, what its text defines at the top: whether that may give a list or dict."""
         self.interpreted: dict[tuple[Any, ...], Any] = {}
@@ -116,6 +120,7 @@ class Project:
         self.believed = {}
         self._defined.pop(os.path.abspath(file), None)
         self._makers.pop(os.path.abspath(file), None)
+        self._named_tuples.pop(os.path.abspath(file), None)
         self._summaries[os.path.abspath(file)] = summary
         if tree is not None:
             self._keep(os.path.abspath(file), tree)
@@ -134,7 +139,8 @@ class Project:
         """Of a file by its absolute path; None where it is no Python that can be read."""
         self.read[file] = None
         if file not in self._summaries:
-            self._summaries[file] = _summary(file)
+            tree = self._tree(file)
+            self._summaries[file] = None if tree is None else summarize(tree)
         return self._summaries[file]
 
     def text(self, file: str) -> str | None:
@@ -191,15 +197,28 @@ class Project:
             self._defined[file] = frozenset(def_ or name for def_, name in _MEMBER.findall(self.text(file) or ""))
         return self._defined[file]
 
+    def makes_named_tuples(self, file: str) -> bool:
+        """Whether a file may make classes of named tuples: their makers stand in its text."""
+        if file not in self._named_tuples:
+            text = self.text(file) or ""
+            self._named_tuples[file] = "namedtuple" in text or "NamedTuple" in text
+        return self._named_tuples[file]
+
     def _tree(self, file: str) -> ast.Module | None:
         self.read[file] = None
-        if file not in self._trees:
+        if file in self._trees:
+            self._trees[file] = self._trees.pop(file)
+        else:
             self._keep(file, _parsed(file))
         return self._trees[file]
 
     def _keep(self, file: str, tree: ast.Module | None) -> None:
-        while len(self._trees) >= MAX_TREES:
-            del self._trees[next(iter(self._trees))]
+        self._trees.pop(file, None)
+        self._sizes[file] = _size(file)
+        while len(self._trees) >= MAX_TREES and (
+            len(self._trees) >= MAX_SMALL_TREES or sum(map(self._sizes.__getitem__, self._trees)) > MAX_TREES_TEXT
+        ):
+            del self._trees[next(each for each in self._trees if each not in self._texts)]
         self._trees[file] = tree
 
     def answered(self, key: tuple[str, str, str], ask: Callable[[], bool]) -> bool:
@@ -225,7 +244,7 @@ class Project:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._in_folder(folder, module, importer)
-        around = self._roots_of(importer)
+        around = self.roots_of(importer)
         self.read.update(dict.fromkeys(around.depends))
         for folder in self._without_shadows(around.folders, module):
             found = self._in_folder(folder, module, importer)
@@ -259,7 +278,8 @@ class Project:
         found = file_of(packages[name])
         return found if found is not None and self.territory(importer).has(found) else None
 
-    def _roots_of(self, file: str) -> Roots:
+    def roots_of(self, file: str) -> Roots:
+        """What the modules of a file's project are imported from, found out once for a folder."""
         folder = os.path.dirname(file)
         if folder not in self._roots:
             self._roots[folder] = roots(file)
@@ -341,6 +361,8 @@ class Project:
         for taken in range(len(parts) - 1, -1, -1):
             path = ".".join(part for part in (module, *parts[:taken]) if part)
             home = self.find_file(importer, path, level)
+            if home is not None and not level and _is_of_python(home, module):
+                break
             if home is not None:
                 yield from self.homes(home, ".".join(parts[taken:]), steps, seen)
                 return
@@ -386,7 +408,11 @@ class Project:
         bases = summary.classes.get(qualname) if summary is not None else None
         if summary is None or bases is None:
             return False  # a function
-        found = {base: self._base(file, qualname, base, steps - 1) if base else None for base in bases}
+        found: dict[str, bool | None] = {}
+        for base in bases:
+            found[base] = self._base(file, qualname, base, steps - 1) if base else None
+            if found[base]:
+                return True  # whatever the others are: no file is read for them
         answer = module_classes.of_bases(found.values())
         if answer is not None or not module_classes.is_taken(answer, qualname in summary.forwards, summary.has_torch):
             return answer
@@ -468,6 +494,20 @@ def _options(folder: str, module: str) -> tuple[str, str]:
     return os.path.join(base, "__init__.py"), f"{base}.py"
 
 
+def _is_of_python(home: str, module: str) -> bool:
+    """A file that was found is the standard library's, of a part of it that makes no modules."""
+    if not module_classes.makes_no_modules(module) or not home.startswith(_LIBRARY):
+        return False
+    return "-packages" not in home[len(_LIBRARY) :]
+
+
+def _size(file: str) -> int:
+    try:
+        return os.stat(file).st_size
+    except OSError:
+        return 0
+
+
 def roots(file: str) -> Roots:
     """Above the packages of a file, what its project is imported from, and the working directory."""
     own = folder = os.path.dirname(os.path.abspath(file))
@@ -483,17 +523,11 @@ def roots(file: str) -> Roots:
     return Roots(tuple(dict.fromkeys(folders)), (*asked, *around.depends))
 
 
-def _summary(file: str) -> Summary | None:
-    tree = _parsed(file)
-    return None if tree is None else summarize(tree)
-
-
 def _parsed(file: str) -> ast.Module | None:
     try:
         text = decode(read(file))
         tree = python_tree(text)
-        if has_private(text):
-            mangle_syntax(tree)
+        spell_private(tree, text)
         return tree
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None

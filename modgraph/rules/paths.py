@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from modgraph.config import Config, Configs
 from modgraph.doors.reading import lies_in
 from modgraph.errors import ConfigError
-from modgraph.rules.names import roots
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
 from modgraph.source.cache_home import analysing
@@ -60,16 +59,16 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
     for shown, path in wanted:
         report.add(shown, known[path] if path in known else outcomes[path])
     report.findings.sort(key=_place)
-    report.notices += _shadows(wanted)
+    report.notices += _shadows(wanted, checker)
     return report
 
 
-def _shadows(files: Sequence[tuple[str, str]]) -> list[str]:
+def _shadows(files: Sequence[tuple[str, str]], checker: Checker) -> list[str]:
     """What of the project is imported as torch, and what that means for the files that are no part of it."""
     one_of_each = {os.path.dirname(path): path for _, path in files}
     found: dict[str, str] = {}
     for path in one_of_each.values():
-        for place in called_torch(roots(path).folders):
+        for place in called_torch(checker.settings(path).project.roots_of(path).folders):
             folder = os.path.dirname(place)
             if not holds_torch(os.path.dirname(folder) if os.path.basename(folder) == TORCH else folder):
                 found[place] = "called as PyTorch is, and is not: names of torch are taken for PyTorch's own"

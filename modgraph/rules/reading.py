@@ -55,6 +55,8 @@ class Reader:
     """Reads expressions that stand in one class, or in one function at the top of a file."""
 
     __slots__ = ("_known", "file", "methods", "project", "qualname", "summary")
+    _question = "module"
+    """What the answers of functions are kept under."""
 
     def __init__(
         self, project: Project, file: str, summary: Summary, methods: Mapping[str, Method], qualname: str
@@ -204,8 +206,9 @@ class Reader:
             return any(self.may_hold_module(each, method, depth + 1) for each in given)
         if name in method.parameters or name in method.values:
             return self._local_may_build(name, method)
-        if self.torch_class(function):
-            return True
+        layer = self.torch_class(function)
+        if layer is not None:
+            return self._counts(layer, node) or any(self.may_hold_module(each, method, depth + 1) for each in given)
         path = self.path_of(function)
         if path is not None and path.startswith("torch."):
             return path.startswith(_WRAPPERS) and any(self.may_hold_module(each, method, depth + 1) for each in given)
@@ -214,6 +217,10 @@ class Reader:
         return self._own_code_may_give_module(name, depth) or any(
             isinstance(each, ast.Call) and self.may_hold_module(each, method, depth + 1) for each in given
         )
+
+    def _counts(self, layer: str, call: ast.Call) -> bool:  # noqa: ARG002
+        """A layer of torch that the call makes is one of those that are asked for."""
+        return True
 
     def _maps_to_modules(self, function: ast.expr, method: Method, depth: int) -> bool:
         """What is given to `map` makes modules: a class, or a function that gives one."""
@@ -242,7 +249,7 @@ class Reader:
             if not home:
                 return self.project.is_module_path(qualname) is True
             if self._is_function(home, qualname):
-                return self._returned(home, qualname, "module", depth)
+                return self._returned(home, qualname, self._question, depth)
             return self.project.is_module(home, qualname) is True
         return False
 
@@ -342,7 +349,7 @@ class Reader:
 
     def is_named_tuple(self, name: str | None) -> bool:
         """The name is that of a class of named tuples, which the file makes."""
-        if name is None or "." in name:
+        if name is None or "." in name or not self.project.makes_named_tuples(self.file):
             return False
         bases = self.summary.classes.get(name)
         if bases is not None:
@@ -421,9 +428,27 @@ class Reader:
             return False
         method = Method(node)
         method.receiver = ""
-        reader = Reader(self.project, home, summary, {}, "")
+        reader = type(self)(self.project, home, summary, {}, "")
         asked = reader.is_plain_container if question == "container" else reader.may_hold_module
         return any(asked(each.value, method, depth + 1) for each in method.returns)
+
+
+class LosingReader(Reader):
+    """The same, to which a module counts only if something may be lost with it: not a loss or an activation of torch
+    that certainly keeps no tensor and does the same in both modes."""
+
+    __slots__ = ()
+    _question = "losing module"
+
+    def _counts(self, layer: str, call: ast.Call) -> bool:
+        if layer in torch_names.STATELESS and not layer.endswith("Loss"):
+            return False
+        is_loss = layer.endswith("Loss") and layer not in torch_names.LEARNING
+        # A weight, which is kept as a buffer, is among the first arguments.
+        return not is_loss or bool(call.args) or any(word.arg in (None, *_KEPT) for word in call.keywords)
+
+
+_KEPT = ("weight", "pos_weight")
 
 
 def local_values(method: Method, name: str) -> list[ast.expr]:

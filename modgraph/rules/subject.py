@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from modgraph.rules import local_classes
 from modgraph.rules.facts import ClassFacts, Method, attribute_of
 from modgraph.rules.names import Costly, Project
-from modgraph.rules.reading import Reader
+from modgraph.rules.reading import LosingReader, Reader
 from modgraph.source.dotted_names import dotted
 from modgraph.source.files import lines_of
 from modgraph.source.summaries import Summary
@@ -199,6 +199,12 @@ class Subject:
     def reads(self) -> Reader:
         """What its expressions are."""
         return Reader(self.file.project, self.file.path, self.file.summary, self.facts.methods, self.facts.qualname)
+
+    @cached_property
+    def reads_losing(self) -> LosingReader:
+        """The same, to which modules count with which something may be lost."""
+        reads = self.reads
+        return LosingReader(reads.project, reads.file, reads.summary, reads.methods, reads.qualname)
 
     def calls_of(self, *names: str) -> list[tuple[Method, ast.Call]]:
         """Calls in its methods of what the file may call so: `from torch.nn import Linear as L` is seen too."""

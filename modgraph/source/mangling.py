@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
 _PRIVATE = re.compile(r"\b__(?=_*[^\W_])\w+\b(?<!__)")
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -46,11 +47,42 @@ def has_private(text: str) -> bool:
     return "__" in text and _PRIVATE.search(text) is not None
 
 
+def spell_private(tree: ast.Module, text: str) -> None:
+    """Spells out the private names of the tree of a text as `mangle_syntax` does: only what stands in lines that have
+    such a name is walked over."""
+    if "__" not in text:
+        return
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines, line, at = [], 1, 0
+    for found in _PRIVATE.finditer(text):
+        line += text.count("\n", at, found.start())
+        at = found.start()
+        lines.append(line)
+    if lines:
+        _walk(tree, None, lines)
+
+
+def _has_line(node: ast.AST, lines: Sequence[int]) -> bool:
+    """Whether one of these lines is among those of the node; of what has no place, its parts are asked."""
+    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+    if first is None or last is None:
+        return True
+    decorators = getattr(node, "decorator_list", None)
+    at = bisect_left(lines, min(first, decorators[0].lineno) if decorators else first)
+    return at < len(lines) and lines[at] <= last
+
+
 def mangle_syntax(tree: ast.AST, class_name: str | None = None) -> None:
     """Spells out the private names of a tree; definitions keep theirs, and `bound_as` says what they bind."""
+    _walk(tree, class_name)
+
+
+def _walk(tree: ast.AST, class_name: str | None, lines: Sequence[int] | None = None) -> None:
     pending: list[tuple[ast.AST, str | None]] = [(tree, class_name)]
     while pending:
         node, owner = pending.pop()
+        if lines is not None and not _has_line(node, lines):
+            continue
         _spell(node, owner)
         if isinstance(node, ast.ClassDef):
             pending.extend((each, node.name) for each in node.body)

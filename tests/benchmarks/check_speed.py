@@ -1,10 +1,11 @@
 """How fast the check is: `python tests/benchmarks/check_speed.py FOLDER [--files N] [--torchfix DIR] [--rounds N]`.
 
-FOLDER is a package's source, such as that of the installed transformers. Measured are N of its files (a fixed sample),
-the whole folder without and with a cache, and one small file, beside `ruff check --select ALL --no-cache` and, where
-DIR holds an installation of it, `torchfix --select ALL`. Every measurement is a process of its own on one core; times
-are of CPU, user and system, the least of some rounds, so that other work on the machine counts little. Run it with
-bytecode caches on (no PYTHONDONTWRITEBYTECODE), as a user does.
+FOLDER is a package's source, such as that of the installed transformers. Measured are N of its files (a fixed sample)
+with the rules that look by default and with all, the whole folder without and with a cache, one small file, and some
+files of the folder one by one, as a commit has them, beside `ruff check --select ALL --no-cache` and, where DIR holds
+an installation of it, `torchfix --select ALL`. Every measurement is a process of its own on one core; times are of CPU,
+user and system, the least of some rounds, so that other work on the machine counts little. Bytecode is written and
+used, as it is with a user. `--only-sample` leaves the whole folder out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parents[2]
 SMALL = """\
@@ -39,6 +41,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--torchfix", type=Path)
+    parser.add_argument("--only-sample", action="store_true")
     arguments = parser.parse_args()
     every = sorted(str(file) for file in arguments.folder.rglob("*.py"))
     sample = sorted(random.Random(0).sample(every, min(arguments.files, len(every))))
@@ -53,18 +56,30 @@ def main() -> None:
             "one small file: ruff": cpu(ruff(str(small)), rounds),
             f"{len(sample)} files: modgraph": cpu(modgraph("--no-cache", *sample), rounds),
             f"{len(sample)} files: ruff": cpu(ruff(*sample), rounds),
+            f"{len(sample)} files: modgraph, all rules": cpu(modgraph("--no-cache", "--select", "ALL", *sample), 1),
         }
+        staged = [
+            cpu(modgraph(file, "--cache-dir", f"{place}/staged"), rounds) for file in sample[:: len(sample) // 20 or 1]
+        ]
+        measured["one staged file: modgraph, median"] = median(staged)
+        measured["one staged file: modgraph, most"] = max(staged)
         if arguments.torchfix:
             measured[f"{len(sample)} files: torchfix"] = cpu(
                 torchfix(arguments.torchfix, *sample), 1, arguments.torchfix
             )
-        folder = str(arguments.folder)
-        measured[f"all {len(every)} files: modgraph, cold"] = cpu(modgraph(folder, "--cache-dir", f"{place}/cache"), 1)
-        measured[f"all {len(every)} files: modgraph, warm"] = cpu(
-            modgraph(folder, "--cache-dir", f"{place}/cache"), rounds
-        )
-        measured[f"all {len(every)} files: ruff"] = cpu(ruff(folder), 1)
+        if not arguments.only_sample:
+            measured.update(whole(str(arguments.folder), len(every), place, rounds))
     report(measured, len(sample))
+
+
+def whole(folder: str, count: int, place: str, rounds: int) -> dict[str, float]:
+    """The whole folder, without and with what an earlier run has kept."""
+    kept = ("--cache-dir", f"{place}/cache")
+    return {
+        f"all {count} files: modgraph, cold": cpu(modgraph(folder, *kept), 1),
+        f"all {count} files: modgraph, warm": cpu(modgraph(folder, *kept), rounds),
+        f"all {count} files: ruff": cpu(ruff(folder), 1),
+    }
 
 
 def report(measured: dict[str, float], count: int) -> None:
@@ -72,6 +87,12 @@ def report(measured: dict[str, float], count: int) -> None:
         print(f"{seconds * 1000:10.0f} ms CPU  {name}")
     ours = measured[f"{count} files: modgraph"]
     print(f"{count / ours:10.0f} files per CPU second")
+    start = measured["nothing: python -c pass"]
+    for name in ("one small file: modgraph", "one staged file: modgraph, median", "one staged file: modgraph, most"):
+        print(
+            f"{(measured[name] - start) * 1000:10.0f} ms CPU beyond Python's start: {name.partition(':')[0]}{name.partition(',')[2]}"
+        )
+    print(f"{measured[f'{count} files: modgraph, all rules'] / ours:10.2f} times the default with all rules")
     for peer in ("ruff", "torchfix"):
         theirs = measured.get(f"{count} files: {peer}")
         if theirs is not None:
@@ -94,7 +115,8 @@ def torchfix(place: Path, *arguments: str) -> list[str]:
 
 def cpu(command: list[str], rounds: int, path: Path | None = None) -> float:
     """CPU seconds of a process and of those it starts; the least of some rounds."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *([str(path)] if path else [])])}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPATH": os.pathsep.join([str(ROOT), *([str(path)] if path else [])])}
     best = float("inf")
     for _ in range(rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

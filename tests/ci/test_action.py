@@ -222,6 +222,14 @@ def test_with_a_trace_the_changes_are_those_of_runs(act, repository: Path, git):
     assert graph["calls"][0]["inputs"][0]["shape"] == [3, 8]
 
 
+def test_inputs_are_those_of_a_prediction_too(act, repository: Path):
+    result = act(inputs={"input": "x=seven x 8", "target": "net.py:Net"})
+    assert result.status == 0, result.log
+    graph = json.loads((repository / "modgraph-out/graphs/1/Net.json").read_text("utf-8"))
+    assert graph["calls"][0]["inputs"][0]["shape"] == ["seven", 8]
+    assert graph["calls"][0]["observed"] is None
+
+
 def test_the_token_of_a_fork_cannot_comment_and_nothing_fails(act, monkeypatch: pytest.MonkeyPatch):
     result = act(fork=True)
     assert (result.status, result.comments) == (0, [])

@@ -80,19 +80,34 @@ def outcome(run: subprocess.CompletedProcess, repository: Path) -> None:
     assert (repository / "model.py").read_text() == BAD
 
 
-def test_the_hooks_do_their_work_as_programs_of_the_machine(repository):
+def use_locally(repository: Path, *names: str) -> None:
+    """The hooks of these names as programs of the machine."""
     entries = {str(hook["id"]): hook for hook in hooks()}
-    assert set(entries) == {"modgraph-check", "modgraph-check-fix"}
-    local = [
-        {
-            **hook,
-            "language": "system",
-            "entry": str(hook["entry"]).replace("modgraph", f"{sys.executable} -m modgraph", 1),
-        }
-        for hook in entries.values()
-    ]
+    assert set(entries) == {"modgraph-check", "modgraph-check-fix", "modgraph-embed"}
+    local = []
+    for name in names:
+        hook = {key: value for key, value in entries[name].items() if key != "additional_dependencies"}
+        entry = str(hook["entry"]).replace("modgraph", f"{sys.executable} -m modgraph", 1)
+        local.append({**hook, "language": "system", "entry": entry})
     (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": [{"repo": "local", "hooks": local}]}))
     git("add", ".", cwd=repository)
+
+
+def test_pictures_are_drawn_where_they_are_not_fresh(repository):
+    use_locally(repository, "modgraph-embed")
+    page = repository / "README.md"
+    page.write_text("# A model\n\n<!-- modgraph: model.py -->\n")
+    git("add", ".", cwd=repository)
+    drawn = pre_commit("run", "--all-files", cwd=repository, PYTHONPATH=str(ROOT))
+    assert drawn.returncode == 1, "pre-commit fails where a hook changes files"
+    assert "<picture>" in page.read_text()
+    git("add", ".", cwd=repository)
+    again = pre_commit("run", "--all-files", cwd=repository, PYTHONPATH=str(ROOT))
+    assert again.returncode == 0, again.stdout
+
+
+def test_the_hooks_do_their_work_as_programs_of_the_machine(repository):
+    use_locally(repository, "modgraph-check", "modgraph-check-fix")
     outcome(pre_commit("run", "modgraph-check", "--all-files", cwd=repository, PYTHONPATH=str(ROOT)), repository)
     fixing = pre_commit("run", "modgraph-check-fix", "--all-files", cwd=repository, PYTHONPATH=str(ROOT))
     assert fixing.returncode == 1, "pre-commit fails where a hook changes files"

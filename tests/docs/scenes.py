@@ -219,7 +219,7 @@ def _files(name: str) -> dict[str, str]:
     if name == "configured":
         return {"pyproject.toml": '[tool.modgraph]\ntargets = ["model.py:Net"]\n', "src/small.py": UNREGISTERED}
     return {
-        "src/model.py": NET, "pkg/__init__.py": "", "pkg/models.py": NET, "package/__init__.py": "",
+        "README.md": "# Net\n\n<!-- modgraph: model.py:Net -->\n", "src/model.py": NET, "pkg/__init__.py": "", "pkg/models.py": NET, "package/__init__.py": "",
         "torchvision/__init__.py": "", "torchvision/models.py": TORCHVISION,
     }  # fmt: skip
 

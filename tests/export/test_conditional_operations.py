@@ -9,6 +9,7 @@ import pytest
 
 import modgraph
 from modgraph.export import render
+from modgraph.export.text.summary import summary
 
 NET = """\
 import torch
@@ -116,3 +117,41 @@ def test_a_block_that_is_surely_called_is_not_folded_with_those_that_may_be(tmp_
     drawn = render(graph, "mermaid")
     assert "×3" in drawn
     assert "depends on" in drawn
+
+
+CHOSEN = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x):
+        out = torch.zeros_like(x)
+        for place, expert in enumerate(self.experts):
+            rows = x[:, 0] > place - 10
+            if rows.any():
+                out[rows] = expert(x[rows]).tanh()
+        return out
+"""
+
+
+@pytest.mark.needs_torch
+def test_what_ran_on_a_condition_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(CHOSEN, encoding="utf-8")
+    graph = modgraph.analyze(f"{path}:Net", inputs=["5x4"])
+    calls = [call for call in graph.calls if call.module.startswith("experts.")]
+    assert [(call.certain, call.observed) for call in calls] == [(True, True)] * 3
+    operations = [each for each in graph.operations if each.name == "torch.Tensor.tanh"]
+    for part in (*calls, *operations):
+        assert part.condition is not None
+        assert part.condition.text == "rows.any()"
+        assert "if rows.any():" in CHOSEN.splitlines()[(part.condition.line or 0) - 1]
+    assert all(each.condition is None for each in graph.operations if each.name == "torch.zeros_like")
+    drawn = str(render(graph, "dot"))
+    assert re.search(r"only if.*rows\.any\(\)", drawn)
+    assert "depends on" not in drawn
+    assert "only if rows.any()" in summary(graph)

@@ -10,7 +10,7 @@ import pytest
 from modgraph.errors import ConfigError, ExportError
 from modgraph.export.text import table
 from modgraph.export.text.summary import summary
-from modgraph.export.text.table import text_width
+from modgraph.export.text.table import Cell, Column, Pen, text_width
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import (
     BufferInfo,
@@ -534,3 +534,17 @@ def test_sizes_that_only_the_user_knows_are_asked_for():
 
     assert line(("batch", 3)).endswith("x = batch×3 float32")
     assert line(None).endswith("x = ? float32; --input gives its sizes")
+
+
+@pytest.mark.parametrize(
+    ("shape", "width", "shown"),
+    [
+        ("batch×16×((h+1)//2-1)×((w+1)//2-1)", 24, "batch×16×(h…)×(w…)"),
+        ("batch×16×((h+1)//2-1)×((w+1)//2-1)", 30, "batch×16×(h…)×((w+1)//2-1)"),
+        ("batch×16×((h+1)//2-1)×((w+1)//2-1)", 40, "batch×16×((h+1)//2-1)×((w+1)//2-1)"),
+        ("((h//2)*(w//2)*batch//169)×10", 24, "(h, w, batch…)×10"),
+    ],
+)
+def test_a_shape_is_cut_by_what_its_longest_sizes_are_made_of(shape, width, shown):
+    column = Column("output", shortest=width, sizes=True)
+    assert table.table([column], [[Cell(shape)]], width, Pen(unicode=True))[1] == shown

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import modgraph
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Finding, Graph, HookInfo, ParameterInfo, Problem, Repeat
 from modgraph.graph.occurrences import Run, preorder
@@ -238,3 +239,39 @@ def test_blocks_that_call_their_layers_in_another_order_are_not_alike():
     assert set(groups(crossed_net(["otot", "otot", "otot"])).values()) == {Repeat(group="blocks.0", count=3)}
     assert groups(crossed_net(["otot", "oott", "otot"])) == {}
     assert groups(crossed_net(["ot", "to"])) == {}
+
+
+CONDITIONAL = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width, always):
+        super().__init__()
+        self.a, self.b = nn.Linear(width, width), nn.Linear(width, width)
+        self.always = always
+
+    def forward(self, x, past=None):
+        y = self.a(x)
+        if self.always or past is not None:
+            y = torch.tanh(y)
+        return self.b(y) + x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(8, i in ALWAYS) for i in range(4)])
+
+    def forward(self, x, past=None):
+        for block in self.blocks:
+            x = block(x, past)
+        return x
+"""
+
+
+@pytest.mark.parametrize(("always", "groups"), [("()", 1), ("range(4)", 1), ("(0, 1)", 2), ("(0,)", 1)])
+def test_an_operation_that_may_be_done_is_not_folded_with_one_that_is(tmp_path, always, groups):
+    (tmp_path / "net.py").write_text(CONDITIONAL.replace("ALWAYS", always), encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["2x8"])
+    found = {node.repeat.group for node in graph.modules if node.repeat and node.path.count(".") == 1}
+    assert len(found) == groups

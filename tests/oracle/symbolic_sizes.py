@@ -2,10 +2,12 @@
 
     python tests/oracle/symbolic_sizes.py [TARGET ...] [--sizes 10] [--seed 0] [--input SPEC] [--path DIR] [--json F]
 
-Of each model, the inputs are found (or given by --input), `forward` is predicted once, and the constraints that come with
-it are read. Then, for sizes that meet all of them, torch has to call the same modules, give each predicted shape, and
-refuse none. Without targets: 15 small models beside this file, and of torchvision and timm 45 and 25,
-where these can be imported.
+Of each model, the inputs are found (or given by --input), `forward` is predicted once, and the conditions that come with
+it are read: what the model requires (`constraints`), and what was followed besides. Then, for sizes that meet all of
+them, torch has to make each certain call in its place, no other but those that are told as conditional, give each shape,
+and refuse none; sizes that break what is required, and nothing else, torch has to refuse. A conditional call whose
+condition speaks of sizes alone is made where it holds; of others either is right. Without targets: 15 small models beside
+this file, and of torchvision and timm 45 and 25, where these can be imported.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ class Row:
     target: str
     inputs: list[str] = field(default_factory=list)
     constraints: list[str] = field(default_factory=list)
+    """What the model requires."""
+    followed: list[str] = field(default_factory=list)
     verdict: str = ""
     """ "" where all was judged; else why nothing, or not all, was."""
     n_sizes: int = 0
@@ -75,16 +79,22 @@ class Row:
     """Sizes that meet the constraints, and torch refuses."""
     other_calls: int = 0
     """Sizes at which torch calls other modules, or in another order."""
+    conditional: int = 0
+    """Calls that are told on a condition."""
+    broken_refused: int = 0
+    broken_taken: int = 0
+    """Sizes that break what is required: torch refuses them, or takes them, which is a fault."""
     outside_refused: int = 0
     outside_differs: int = 0
     outside_same: int = 0
-    """Sizes that break a constraint: torch refuses them, gives other shapes, or gives what was predicted."""
+    """Sizes that meet what is required, and were not followed: torch refuses them, gives other shapes, or gives what was
+    predicted."""
     example: str = ""
     """The first fault."""
 
     @property
     def is_faulty(self) -> bool:
-        return bool(self.wrong or self.refused or self.other_calls)
+        return bool(self.wrong or self.refused or self.other_calls or self.broken_taken)
 
 
 # ---- sizes -----------------------------------------------------------------------------------------------------------
@@ -108,8 +118,10 @@ def draws(symbols: Sequence[str], constraints: Sequence[str], rng: random.Random
 
     def draw(name: str) -> int:
         if name == "batch":
-            return rng.randint(1, 9)
+            return rng.randint(1, 9) if rng.random() < 0.8 else max(1, min(64, rng.choice(written)))
         kind = rng.random()
+        if kind < 0.1:
+            return rng.randint(1, 12)
         if kind < 0.25:
             return rng.randint(1, 64)
         if kind < 0.5:
@@ -191,13 +203,80 @@ def value_of(size: int | str | None, sizes: Mapping[str, int]) -> int | None:
 # ---- judging ---------------------------------------------------------------------------------------------------------
 
 
-def compare(row: Row, calls: Sequence[Call], truth: Calls, sizes: Mapping[str, int]) -> bool:
-    """Whether the calls are the same, and no shape is wrong; counted in the row."""
-    if [call.module for call in calls] != [name for name, _ in truth]:
-        return False
+Aligned = list[tuple[Call, list[tuple[int, ...]] | None]]
+
+
+def is_made(call: Call, sizes: Mapping[str, int]) -> bool | None:
+    """Whether the call is made at these sizes; None where that is not said of sizes."""
+    if call.certain:
+        return True
+    if call.condition is None or call.condition.text in ("self.training", "not self.training"):
+        return None if call.condition is None else call.condition.text == "not self.training"
+    try:
+        return bool(eval(call.condition.text, {"__builtins__": {}}, dict(sizes)))
+    except Exception:
+        return None
+
+
+def aligned(calls: Sequence[Call], truth: Calls, sizes: Mapping[str, int]) -> Aligned | None:
+    """Each call that was made, with the predicted one that it is; None where one is missing, or there is another."""
+    expected = [(call, made) for call in calls if (made := is_made(call, sizes)) is not False]
+    if all(made for _, made in expected) and not any(call.may_repeat for call, _ in expected):
+        if [call.module for call, _ in expected] != [name for name, _ in truth]:
+            return None
+        return [(call, shapes) for (call, _), (_, shapes) in zip(expected, truth, strict=True)]
+    groups = _groups(expected)
+    # ways[i][j]: from the group i on, what was made from j on can be told.
+    ways = [[False] * (len(truth) + 1) for _ in range(len(groups) + 1)]
+    ways[-1][-1] = True
+    for i in range(len(groups) - 1, -1, -1):
+        for j in range(len(truth), -1, -1):
+            fits = j < len(truth) and truth[j][0] in groups[i].names
+            goes_on = fits and ways[i if groups[i].repeats else i + 1][j + 1]
+            ways[i][j] = goes_on or (groups[i].may_be_left_out and ways[i + 1][j])
+    return _way(groups, truth, ways) if ways[0][0] else None
+
+
+@dataclass
+class _Group:
+    """A call; or those of a loop of any number of turns, in any order."""
+
+    calls: list[Call]
+    may_be_left_out: bool
+    repeats: bool
+
+    @property
+    def names(self) -> set[str]:
+        return {call.module for call in self.calls}
+
+
+def _groups(expected: Sequence[tuple[Call, bool | None]]) -> list[_Group]:
+    groups: list[_Group] = []
+    for call, made in expected:
+        if call.may_repeat and groups and groups[-1].repeats:
+            groups[-1].calls.append(call)
+        else:
+            groups.append(_Group([call], made is None or call.may_repeat, call.may_repeat))
+    return groups
+
+
+def _way(groups: Sequence[_Group], truth: Calls, ways: Sequence[Sequence[bool]]) -> Aligned:
+    found: Aligned = []
+    i = 0
+    for j, (name, shapes) in enumerate(truth):
+        while name not in groups[i].names or not ways[i if groups[i].repeats else i + 1][j + 1]:
+            i += 1
+        found.append((next(call for call in groups[i].calls if call.module == name), shapes))
+        i += not groups[i].repeats
+    return found
+
+
+def compare(row: Row, calls: Aligned, sizes: Mapping[str, int]) -> bool:
+    """Whether no shape is wrong; counted in the row. Of a call that is not certain other shapes may be given."""
     is_right = True
-    for call, (_, wanted) in zip(calls, truth, strict=True):
+    for call, wanted in calls:
         shapes = [tensor.shape for tensor in call.outputs]
+        is_open = is_made(call, sizes) is None
         if wanted is None or len(shapes) != len(wanted):
             row.unknown += 1
             continue
@@ -209,7 +288,8 @@ def compare(row: Row, calls: Sequence[Call], truth: Calls, sizes: Mapping[str, i
             else:
                 is_same = tuple(found) == true
                 row.right += is_same
-            if not is_same:
+                row.unknown += is_open and not is_same
+            if not is_same and not is_open:
                 row.wrong += 1
                 is_right = False
                 row.example = row.example or f"{call.module or 'the model'} at {dict(sizes)}: {shape}, torch {true}"
@@ -217,48 +297,44 @@ def compare(row: Row, calls: Sequence[Call], truth: Calls, sizes: Mapping[str, i
 
 
 def judge(target: str, model: torch.nn.Module, graph: Graph, n_sizes: int, seed: int) -> Row:
-    """Evaluates what was predicted at so many sizes, and at as many that break a constraint."""
+    """Evaluates what was predicted at so many sizes, at as many that break what is required, and at as many that were not
+    followed."""
     inputs = graph.model.inputs
     row = Row(target)
     row.inputs = [
         f"{each.name}={[list(t.shape) if t.shape is not None else None for t in each.tensors]}" for each in inputs
     ]
-    row.constraints = [text for each in inputs for text in (*each.constraints, *each.followed)]
+    row.constraints = [text for each in inputs for text in each.constraints]
+    row.followed = [text for each in inputs for text in each.followed]
     problems = [problem for problem in graph.problems if problem.stage == "forward"]
     if problems or not inputs:
         row.verdict = problems[0].message if problems else "forward was not followed"
         return row
-    calls = [call for call in graph.calls if call.predicted and not call.direct and not _is_of_training(call)]
-    if not all(call.certain for call in calls):
-        row.verdict = "some calls depend on what is not known"
-        return row
+    calls = [call for call in graph.calls if call.predicted and not call.direct]
+    row.conditional = sum(not call.certain for call in calls)
     symbols, rng = symbols_of(inputs), random.Random(seed)
-    n_outside = 0
-    for sizes in draws(symbols, row.constraints, rng):
-        is_met = meets(row.constraints, sizes)
-        if row.n_sizes >= n_sizes and (n_outside >= n_sizes or not row.constraints):
+    judges = {"in": _at, "broken": _broken, "outside": _outside}
+    left = {"in": n_sizes, "broken": n_sizes * bool(row.constraints), "outside": n_sizes * bool(row.followed)}
+    for sizes in draws(symbols, [*row.constraints, *row.followed], rng):
+        is_taken = meets(row.constraints, sizes)
+        kind = "broken" if not is_taken else "in" if meets(row.followed, sizes) else "outside"
+        if not any(left.values()):
             break
-        if row.n_sizes >= n_sizes if is_met else n_outside >= n_sizes:
+        if not left[kind]:
             continue
         try:
             given = make(inputs, sizes)
         except LookupError as error:
             row.verdict = f"the shape of {error} is not known"
             return row
-        if is_met:
-            row.n_sizes += 1
-            _at(row, model, calls, given, sizes)
-        else:
-            n_outside += 1
-            _outside(row, model, calls, given, sizes)
+        left[kind] -= 1
+        judges[kind](row, model, calls, given, sizes)
+        if not symbols:
+            break
+    row.n_sizes = n_sizes - left["in"]
     if row.n_sizes < (n_sizes if symbols else 1):
         row.verdict = f"met the constraints at {row.n_sizes} sizes only"
     return row
-
-
-def _is_of_training(call: Call) -> bool:
-    """It is made in training mode only, and the runs here are in the other."""
-    return call.condition is not None and call.condition.text == "self.training"
 
 
 def _at(
@@ -270,11 +346,25 @@ def _at(
         row.refused += 1
         row.example = row.example or f"torch refuses {dict(sizes)}: {str(error).splitlines()[0]}"
         return
-    if [call.module for call in calls] != [name for name, _ in truth]:
+    found = aligned(calls, truth, sizes)
+    if found is None:
         row.other_calls += 1
         row.example = row.example or f"{len(truth)} calls at {dict(sizes)}, {len(calls)} predicted"
         return
-    compare(row, calls, truth, sizes)
+    compare(row, found, sizes)
+
+
+def _broken(
+    row: Row, model: torch.nn.Module, calls: Sequence[Call], given: Mapping[str, Any], sizes: Mapping[str, int]
+) -> None:
+    try:
+        true_calls(model, given)
+    except Exception:
+        row.broken_refused += 1
+        return
+    row.broken_taken += 1
+    not_met = [each for each in row.constraints if not meets([each], sizes)]
+    row.example = row.example or f"torch takes {dict(sizes)}, which breaks {not_met}"
 
 
 def _outside(
@@ -285,8 +375,9 @@ def _outside(
     except Exception:
         row.outside_refused += 1
         return
+    found = aligned(calls, truth, sizes)
     try:
-        is_same = compare(Row(row.target), calls, truth, sizes)
+        is_same = found is not None and compare(Row(row.target), found, sizes)
     except ZeroDivisionError:
         is_same = False
     row.outside_same += is_same
@@ -369,11 +460,18 @@ def main() -> int:
         print(
             f"{name:28} {row.n_sizes:3} sizes  {row.right:5} right {row.unknown:4} unknown {row.wrong:3} wrong", end=""
         )
-        print(f" {row.refused:2} refused {row.other_calls:2} other calls  {'; '.join(row.constraints)}", flush=True)
+        print(f" {row.refused:2} refused {row.other_calls:2} other calls", end="")
+        print(
+            f" {row.broken_taken:2} of {row.broken_refused + row.broken_taken:2} that break what is required run",
+            end="",
+        )
+        print(f"  {'; '.join(row.constraints)}{' | ' * bool(row.followed)}{'; '.join(row.followed)}", flush=True)
         for text in (row.verdict, row.example):
             if text:
                 print(f"{'':28} {text}", flush=True)
         for key in ("n_sizes", "right", "unknown", "wrong", "refused", "other_calls"):
+            totals[key] += getattr(row, key)
+        for key in ("conditional", "broken_refused", "broken_taken"):
             totals[key] += getattr(row, key)
         for key in ("outside_refused", "outside_differs", "outside_same"):
             totals[key] += getattr(row, key)
@@ -382,7 +480,7 @@ def main() -> int:
     print(dict(totals))
     if arguments.json:
         arguments.json.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return 1 if totals["wrong"] or totals["refused"] or totals["other_calls"] else 0
+    return 1 if any(totals[key] for key in ("wrong", "refused", "other_calls", "broken_taken")) else 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 
 from modgraph.graph.model import Graph
 from modgraph.source import nodes
-from modgraph.source.mangling import mangle_syntax, mangled
+from modgraph.source.mangling import bound_as, mangle_syntax, mangled, spell_private
 from modgraph.source.parsed import Parsed
 
 NETS = {
@@ -231,3 +231,49 @@ def test_a_name_is_mangled_as_python_does(owner: str, name: str):
     space: dict[str, Any] = {}
     exec(textwrap.dedent(f"class {owner}:\n    {name} = 1\n"), space)
     assert mangled(name, owner) in vars(space[owner])
+
+
+SPELLED = """\
+import a.b, __c.d
+from __e import f as __g
+
+
+class Net(__e):
+    __slots__ = ("__x",)
+
+    @__f
+    def __m(self, __a, b=lambda __y: __y):
+        global __z
+        return (
+            self.__x,
+            self
+            .__w,
+        )
+
+    class __In:
+        '''a text\n\nwith __x in it'''
+        def n(self): return self.__v
+
+
+def make():
+    class Far:
+        def n(self):
+            match self:
+                case {**__rest}:
+                    return __rest
+            return f"{self.__u}"
+    return __q
+"""
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_only_what_stands_in_lines_with_private_names_is_walked_over(ends: str):
+    text = SPELLED.replace("\n", ends)
+    whole, part = ast.parse(text), ast.parse(text)
+    mangle_syntax(whole)
+    spell_private(part, text)
+    assert ast.dump(part) == ast.dump(whole)
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    names = [[bound_as(each) for each in ast.walk(tree) if isinstance(each, kinds)] for tree in (whole, part)]
+    assert names[0] == names[1]
+    assert "_Net__m" in names[0]

@@ -251,3 +251,61 @@ def test_a_bound_of_the_prediction_is_no_condition() -> None:
     assert not held["a"] <= sizes.Limit(4096)
     assert held["a"] * held["a"] < 2**63
     assert not book.needed
+
+
+_OF_ONE: dict[str, Callable[[Any, int], Any]] = {
+    "n >= k": lambda n, k: n >= k,
+    "n <= k + 6": lambda n, k: n <= k + 6,
+    "n == k": lambda n, k: n == k,
+    "n % k": lambda n, k: n % k == 0,
+    "n // k": lambda n, k: n // k == 2,
+    "rounded up": lambda n, k: (n - 1) // 2 + 1 >= k,
+}
+_OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
+    "n == m": lambda n, m: n == m,
+    "n // 2 == m // 2": lambda n, m: n // 2 == m // 2,
+    "n >= m": lambda n, m: n >= m,
+}
+
+
+@given(
+    st.tuples(st.integers(1, 20), st.integers(1, 20)),
+    st.lists(st.tuples(st.sampled_from(sorted(_OF_ONE)), st.integers(1, 9)), min_size=1, max_size=5),
+    st.none() | st.sampled_from(sorted(_OF_TWO)),
+)
+def test_nothing_is_said_of_a_size_that_the_rest_says_already(
+    witnesses: tuple[int, int], asked: list[tuple[str, int]], of_two: str | None
+) -> None:
+    book, held = _open(dict(zip("ab", witnesses, strict=True)))
+    for kind, number in asked:
+        bool(_OF_ONE[kind](held["a"], number))
+    if of_two is not None:
+        bool(_OF_TWO[of_two](held["a"], held["b"]))
+    told = constraints(book.needed.values())
+    at = [{"a": a, "b": b} for a in range(1, 40) for b in (range(1, 40) if of_two else (1,))]
+    meet = [all(eval(each, {}, dict(sizes)) for each in told) for sizes in at]
+    assert meet == [_meets(book, sizes) for sizes in at]
+    of_one = [each for each in told if "b" not in each]
+    if of_two is None:
+        for text in of_one:
+            rest = [each for each in of_one if each != text]
+            far = ({"a": a} for a in range(1, 6_000))
+            assert any(all(eval(each, {}, a) for each in rest) and not eval(text, {}, a) for a in far), (text, told)
+
+
+@pytest.mark.parametrize(
+    ("tests", "told"),
+    [
+        (lambda a, b: (a >= 11, a <= 11), {"a == 11"}),
+        (lambda a, b: (a >= 11, a != 11, a != 12), {"a >= 13"}),
+        (lambda a, b: (a // 6 == 2, a % 5 == 0), {"a == 15"}),
+        (lambda a, b: (a == b, a >= 4, b >= 4), {"a == b", "a >= 4"}),
+        (lambda a, b: (a != b, a // 2 != b // 2), {"a // 2 != b // 2"}),
+        (lambda a, b: (a % 4 != 0, a != 4), {"a % 4 != 0"}),
+    ],
+)
+def test_few_words_say_it(tests: Callable[[Any, Any], Any], told: set[str]) -> None:
+    witness = next(n for n in range(4, 40) if all(tests(n, n)) or all(tests(n, n + 2)))
+    book, held = _open({"a": witness, "b": witness if all(tests(witness, witness)) else witness + 2})
+    assert all(tests(held["a"], held["b"]))
+    assert set(constraints(book.needed.values())) == told

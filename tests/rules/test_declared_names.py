@@ -159,6 +159,46 @@ def test_what_torch_builds_is_in_the_tree(tmp_path: Path, name: str):
                 assert tree.matches(re.compile(f"^{re.escape(path)}$"), "search")
 
 
+PLAIN = {
+    "an option that is said twice": "self.a = Block(4)\nif flag:\n    self.a = Other(4)",
+    "a local of the name of a class": "Block = Other\nself.a = Block(4)",
+    "one that makes itself anew": "self.a = Deep(4)\nself.b = nn.Sequential(nn.ReLU(), Middle(4), nn.Linear(4, 4))",
+}
+
+
+@pytest.mark.parametrize("body", [*BODIES.values(), *PLAIN.values()])
+def test_what_is_said_plainly_is_in_the_tree_too(tmp_path: Path, body: str):
+    code = HEAD + "".join(f"        {line}\n" for line in body.splitlines())
+    tree = tree_of(tmp_path, code)
+    plain = Trees(tree.followed.sources).certain(tree.root)
+    assert plain.reached()[0] <= tree.reached()[0]
+    with contextlib.suppress(OpenError):
+        for path in plain.paths():
+            assert in_tree(tree, path.replace(NUMBERS, "0"))
+
+
+def test_a_base_whose_constructor_is_not_called_says_nothing(tmp_path: Path):
+    text = LAYER.replace("DECLARED", '_no_split_modules = ["Layer"]')
+    text += """
+class Alone(Net):
+    _no_split_modules = ["Layer"]
+    def __init__(self):
+        self.other = nn.Linear(2, 2)
+"""
+    assert [each.class_name for each in found(tmp_path, text)] == ["Alone"]
+
+
+def test_what_is_said_plainly_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    followed: list[Kind] = []
+    real = Trees.tree
+    monkeypatch.setattr(Trees, "tree", lambda trees, kind: followed.append(kind) or real(trees, kind))
+    names = '_no_split_modules = ["Layer"]\n    _tied_weights_keys = {"head.weight": "layers.0.fc1.weight"}'
+    assert found(tmp_path, LAYER.replace("DECLARED", names)) == []
+    assert not followed
+    assert len(found(tmp_path, LAYER.replace("DECLARED", '_no_split_modules = ["Layr"]'))) == 1
+    assert followed
+
+
 OPEN = ("names nobody knows", "attention", "norms", "wrapped", "enumerated", "apply", "a pair of a table", "stars")
 
 

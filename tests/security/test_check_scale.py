@@ -255,6 +255,44 @@ def test_copies_count_as_what_they_cost_and_the_classes_of_a_file_share_it(
     assert [name for name, _ in outcome.cut] == ["Net0"]
 
 
+def test_a_class_that_is_too_much_takes_nothing_from_the_others_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(interpretation, "MAX_WORK_OF_A_CLASS", 20_000)
+    file = tmp_path / "net.py"
+    file.write_text(f"import copy\n{HEAD}{module('Large', DOUBLED)}{looping('Net')}")
+    assert main(["check", "--isolated", "--no-cache", "--format", "json", str(file)]) == 1
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert [each["class"] for each in document["findings"]] == ["Net"]
+    assert "class 'Large' is not followed to its end" in document["not_done"][0]["message"]
+    assert "note: " in said.err
+
+
+WITHOUT_STATE = (
+    "{'a': nn.L1Loss(), 'b': nn.CrossEntropyLoss(reduction='none')}",
+    "[nn.ReLU(), nn.Softmax(dim=1)]",
+    "[nn.ReLU() for _ in range(n)]",
+    "tuple(map(nn.MaxPool2d, (2, 3)))",
+)
+WITH_STATE = (
+    "[nn.CrossEntropyLoss(torch.ones(2))]",
+    "[nn.BCEWithLogitsLoss(pos_weight=torch.ones(2))]",
+    "[nn.ReLU(), nn.Dropout()]",
+    "[nn.TripletMarginWithDistanceLoss(distance_function=nn.Linear(2, 2))]",
+    "[nn.MultiLabelSoftMarginLoss(torch.ones(2))]",
+)
+
+
+@pytest.mark.parametrize("kept", [*WITHOUT_STATE, *WITH_STATE])
+def test_what_loses_nothing_is_not_interpreted(interpreted: list[str], kept: str):
+    init = f"    def __init__(self, n=2):\n        super().__init__()\n        self.kept = {kept}\n"
+    options = CheckOptions(isolated=True)
+    outcome = Checker(options).check_text(f"{HEAD}class Net(nn.Module):\n{init}", "net.py", "/nowhere/net.py")
+    found = [each.code for each in outcome.findings]
+    assert (found, bool(interpreted)) == (([], False) if kept in WITHOUT_STATE else (["MG101"], True))
+
+
 def test_large_end_states_are_not_kept(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(interpretation, "MAX_KEPT_OBJECTS", 1_000)
     project = Project()
@@ -394,7 +432,7 @@ def test_a_file_that_was_not_followed_to_its_end_is_not_kept_as_clean(
     file.write_text(f"import copy\n{HEAD}{module('Net', DOUBLED)}")
     given = ["check", "--isolated", "--cache-dir", str(tmp_path / "cache"), str(file)]
     for _ in range(2):
-        assert main(given) == 2
+        assert main(given) == 0
         assert "1 class not followed to its end" in capsys.readouterr().out
 
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from modgraph.findings import Finding, Fix
+from modgraph.findings import Finding, Fix, Severity
 
 FINDING_FORMATS = {
     "text": "text",
@@ -54,6 +54,7 @@ class FindingView:
         color: bool = False,
         notes: Sequence[tuple[str, str]] = (),
         unchecked: Sequence[tuple[str, str]] = (),
+        unknown: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.findings = findings
         self.files = files
@@ -64,6 +65,8 @@ class FindingView:
         """(file, what was not done with it), which keeps no finding from being told: fixes that were not tried."""
         self.unchecked = unchecked
         """(file, why it was not checked, or not to its end). Whatever is written says so: no findings are not none."""
+        self.unknown = unknown
+        """(file, of which of its classes it is not known what they hold, and why). It is told, and fails nothing."""
         self._read = read
         self._lines: dict[str, Sequence[str]] = {}
 
@@ -78,10 +81,12 @@ class FindingView:
 
 
 def not_checked(view: FindingView) -> list[Finding]:
-    """What was not checked as findings without a rule, for formats that have nothing else."""
+    """What was not checked, or is not known, as findings without a rule, for formats that have nothing else."""
+    told: list[tuple[Severity, Sequence[tuple[str, str]]]] = [("error", view.unchecked), ("info", view.unknown)]
     return [
-        Finding(code=NOT_CHECKED, name=NOT_CHECKED, severity="error", message=message, file=file)
-        for file, message in view.unchecked
+        Finding(code=NOT_CHECKED, name=NOT_CHECKED, severity=severity, message=message, file=file)
+        for severity, files in told
+        for file, message in files
     ]
 
 

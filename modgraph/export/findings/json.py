@@ -16,7 +16,7 @@ def render(view: FindingView, name: str) -> str:
         lines = [*records, *map(record, not_checked(view))]
         return "".join(json_text(json.dumps(each, ensure_ascii=False)) + "\n" for each in lines)
     document: dict[str, object] = {"findings": records}
-    not_done = [*view.unchecked, *view.notes]
+    not_done = [*view.unchecked, *view.unknown, *view.notes]
     if not_done:
         document["not_done"] = [{"file": file, "message": message} for file, message in not_done]
     return json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

@@ -14,24 +14,26 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
     by_file: dict[str, list[Finding]] = {file: [] for file in view.files}
     for finding in view.findings:
         by_file.setdefault(finding.file or "", []).append(finding)
-    errors: dict[str, list[str]] = {}
-    for file, message in view.unchecked:
-        by_file.setdefault(file, [])
-        errors.setdefault(file, []).append(message)
-    cases = sum(max(1, len(found) + len(errors.get(file, ()))) for file, found in by_file.items())
+    told: dict[str, list[tuple[str, str]]] = {}
+    for element, files in (("error", view.unchecked), ("skipped", view.unknown)):
+        for file, message in files:
+            by_file.setdefault(file, [])
+            told.setdefault(file, []).append((element, message))
+    cases = sum(max(1, len(found) + len(told.get(file, ()))) for file, found in by_file.items())
     failures = len(view.findings)
     lines = ['<?xml version="1.0" encoding="utf-8"?>']
     lines.append(f'<testsuites name="modgraph" tests="{cases}" failures="{failures}" errors="{len(view.unchecked)}">')
     for file, found in by_file.items():
-        wrong = errors.get(file, [])
-        count = max(1, len(found) + len(wrong))
+        others = told.get(file, [])
+        count = max(1, len(found) + len(others))
+        errors = sum(element == "error" for element, _ in others)
         lines.append(
-            f'  <testsuite name={_attribute(file)} tests="{count}" failures="{len(found)}" errors="{len(wrong)}" '
-            'skipped="0" package="modgraph">'
+            f'  <testsuite name={_attribute(file)} tests="{count}" failures="{len(found)}" errors="{errors}" '
+            f'skipped="{len(others) - errors}" package="modgraph">'
         )
         lines.extend(_case(each) for each in found)
-        lines.extend(_error(file, each) for each in wrong)
-        if not found and not wrong:
+        lines.extend(_not_done(file, *each) for each in others)
+        if not found and not others:
             lines.append(f'    <testcase name="modgraph" classname={_attribute(file)} />')
         lines.append("  </testsuite>")
     lines.append("</testsuites>")
@@ -48,9 +50,9 @@ def _case(finding: Finding) -> str:
     )
 
 
-def _error(file: str, message: str) -> str:
+def _not_done(file: str, element: str, message: str) -> str:
     head = f"    <testcase name={_attribute(NOT_CHECKED)} classname={_attribute(file)}>"
-    return f"{head}<error message={_attribute(message)}>{_content(message)}</error></testcase>"
+    return f"{head}<{element} message={_attribute(message)}>{_content(message)}</{element}></testcase>"
 
 
 def _attribute(text: str) -> str:

@@ -31,19 +31,20 @@ def render(view: FindingView, name: str) -> str:  # noqa: ARG001
         "rules": [_rule(rule) for rule in rules],
     }
     run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    if view.unchecked:
-        told = [_notification(file, message) for file, message in view.unchecked]
-        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": told}]
+    if view.unchecked or view.unknown:
+        told = [_notification("error", file, message) for file, message in view.unchecked]
+        told += [_notification("note", file, message) for file, message in view.unknown]
+        run["invocations"] = [{"executionSuccessful": not view.unchecked, "toolExecutionNotifications": told}]
     return (
         json_text(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False))
         + "\n"
     )
 
 
-def _notification(file: str, message: str) -> dict[str, Any]:
-    """Of a file that was not checked (3.20.21)."""
+def _notification(level: str, file: str, message: str) -> dict[str, Any]:
+    """Of a file that was not checked, or not to its end (3.20.21)."""
     place = {"physicalLocation": {"artifactLocation": _artifact(file)}}
-    return {"level": "error", "message": _message(message), "locations": [place]}
+    return {"level": level, "message": _message(message), "locations": [place]}
 
 
 def _rule(rule: Described) -> dict[str, Any]:

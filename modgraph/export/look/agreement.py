@@ -89,7 +89,7 @@ def _is_said(remark: Remark, path: str, index: GraphIndex, remarks: Mapping[str,
     if remark.state == "shared":
         rest = path[len(parent) :] if parent else f".{path}"
         return any(other.state == "shared" and other.detail + rest == remark.detail for other in remarks[parent])
-    inherited = ("unregistered", "runtime only", "static only", "never called", "unseen", "conditional")
+    inherited = ("unregistered", "runtime only", "static only", "never called", "unseen", "conditional", "taken")
     return remark.state in inherited and remark in remarks[parent]
 
 
@@ -110,7 +110,8 @@ def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str
         remarks.append(Remark("unknown"))
     condition = _condition(node, index)
     if condition:
-        remarks.append(Remark("conditional", condition))
+        ran = any(index.graph.calls[number].observed for number in node.calls)
+        remarks.append(Remark("taken" if ran else "conditional", condition))
     if idle and node.path in owners:
         remarks.append(Remark("weights used"))
     if node.alias_of is not None:

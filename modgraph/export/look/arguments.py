@@ -34,6 +34,8 @@ def argument_text(node: ModuleNode, *, defaults: bool = False, plain: bool = Fal
         return cut_end(text, LONGEST_ARGUMENTS)
     if (node.class_name or "").startswith("torch.nn."):
         return ""
+    if layer_base(node.torch_base) in _NORMALIZED:
+        literals.pop("normalized_shape", None)  # the shape of its weight, beside which it stands
     if plain:
         literals = {key: value for key, value in literals.items() if isinstance(value, int | str)}
     return cut_end(_user_class(literals), LONGEST_ARGUMENTS)
@@ -82,6 +84,7 @@ def _proven_stride(weight: Shape, call: Call | None) -> list[int] | None:
 
 
 _MOST_STRIDE = 33
+_NORMALIZED = ("LayerNorm", "RMSNorm")
 
 
 @dataclass(frozen=True, slots=True)

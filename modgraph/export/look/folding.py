@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from modgraph.export.look.gathering import Ways
 from modgraph.export.look.states import marks_of
 from modgraph.graph.loops import is_loop
 from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
@@ -18,8 +19,6 @@ MOST_ENDS = 24
 """So many inputs, and outputs, are shown in any case."""
 LEAST_GATHERED = 4
 """So many inputs or outputs of one kind may be one pill."""
-LEAST_OPERATIONS = 3
-"""So many operations may be one row."""
 SMALL = 4
 """A container with fewer leaves is always opened where its depth allows: one row would hide more than it saves."""
 
@@ -93,6 +92,8 @@ class Arrangement:
     """How many calls an arrow stands for, where some that are drawn once are at one of its ends."""
     like: int
     """Containers that are one row because they are like one that is open."""
+    resized: int
+    """Of these, those that have other sizes, or parts more often, than the open one."""
 
     @property
     def left_out(self) -> int:
@@ -154,18 +155,19 @@ def kind_of_end(end: str) -> str:
     return f"{kind}:{_NUMBERS.sub('', name)}" if kind in ("input", "output") else ""
 
 
-def _with_gathered_operations(items: list[Unit | Block]) -> list[Unit | Block]:
-    """`items`, where operations that follow each other are one row."""
+def _with_gathered_operations(items: list[Unit | Block], ways: Ways) -> list[Unit | Block]:
+    """`items`, where operations that follow each other are one row, as far as all else goes the ways that it goes."""
     kept: list[Unit | Block] = []
     for gathers, group in groupby(items, key=_is_lone_operation):
         row = list(group)
-        if not gathers or len(row) < LEAST_OPERATIONS:
-            kept.extend(row)
-            continue
-        first = row[0]
-        assert isinstance(first, Unit)
-        members = [item.occurrence for item in row]
-        kept.append(replace(first, members=members, series=True, gathered=True, collapsed=True))
+        made = {each[0]: each for each in ways.rows_of([item.occurrence for item in row])} if gathers else {}
+        hidden = {each for members in made.values() for each in members[1:]}
+        for item in row:
+            members = made.get(item.occurrence)
+            if members is not None and isinstance(item, Unit):
+                kept.append(replace(item, members=members, series=True, gathered=True, collapsed=True))
+            elif item.occurrence not in hidden:
+                kept.append(item)
     return kept
 
 
@@ -237,7 +239,9 @@ class _Arranger:
         self.shared: set[int] = set()
         """Numbers of the folds that stand for calls of one module."""
         self.like = 0
+        self.resized = 0
         self.parallel = Parallel(run)
+        self.ways = Ways(run)
         self.beside: set[Occurrence] = set()
         self.root = Block(occurrence=run.root, parent=None, members=[run.root])
 
@@ -256,6 +260,7 @@ class _Arranger:
             feedback=feedback,
             times={ends: times for ends, links in bundles.items() if (times := self._times(links))},
             like=self.like,
+            resized=self.resized,
         )
 
     def _fill(self, block: Block) -> list[Block]:
@@ -280,6 +285,8 @@ class _Arranger:
                 )
                 continue
             like = bool(first.children) and self.levels[first] <= self.cut.depth
+            if like and self._sizes(first) != self._sizes(seen[self.likeness.loose[first]]):
+                self.resized += 1
             block.items.append(
                 Unit(
                     occurrence=first,
@@ -295,7 +302,7 @@ class _Arranger:
         if self.cut.gather and block.parent is None:
             block.items[:] = _with_gathered_ends(block.items)
         if self.cut.operations:
-            block.items[:] = _with_gathered_operations(block.items)
+            block.items[:] = _with_gathered_operations(block.items, self.ways)
         if self.cut.most is not None:
             block.items[:] = _without_middle(block.items, self.cut.most)
         for item in block.items:
@@ -324,6 +331,17 @@ class _Arranger:
         if opened is container or small or self._is_parallel(opened, container):
             return True
         return any(inner.is_module and marks_of(self.run, inner) for inner in preorder(container))
+
+    def _sizes(self, container: Occurrence) -> list[tuple[object, ...]]:
+        """What is written of the sizes of what stands in it."""
+        found: list[tuple[object, ...]] = []
+        for inner in preorder(container):
+            node = self.run.index.modules[inner.path] if inner.is_module else None
+            outputs = [] if inner.call is None else [tensor.shape for tensor in inner.call.outputs]
+            if node is not None:
+                held = (*(each.shape for each in node.parameters), *(each.shape for each in node.buffers))
+                found.append((held, *outputs))
+        return found
 
     def _is_parallel(self, one: Occurrence, other: Occurrence) -> bool:
         """Whether two containers are branches of a fork: both are fed by the same."""

@@ -12,7 +12,7 @@ from modgraph.export.look.parts import Mark
 
 Measure = Literal["kind", "parameters", "flops", "time", "memory"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-Look = Literal["screen", "paper"]
+Look = Literal["screen", "dark", "paper"]
 LOOKS: tuple[Look, ...] = get_args(Look)
 PAGE_WIDTH, PAGE_HEIGHT = 6.5 * 72, 9.0 * 72
 """Points of the text of a page."""
@@ -38,7 +38,8 @@ class PictureOptions:
     color: Measure = "kind"
     """What the colour of a row says: what kind of layer it is, or what it costs."""
     style: Look = "screen"
-    """`paper` for a figure: text that can be read at its width, no colour needed, nothing that nobody misses."""
+    """`paper` for a figure: text that can be read at its width, no colour needed, nothing that nobody misses. `dark`
+    for a dark ground: the same picture in other colours."""
     width: float | str | None = None
     """Of a figure: points, or a text such as "3.25in" or "180mm"; None for the text of a page, 6.5 inches."""
     columns: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ State = Literal[
     "unseen",
     "unknown",
     "conditional",
+    "taken",
     "weights used",
     "shared",
     "also",
@@ -188,3 +189,5 @@ class Picture:
     """Levels of frames that are open."""
     paper: tuple[float, float] | None = None
     """Points that a figure may be wide and high; it is drawn smaller where it is larger."""
+    dark: bool = False
+    """It is drawn for a dark ground."""

@@ -15,7 +15,7 @@ from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 
 NOTE_LENGTH = 44
-_OF_CALLS = ("failed", "conditional")
+_OF_CALLS = ("failed", "conditional", "taken")
 """States of a module that are said of each call instead."""
 
 
@@ -99,7 +99,7 @@ def conditional_mark(occurrence: Occurrence) -> list[Mark]:
         above = above.parent
     text = part.condition.text.removeprefix("depends on ")
     not_taken = "not taken: " if part.observed is False else ""
-    return [Mark(state="conditional", note=cut_end(not_taken + text, NOTE_LENGTH))]
+    return [Mark(state="taken" if part.observed else "conditional", note=cut_end(not_taken + text, NOTE_LENGTH))]
 
 
 _NOTES: dict[State, str] = {

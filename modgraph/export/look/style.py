@@ -68,6 +68,7 @@ STATES: dict[State, StateStyle] = {
     "unseen": StateStyle("◇", "scripted, not observable", "#4B5563", "dotted", "#6B7280", "dotted"),
     "unknown": StateStyle("?", "unknown", "#4B5563", "dashed", "#6B7280", "dashed"),
     "conditional": StateStyle("○", "depends on", "#4B5563", "dotted", "#6B7280", "dotted"),
+    "taken": StateStyle("○", "only if", "#4B5563", "", "", ""),
     "weights used": StateStyle("→", "weights used", "#4B5563", "", "", ""),
     "shared": StateStyle("↺", "same as", "#4B5563", "", "", ""),
     "also": StateStyle("↺", "also", "#4B5563", "", "", ""),

@@ -74,7 +74,7 @@ _OF_TITLE = 28
 
 def mark_in_title(mark: Mark) -> Mark:
     """As it stands in a frame's title: without a note that only explains it, as the main edge passes there."""
-    if mark.state == "conditional":
+    if mark.state in ("conditional", "taken"):
         return replace(mark, note=cut_end(mark.note, _OF_TITLE))
     return mark if mark.state in ("failed", "also", "again", "called", "shared", "changed") else replace(mark, note="")
 

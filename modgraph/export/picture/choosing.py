@@ -159,7 +159,13 @@ class _Choice:
             leave_out_idle(run)
         focus = focus_on(run, options.focus) if options.focus else None
         paper = (options.points, PAGE_HEIGHT) if options.is_paper else None
-        self.how = Style(direction=options.direction, focus=focus, costs=_costs(run, options.color), paper=paper)
+        self.how = Style(
+            direction=options.direction,
+            focus=focus,
+            costs=_costs(run, options.color),
+            paper=paper,
+            dark=options.style == "dark",
+        )
         self.top = -1 if focus else 0
         self.likeness = fold(run) if options.fold else Likeness(run)
         self.levels = deepest_level(run, self.top)

@@ -45,10 +45,12 @@ from modgraph.export.picture.turns import called_mark, calls_of_all, turns_aroun
 from modgraph.export.picture.wiring import NEAR, NodeFacts, Wire, Wiring
 from modgraph.graph.batch import batch_size
 from modgraph.graph.focus import Focus
-from modgraph.graph.model import ModuleNode, TensorInfo
-from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.model import Condition, ModuleNode, TensorInfo
+from modgraph.graph.occurrences import Link, Occurrence, Run
 from modgraph.graph.repeats import Likeness
 
+CONDITION_LENGTH = 32
+"""Letters of what an arrow depends on."""
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
 
@@ -66,6 +68,7 @@ class Style:
     """Rows are written in two lines."""
     paper: tuple[float, float] | None = None
     """Of a figure: how many points it may be wide and high."""
+    dark: bool = False
     joined: bool = False
     """Norms and activations stand in the row of the layer before them; closed containers that follow each other share a
     card, as layers do."""
@@ -106,6 +109,7 @@ def compose(run: Run, likeness: Likeness, cut_at: Cut, levels: int, how: Style) 
         direction=how.direction,
         depth=cut_at.depth,
         paper=how.paper,
+        dark=how.dark,
     )
 
 
@@ -123,6 +127,8 @@ class Composer:
         self.spot_of: dict[Unit, Spot] = {}
         self.contents: dict[Block, list[Spot | Block]] = {}
         self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
+        self._said_at: set[tuple[Condition, int]] = set()
+        """By node that arrows lead to: what is written on one of them that it depends on."""
         self._outermost: dict[tuple[Block, int], Spot | None] = {}
 
     def items_and_arrows(self) -> tuple[tuple[Item, ...], tuple[Arrow, ...]]:
@@ -223,7 +229,21 @@ class Composer:
             is_taken=any(link.is_taken for link in links),
             in_doubt=any(link.in_doubt for link in links),
             times=max(1, times),
+            condition=self._condition_of(links, ends[1]),
         )
+
+    def _condition_of(self, links: list[Link], head: int) -> str:
+        """What all of them depend on, where what they join does not say it: once for each condition at a head."""
+        conditions = {link.condition for link in links}
+        condition = conditions.pop() if len(conditions) == 1 else None
+        if condition is None or any(link.certain for link in links) or (condition, head) in self._said_at:
+            return ""
+        if any(_depends_on(condition, end) for link in links for end in (link.source, link.target)):
+            return ""
+        self._said_at.add((condition, head))
+        text = condition.text
+        words = text if text.startswith("depends on ") else f"only if {text}"
+        return cut_end(words, CONDITION_LENGTH)
 
     def _facts(self, spot: Spot) -> NodeFacts:
         block, outermost = spot.block, -1
@@ -296,7 +316,11 @@ class Composer:
                     else "open"
                     if wire.in_doubt
                     else self._arrow_kind(tail, head),
-                    tooltip=cut_end(f"{spot_name(tail)}{or_before} → {spot_name(head)} · {wire.label}", TOOLTIP_LENGTH),
+                    tooltip=cut_end(
+                        f"{spot_name(tail)}{or_before} → {spot_name(head)} · {wire.label}"
+                        + (f" · {wire.condition}" if wire.condition else ""),
+                        TOOLTIP_LENGTH,
+                    ),
                 )
             )
         return arrows
@@ -553,6 +577,17 @@ class Composer:
             return frame
         below = block.parent.occurrence.path if block.parent is not None else ""
         return merged(frame, inner, below)
+
+
+def _depends_on(condition: Condition, end: Occurrence) -> bool:
+    """Whether what stands there, or is around it, says that it depends on this."""
+    at: Occurrence | None = end
+    while at is not None:
+        part = at.call if at.is_module else at.operation
+        if part is not None and part.condition == condition:
+            return True
+        at = at.parent
+    return False
 
 
 def _alike(tensors: list[TensorInfo]) -> list[TensorInfo]:

@@ -14,6 +14,7 @@ from graphviz import escape
 from graphviz.quoting import quote
 
 from modgraph.export.look import style
+from modgraph.export.look.dark import darkened
 from modgraph.export.look.labels import clean
 from modgraph.export.look.metrics import text_width
 from modgraph.export.look.options import PictureOptions
@@ -58,7 +59,8 @@ def write_dot(picture: Picture) -> str:
         is_slim = picture.direction == "TB" and (narrow or (arrow.main and arrow.id not in past))
         lines.append(_arrow(arrow, ports, weights[arrow.id], is_slim=is_slim))
     lines.append("}")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    return darkened(text) if picture.dark else text
 
 
 def _main_first(items: tuple[Item, ...], main: set[str], *, beside: bool = False) -> tuple[Item, ...]:
@@ -109,6 +111,8 @@ def _attributes(pairs: dict[str, str]) -> str:
     for name, value in pairs.items():
         if name.endswith("tooltip"):
             value = quoted(value.replace("\\", "\\\\"))
+        elif name.endswith("color"):
+            value = f'"{value}"'
         elif not (name == "label" and value.startswith("<")):
             value = quoted(value)
         written.append(f"{name}={value}")

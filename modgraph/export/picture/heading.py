@@ -58,7 +58,7 @@ def subtitle_of(run: Run, focus: Focus | None = None) -> str:
         _idiom(run, focus),
         *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
         _half(graph),
-        "train mode" if graph.model.mode == "train" else "",
+        "train mode" if graph.model.mode == "train" and graph.traced else "",
     ]
     return " · ".join(fact for fact in facts if fact)
 
@@ -115,7 +115,7 @@ def _inputs(run: Run) -> str:
 
 def _half(graph: Graph) -> str:
     if graph.predicted and not graph.traced:
-        return "predicted"
+        return f"predicted ({graph.model.mode})" if graph.model.mode else "predicted"
     if graph.traced and not graph.predicted:
         return "traced"
     return stored_title(graph)
@@ -165,7 +165,9 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
         shown.append(f"{arrangement.operations} operations collapsed (▸)")
     if arrangement.like:
         what = "1 container" if arrangement.like == 1 else f"{arrangement.like} containers"
-        shown.append(f"{what} collapsed (▸): same structure, other sizes")
+        some = "" if arrangement.resized >= arrangement.like else "some with "
+        sizes = f", {some}other sizes" if arrangement.resized else ""
+        shown.append(f"{what} collapsed (▸): same structure{sizes}")
     if shown:
         notes.append(" · ".join(shown))
     if partial := partial_line(graph):

@@ -55,7 +55,7 @@ def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
     if unit.middle:
         return _middle_row(run, unit, below)
     if unit.gathered:
-        return _operations_row(unit)
+        return _operations_row(run, unit)
     if occurrence.operation is not None:
         return replace(_operation_row(occurrence), copies=len(unit.members), marks=marks_of(run, occurrence))
     if not occurrence.is_module:
@@ -163,8 +163,10 @@ def _operation_row(occurrence: Occurrence) -> Row:
     )
 
 
-def _operations_row(unit: Unit) -> Row:
-    """Operations that follow each other, in one row."""
+def _operations_row(run: Run, unit: Unit) -> Row:
+    """Operations that follow each other, in one row; what all of them depend on is said, else how many depend on
+    something."""
+    marks = {marks_of(run, member) for member in unit.members}
     words = [operation_word(member.operation.name) for member in unit.members if member.operation is not None]
     said = ", ".join(f"{number} × {word}" if number > 1 else word for word, number in Counter(words).items())
     return Row(
@@ -172,6 +174,7 @@ def _operations_row(unit: Unit) -> Row:
         title=f"▸ {len(words)} operations",
         detail=cut_end(said, 28),
         collapsed=True,
+        marks=marks.pop() if len(marks) == 1 else marks_inside_all(run, unit.members),
         tooltip=cut_end(", ".join(words), TOOLTIP_LENGTH),
     )
 

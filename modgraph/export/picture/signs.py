@@ -23,6 +23,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "unknown size": ("?", "not known"),
     "same": ("↺", "the same module"),
     "weights": ("→", "weights used"),
+    "taken": ("○", "held in this run"),
     **{f"inside {sign}": (sign, state.words) for state in STATES.values() if state.legend and (sign := state.sign)},
 }
 """What signs mean, in the order in which a legend has them; those inside of closed containers are of states."""
@@ -84,6 +85,8 @@ def _of_marks(marks: tuple[Mark, ...]) -> Iterator[str]:
             yield "same"
         elif mark.state == "weights used":
             yield "weights"
+        elif mark.state == "taken":
+            yield "taken"
         elif mark.state == "inside":
             yield from (f"inside {part.partition(' ')[0]}" for part in mark.note.split(" · "))
 

@@ -35,17 +35,20 @@ class Wire:
     """It may come from before the tail, which gave it back as it was."""
     times: int = 1
     """Calls that it stands for, where a module that is called several times is drawn once."""
+    condition: str = ""
+    """On what it depends, where nothing at its ends says so: "only if flag"."""
     tagged: bool = False
     """A tag beside the head names the tail instead of an arrow."""
 
     @property
     def text(self) -> str:
-        """What stands beside it: "×3 · 64×56×56"."""
+        """What stands beside it: "×3 · 64×56×56 · only if flag"."""
         return self.text_of(self.label if self.written else "")
 
     def text_of(self, label: str) -> str:
-        """`label` behind the number of calls, where it stands for several."""
-        return " · ".join(part for part in (f"×{self.times}" if self.times > 1 else "", label) if part)
+        """`label` behind the number of calls, where it stands for several, and before what it depends on."""
+        times = f"×{self.times}" if self.times > 1 else ""
+        return " · ".join(part for part in (times, label, self.condition) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

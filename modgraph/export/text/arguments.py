@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.graph.model import ArgumentsFrom, Graph
+from modgraph.graph.model import REFUSED, ArgumentsFrom, Graph
 
 
 def arguments_line(graph: Graph) -> str:
@@ -75,7 +75,11 @@ def open_shapes_line(graph: Graph) -> str:
     why = graph.model.open_shapes
     if why is None or graph.traced:
         return ""
-    at = f" from {why.file}" + (f":{why.line}" if why.line is not None else "") + " on" if why.file is not None else ""
+    place = "" if why.file is None else why.file + (f":{why.line}" if why.line is not None else "")
+    tried, refused, reason = why.message.partition(REFUSED)
+    if refused:
+        return f"not known: {tried} is refused{f' at {place}' if place else ''}: {reason}"
+    at = f" from {place} on" if place else ""
     return f"not known{at}{f', in {why.module}' if why.module else ''}: {why.message}"
 
 

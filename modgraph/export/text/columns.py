@@ -88,7 +88,7 @@ def _percent(share: float | None) -> str:
 
 _ALL = {
     "class": _plain(Column("class", shortest=10, ample=18, dropped=3), "class_name", "cyan"),
-    "output": _shapes(Column("output", shortest=24, ample=24, dropped=1), "output"),
+    "output": _shapes(Column("output", shortest=24, ample=24, dropped=1, sizes=True), "output"),
     "parameters": ModuleColumn(
         Column("parameters", right=True), lambda row: row.parameters.text, lambda row: _count(row.parameters)
     ),
@@ -98,7 +98,7 @@ _ALL = {
         lambda row: int(row.calls) if row.calls.isdecimal() else row.calls or None,
     ),
     "state": ModuleColumn(Column("state", shortest=10, ample=30, at_end=True), _state, _state),
-    "input": _shapes(Column("input"), "input"),
+    "input": _shapes(Column("input", sizes=True), "input"),
     "arguments": _plain(Column("arguments", shortest=10, ample=24), "arguments"),
     "source": _plain(Column("source", shortest=12, ample=28), "source", "dim"),
     "flops": ModuleColumn(

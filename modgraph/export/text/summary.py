@@ -116,7 +116,7 @@ def _header(graph: Graph, cut: str, width: int, pen: Pen) -> list[str]:
     ran = ", ".join(word for word in (model.mode, model.device) if word)
     facts = [
         *([model.target] if model.target and model.target != model.name else []),
-        " and ".join(halves) + (f" ({ran})" if ran and graph.traced else "") or stored_title(graph),
+        " and ".join(halves) + (f" ({ran})" if ran and halves else "") or stored_title(graph),
         *([cut] if cut else []),
     ]
     text = pen.plain(" · ".join([model.name, *(fact for fact in facts if fact)]))

@@ -63,6 +63,8 @@ class Column:
     """How wide it is when nobody misses anything: what is wider than that gives way first."""
     at_end: bool = False
     """It is cut at its end: what comes first matters most."""
+    sizes: bool = False
+    """It holds shapes: of the longest sizes in them only is said what they are made of."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, pen: Pen) -> list[str]:
@@ -104,7 +106,9 @@ def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: i
 def _line(columns: Sequence[Column], cells: Sequence[Cell], widths: Sequence[int], pen: Pen) -> str:
     parts = []
     for column, cell, width in zip(columns, cells, widths, strict=True):
-        text = shortened(cell.text, width - text_width(cell.lead), pen, at_end=column.at_end)
+        room = width - text_width(cell.lead)
+        text = _shorter_sizes(cell.text, room, pen) if column.sizes else cell.text
+        text = shortened(text, room, pen, at_end=column.at_end)
         padding = " " * (width - text_width(cell.lead + text))
         painted = pen.paint(cell.lead, "dim") + pen.paint(text, cell.style)
         parts.append(padding + painted if column.right else painted + padding)
@@ -122,6 +126,18 @@ def shortened(text: str, width: int, pen: Pen, *, at_end: bool = False) -> str:
         return "".join(_first(units, keep)).rstrip() + mark
     head, tail = _first(units, (keep + 1) // 2), _first(units[::-1], keep // 2)[::-1]
     return "".join([*head, mark, *tail])
+
+
+def _shorter_sizes(text: str, width: int, pen: Pen) -> str:
+    """A shape within `width` columns, if that is to be had by "(h…)" in place of "((h+1)//2-1)"."""
+    mark, times = pen.plain("…"), pen.plain("×")
+    sizes = text.split(times)
+    for place in sorted(range(len(sizes)), key=lambda place: -len(sizes[place])):
+        names = dict.fromkeys(re.findall(r"[^\W\d]\w*", sizes[place]))
+        short = f"({', '.join(names)}{mark})"
+        if text_width(times.join(sizes)) > width and sizes[place].endswith(")") and len(short) < len(sizes[place]):
+            sizes[place] = short
+    return times.join(sizes)
 
 
 _UNIT = re.compile(r"(?:\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|.)[\u0300-\u036f]*", re.DOTALL)

@@ -92,6 +92,7 @@ from modgraph.prediction.python import (
 )
 from modgraph.source import nodes
 from modgraph.source.bases import BaseResolver, imports_torch
+from modgraph.source.layer_parameters import BUNDLED_SOURCE
 from modgraph.source.module_classes import FORWARD, is_taken, of_bases, of_path
 from modgraph.source.reached import Reached, telling
 
@@ -476,6 +477,8 @@ def _recorded(machine: Machine, function: FunctionValue, arguments: Arguments) -
 
 def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> Value:
     definition = function.definition
+    if definition.name == FORWARD and definition.is_left_out and _is_bundled(machine, definition.module):
+        return machine.unknown(f"what {definition.qualname} gives is not known without the source of torch")
     if machine.costly:
         allowances.require_cheap(machine, definition)
     before = machine.steps
@@ -504,6 +507,12 @@ def _enter(machine: Machine, function: FunctionValue, arguments: Arguments) -> V
         machine.depth -= 1
         machine.frames.pop()
         machine.caches.costs[definition] = machine.steps - before
+
+
+def _is_bundled(machine: Machine, module: str) -> bool:
+    """It stands for a module of torch, where torch is not there to be read."""
+    source = machine.finder.source(module)
+    return source is not None and source.path.is_relative_to(BUNDLED_SOURCE)
 
 
 def _is_not_followed(definition: FunctionDefinition) -> bool:

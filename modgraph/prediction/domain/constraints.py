@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.forms import Floor, Form, Monomial, Symbol
+from modgraph.prediction.domain.single_sizes import with_single_sizes, without_counted_out
 from modgraph.prediction.domain.sizes import Needed, Relation
 
 
@@ -48,7 +49,7 @@ def constraints(needed: Iterable[Needed]) -> tuple[str, ...]:
 
 def written(simple: Sequence[tuple[Form, Relation]]) -> tuple[str, ...]:
     """Reduced conditions in Python's notation."""
-    simple = _with_equations(simple)
+    simple = with_single_sizes(_with_equations(simple))
     divisible = [found for form, relation in simple if (found := _divisible(form, relation)) is not None]
     rest = [each for each in simple if _divisible(*each) is None]
     told = [f"{_operand(each.value)} % {each.by} == 0" for each in _merged(divisible)]
@@ -142,18 +143,35 @@ def without_implied(found: Sequence[tuple[Form, Relation]]) -> list[tuple[Form, 
             kept.append(each)
             pin = None if form is None else pinned(form, "==")
             values += [pin] if pin is not None else []
+    puts: dict[tuple[Form, Relation], tuple[Form, Relation]] = {each: each for each in kept}
     for form, relation in rest:
         put = _with_values(form, values)
         if put is None or not _is_settled(put, relation):
-            kept.append((form, relation))
-    kept = _strongest(kept)
+            puts.setdefault((form if put is None else put, relation), (form, relation))
+    return [puts[each] for each in _few(list(puts))]
+
+
+def _few(found: list[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
+    kept = _strongest(found)
     bounds = [each for each in kept if each[1] == ">="]
     if len(bounds) * len(kept) <= _MOST_PAIRS:
         kept = [each for each in kept if not any(implies(other, each) for other in bounds if other != each)]
     lows = [low for each in kept if (low := _least(*each)) is not None]
-    return [each for each in kept if not _is_settled_above(each, lows)]
+    kept = [each for each in kept if not _is_settled_above(each, lows)]
+    apart = [form for form, relation in kept if relation == "!="]
+    return without_counted_out([each for each in kept if each[1] != "!=" or not _differ(each[0], apart)])
 
 
+def _differ(form: Form, others: Sequence[Form]) -> bool:
+    """Of two sizes that are not equal, which others say as well: of h // 2 != w // 2 they are not."""
+    pin = pinned(form, "==") if len(form.symbols()) > 1 else None
+    if pin is None or len(others) > _MOST_APART:
+        return False
+    puts = (_with_values(other, [pin]) for other in others if other != form)
+    return any(put is not None and put.number == 0 for put in puts)
+
+
+_MOST_APART = 40
 _MOST_PAIRS = 20_000
 """Of a bound and a condition of another form, of which is asked whether the one implies the other."""
 
@@ -301,6 +319,9 @@ def _written(form: Form, relation: Relation) -> str:
     divided = [each for each in form.terms if each]
     if relation == "!=" and (found := _divisible(form, "==")) is not None:
         return f"{_operand(found.value)} % {found.by} != 0"
+    rest = forms.remainder(form) if relation != ">=" else None
+    if rest is not None:
+        return f"{_operand(rest[0])} % {rest[1]} {relation} {rest[2]}"
     left = Form({m: c for m, c in form.terms.items() if m and c > 0})
     right = Form({m: -c for m, c in form.terms.items() if m and c < 0})
     if not divided or not left.terms:

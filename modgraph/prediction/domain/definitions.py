@@ -47,6 +47,12 @@ class FunctionDefinition:
         return tuple(_parameters(self.node.params))
 
     @cached_property
+    def is_left_out(self) -> bool:
+        """Its body is `...`: it says which arguments there are, and not what is done."""
+        last = self.node.body[-1] if isinstance(self.node, nodes.FunctionDef) else None
+        return isinstance(last, nodes.Expr) and isinstance(last.value, nodes.Ellipsis)
+
+    @cached_property
     def is_generator(self) -> bool:
         return isinstance(self.node, nodes.FunctionDef) and self.parsed.mentions("yield") and _yields(self.node)
 

@@ -7,40 +7,13 @@ join, what both did since they parted becomes one `Either` (`paths/joining_event
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from modgraph.graph.model import SourceLocation
-from modgraph.names import is_in_parentheses
+from modgraph.prediction.domain.conditions_told import negated, plain
 from modgraph.prediction.domain.values import Address, Value
-
-_PLAIN = r"[\w.]+(?:\([^()]*\)[\w.]*)*"
-"""A name, or a call: what `not` in front of it is of, all of it."""
-
-_LOOSE = re.compile(r"\b(?:or|if|lambda)\b|:=")
-
-
-def negated(test: str) -> str:
-    """ "not x.any()" for "x.any()", "not (x > 0)" for "x > 0", and the other way round."""
-    rest = test.removeprefix("not ")
-    if rest != test and (re.fullmatch(_PLAIN, rest) or is_in_parentheses(rest)):
-        return rest[1:-1] if rest.startswith("(") else rest
-    return f"not {test}" if re.fullmatch(_PLAIN, test) else f"not ({test})"
-
-
-def all_of(tests: Sequence[str]) -> str:
-    """That each of them comes out true: "a and (b or c)", as `a and b or c` is another test."""
-    return " and ".join(f"({test})" if len(tests) > 1 and _is_loose(test) else test for test in tests)
-
-
-def _is_loose(test: str) -> bool:
-    """Whether something in it binds less than `and` does, in no parentheses."""
-    outer, inner = test, ""
-    while outer != inner:
-        outer, inner = re.sub(r"\([^()]*\)", "", outer), outer
-    return _LOOSE.search(outer) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +134,7 @@ class Assume:
     @property
     def condition(self) -> str:
         """What holds on the path, in Python."""
-        return self.text if self.truth else negated(self.text)
+        return plain(self.text) if self.truth else negated(self.text)
 
 
 @dataclass(frozen=True, slots=True)

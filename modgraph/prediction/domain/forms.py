@@ -445,6 +445,16 @@ def written(form: Form) -> str:
     return text
 
 
+def remainder(form: Form) -> tuple[Form, int, int] | None:
+    """What divided by which number leaves which number where the form is zero, if that is all that the form says."""
+    terms, found = _remainders(form)
+    if len(found) != 1 or any(terms) or abs(found[0][0]) != 1:
+        return None
+    count, value, by = found[0]
+    left = -terms.get((), 0) * count
+    return (value, by, left) if 0 <= left < by else None
+
+
 def _joined(before: str, count: int, shown: str) -> str:
     is_divided = "//" in shown or "%" in shown
     if abs(count) != 1:

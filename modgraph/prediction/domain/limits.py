@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.domain.sizes import Room
+
 if TYPE_CHECKING:
     from modgraph.graph.model import SourceLocation
 
@@ -222,7 +224,7 @@ MAX_EVALUATED_CHAIN = 300
 MAX_COMPARED_DEPTH = 200
 """Containers inside each other that are compared item by item."""
 
-MAX_LOOP_ITERATIONS = 20_000
+MAX_LOOP_ITERATIONS = Room(20_000)
 """Turns of one loop, and items of one range that is walked through."""
 
 MAX_UNDECIDED_ENDS = 32
@@ -243,7 +245,7 @@ MAX_SHOWN_BITS = 1024
 """Of an integer that is written out in a graph."""
 MAX_SHOWN_SIZE = 100_000
 """Characters of a text that is written out in a graph."""
-MAX_VALUE_SIZE = 100_000
+MAX_VALUE_SIZE = Room(100_000)
 """Characters of a string, items of a list or tuple, that an operation may make; an integer may have as many bits."""
 
 MAX_PLAIN_ITEMS = 4 * MAX_VALUE_SIZE

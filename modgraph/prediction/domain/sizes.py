@@ -27,6 +27,11 @@ class Limit(int):
     """A bound of the prediction itself, not of what it follows: a size that is left open is always beyond it."""
 
 
+class Room(int):
+    """A bound of the prediction itself, of what is made in so many parts as a number says: the number with which is
+    reckoned decides, and no other is looked for because of it (`forward/solving.py`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """A condition under which what was found holds: `form` stands in that relation to zero."""
@@ -300,7 +305,11 @@ class Size:
             value = sign * (self.witness - other) + more
             return value == 0 if relation == "==" else value != 0 if relation == "!=" else value >= 0
         form = forms.add(forms.scale(forms.subtract(self.form, theirs), sign), forms.number(more))
-        return _decide(self.conditions, form, relation, sign * (self.witness - witness_of(other)) + more)
+        n_decided = len(self.conditions.decided)
+        answer = _decide(self.conditions, form, relation, sign * (self.witness - witness_of(other)) + more)
+        if type(other) is Room:
+            del self.conditions.decided[n_decided:]
+        return answer
 
     def __bool__(self) -> bool:
         return bool(self != 0)

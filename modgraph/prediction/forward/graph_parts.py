@@ -14,6 +14,7 @@ from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
+from modgraph.prediction.domain.conditions_told import all_of, negated, plain
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Alias,
@@ -26,10 +27,8 @@ from modgraph.prediction.domain.events import (
     Operate,
     Repeat,
     Seen,
-    all_of,
     each_event,
     is_plain,
-    negated,
 )
 from modgraph.prediction.domain.limits import ENDLESS, MAX_EDGES, MAX_SHARING
 from modgraph.prediction.domain.objects import ModuleObject, TensorObject
@@ -70,7 +69,7 @@ _BY_NUMPY = Condition(text="what numpy has computed comes of this")
 _OTHER_WAY = Condition(text="another way through forward")
 _PERHAPS = Condition(text="what is given here is this tensor")
 """Of a value that is not known."""
-_OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether) .+?)(?: is not known)?$")
+_OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether|what else) .+?)(?: is not known)?$")
 """A reason that names no test: "which child is taken is not known"."""
 _TEST = re.compile(r"depends on `([^`]+)`")
 
@@ -689,7 +688,7 @@ def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
     where = event.where
     text = _OPEN_QUESTION.sub(r"depends on \1", event.reason)
     if tested is not None:
-        text = tested[1] if is_test else f"depends on {tested[1]}"
+        text = plain(tested[1]) if is_test else f"depends on {tested[1]}"
     return Condition(
         text=text,
         file=None if where is None else where.file,
@@ -725,4 +724,5 @@ def add_forward(
     for call in builder.calls:
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
-    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=reader.open_shapes)
+    open_shapes = followed.refused_shapes or reader.open_shapes
+    builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=open_shapes)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from modgraph.graph.model import REFUSED, OpenPlace
 from modgraph.prediction.domain.constraints import divides, is_of_equals, reduced
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES
@@ -22,6 +23,7 @@ from modgraph.prediction.forward.annotated_shapes import annotated_input
 from modgraph.prediction.forward.faults import certain_faults
 from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, joined_with, wish_of_first_layer
 from modgraph.prediction.forward.running import (
+    AnyMapping,
     AnyTensor,
     AnyValue,
     Followed,
@@ -31,6 +33,7 @@ from modgraph.prediction.forward.running import (
     witness_for,
 )
 from modgraph.prediction.forward.solving import batch_of, of_few_turns, other_witnesses
+from modgraph.source.code_text import code_text
 from modgraph.source.inputs import InputSpec
 
 MOST_RUNS = 24
@@ -65,9 +68,14 @@ class _Shape:
     """Of any number of dimensions, for all that the layer says."""
 
     def named(self, place: int) -> str:
-        return f"{self.name}_{place}"
+        return f"{self.word}_{place}"
 
-    def given(self, positional: bool, generic: bool) -> Given:
+    @property
+    def word(self) -> str:
+        """As a name of sizes begins: "batch_x" of "batch['x']"."""
+        return re.sub(r"\W+", "_", self.name).strip("_")
+
+    def given(self, positional: bool, generic: bool) -> InputSpec | AnyTensor:
         if not self.is_known:
             return AnyTensor(None if positional else self.name, self.dtype)
         sizes = [self.named(i) if generic or each is None else each for i, each in enumerate(self.places)]
@@ -143,13 +151,19 @@ _FEW_TURNS = (2, 4)
 
 
 def _of_few_turns(tries: _Tries, found: Followed) -> Followed:
-    """The same with a small size for each that a loop goes over: it has to be a number there, and any is as good."""
-    if found.is_refused or found.has_run_out or found.conditions is None:
+    """The same with a small size for each that a loop goes over: it has to be a number there, and any is as good. Where
+    the run was refused, one with such a size may not be."""
+    if found.has_run_out or found.conditions is None:
         return found
     for turns in _FEW_TURNS:
         witnesses = of_few_turns(found.conditions, turns)
         if witnesses is None or tries.left <= 0:
             break
+        if found.is_refused:
+            other = _accepted(tries, found.specs, witnesses)
+            if other is not None and not other.is_refused and not other.has_run_out:
+                return other
+            continue
         fewer = tries.run(found.specs, witnesses)
         if fewer is not None and not _is_degenerate(fewer) and _is_as_good(fewer, found):
             return fewer
@@ -193,6 +207,15 @@ class _Wanted:
     is_positional: bool
     given: Given | None
     """What its annotation says; None where that is any tensor."""
+    keys: tuple[str, ...] = ()
+    """The names by which it is read, where it is no tensor."""
+    is_mapping: bool = False
+    """Its annotation says so."""
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """By name, where what it has under that stands."""
+        return {key: f"{self.name}[{key!r}]" for key in self.keys}
 
 
 def _wanted(prediction: Prediction) -> list[_Wanted] | None:
@@ -213,11 +236,15 @@ def _wish_of(parameter: Parameter) -> _Wanted:
     is_positional = parameter.kind != "keyword"
     name = None if is_positional else parameter.name
     given = annotated_input(name, parameter.annotation)
-    return _Wanted(parameter.name, is_positional, given)
+    annotation = "" if parameter.annotation is None else code_text(parameter.annotation).strip()
+    return _Wanted(parameter.name, is_positional, given, is_mapping=bool(_MAPPING.match(annotation)))
 
 
 def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
-    shapes = {each.name: _Shape(each.name) for each in wanted if each.given is None}
+    if (by_name := _read_by_name(tries, wanted, None)) is not None:
+        return _found(tries, by_name)
+    shapes = {each.name: _Shape(each.name) for each in wanted if each.given is None and not each.keys}
+    shapes.update((part, _Shape(part)) for each in wanted for part in each.parts.values())
     for each in wanted:
         if isinstance(each.given, AnyTensor):
             shapes[each.name] = _Shape(each.name, dtype=each.given.dtype)
@@ -226,6 +253,8 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     unshaped = tries.run(_inputs(wanted, shapes, False), {})
     if unshaped is None or unshaped.has_run_out:
         return unshaped
+    if (by_name := _read_by_name(tries, wanted, unshaped)) is not None:
+        return _found(tries, by_name)
     wishes = first_wishes(tries.prediction.machine, unshaped) or _guess(tries.prediction, unshaped, shapes)
     for name, wish in wishes.items():
         if name in shapes:
@@ -251,7 +280,7 @@ def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) 
     """What is known where each shape was refused that was tried: the run that is refused, where all others are too, by
     Python or torch; else that on tensors without a shape, of which layers refuse less."""
     prediction = tries.prediction
-    refused = unshaped if unshaped.is_refused else found
+    refused = unshaped if unshaped.is_refused and not _fail_alike(unshaped, found) else found
     if refused is None or refused.failure is None or not isinstance(prediction.root, Address):
         return unshaped
     faults = certain_faults(prediction.machine, prediction.root, _UNITS)
@@ -259,7 +288,31 @@ def _told_of_refused(tries: _Tries, unshaped: Followed, found: Followed | None) 
     is_certain = bool(faults) and all(
         each.says_why and each.where == where and reason.startswith(f"{RAISES}{each.name}") for each in faults
     )
-    return replace(refused, fails_always=True) if is_certain else unshaped
+    if is_certain:
+        return replace(refused, fails_always=True)
+    return unshaped if unshaped.is_refused else replace(unshaped, refused_shapes=_why_refused(found))
+
+
+def _fail_alike(one: Followed, other: Followed | None) -> bool:
+    failures = (one.failure, None if other is None else other.failure)
+    return None not in failures and len({(each.where, each.reason) for each in failures if each}) == 1
+
+
+def _why_refused(found: Followed | None) -> OpenPlace | None:
+    """Of a run that was refused for its shapes: these, and why."""
+    failure = None if found is None else found.failure
+    if found is None or failure is None:
+        return None
+    shapes = [
+        f"{each.name} = {' x '.join(map(str, tensor.shape))}"
+        for each in found.inputs
+        for tensor in each.tensors
+        if tensor.shape is not None
+    ]
+    where = failure.where
+    why = f"{', '.join(shapes)}{REFUSED}{failure.reason.removeprefix(RAISES)}"
+    file, line = (None, None) if where is None else (where.file, where.line)
+    return OpenPlace(message=why, file=file, line=line) if shapes else None
 
 
 def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape]) -> Followed | None:
@@ -285,12 +338,57 @@ def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, 
 
 
 def _inputs(wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], generic: bool) -> list[Given]:
-    return [
-        shapes[each.name].given(each.is_positional, generic)
-        if each.name in shapes
-        else (each.given or AnyValue(None if each.is_positional else each.name))
-        for each in wanted
-    ]
+    found: list[Given] = []
+    for each in wanted:
+        if each.keys:
+            items = tuple((key, shapes[part].given(True, generic)) for key, part in each.parts.items())
+            found.append(AnyMapping(each.name, items))
+        elif each.name in shapes:
+            found.append(shapes[each.name].given(each.is_positional, generic))
+        else:
+            found.append(each.given or AnyValue(None if each.is_positional else each.name))
+    return found
+
+
+_BY_NAME = re.compile(r"cannot be indexed by a str|'Tensor' object has no attribute '(?:get|items|keys|values)'")
+_NO_KEY = re.compile(rf"{RAISES}KeyError: '?([^\W\d][\w.-]*)'?")
+_MAPPING = re.compile(r"['\"]?(?:\w+\.)*(?:dict|Dict|Mapping|MutableMapping|OrderedDict)(?:\[\s*str\b.*)?['\"]?\Z")
+"""How the annotation of what is read by names looks."""
+_MOST_KEYS = 16
+
+
+def _read_by_name(tries: _Tries, wanted: Sequence[_Wanted], unshaped: Followed | None) -> list[_Wanted] | None:
+    """The same with the names by which one of them is read, which its annotation says, or that was taken for a tensor;
+    None where none is."""
+    reason = "" if unshaped is None or unshaped.failure is None else unshaped.failure.reason
+    for place, each in enumerate(wanted):
+        may_be = each.given is None or isinstance(each.given, AnyTensor)
+        if each.keys or not (each.is_mapping if unshaped is None else may_be and _BY_NAME.search(reason)):
+            continue
+        keys = _keys_of(tries, wanted, place)
+        if keys:
+            return [*wanted[:place], replace(each, keys=keys, given=None, is_positional=False), *wanted[place + 1 :]]
+    return None
+
+
+def _keys_of(tries: _Tries, wanted: Sequence[_Wanted], place: int) -> tuple[str, ...]:
+    """The names that a run asks for, one after the other, of an input that has none but those before."""
+    keys: list[str] = []
+    others: list[Given] = [each.given or AnyTensor(each.name) for each in wanted]
+    while len(keys) < _MOST_KEYS:
+        items = tuple((key, AnyTensor()) for key in keys)
+        others[place] = AnyMapping(wanted[place].name, items, is_open=False)
+        found = follow(tries.prediction, [_by_name(each, one) for each, one in zip(others, wanted, strict=True)])
+        failure = None if found is None or found.has_run_out else found.failure
+        asked = None if failure is None else _NO_KEY.fullmatch(failure.reason)
+        if asked is None or asked[1] in keys:
+            break
+        keys.append(asked[1])
+    return tuple(keys)
+
+
+def _by_name(given: Given, wanted: _Wanted) -> Given:
+    return given if isinstance(given, AnyMapping) else replace(given, name=wanted.name)
 
 
 def _guess(prediction: Prediction, unshaped: Followed, shapes: Mapping[str, _Shape]) -> Mapping[str, Wish]:
@@ -518,7 +616,7 @@ def _name(shape: _Shape, place: int, held: Place, used: set[str]) -> str:
     if held == "batch":
         return "batch"
     name = held if isinstance(held, str) else f"d{place}"
-    return name if name not in used else f"{shape.name}_{name}"
+    return name if name not in used else f"{shape.word}_{name}"
 
 
 def _fixed(conditions: Conditions) -> dict[str, int]:
@@ -530,8 +628,8 @@ def _fixed(conditions: Conditions) -> dict[str, int]:
         if relation == "==" and not divides(form) and not is_of_equals(form):
             symbols = form.symbols()
             others = {symbol for symbol in symbols if symbol is not batch}  # with these as numbers, it may be any
-            if _holds_of_multiples(form, others):
-                continue
+            if _holds_of_multiples(form, others) or len({symbol.witness for symbol in others}) > 1:
+                continue  # of sizes that differ, as of two with a product, others may do as well
             fixed.update((symbol.name, symbol.witness) for symbol in others or symbols)
     return fixed
 

@@ -121,6 +121,8 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         more = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
         ways = [None if way.like is not None else GraphBuilder.of(builder.build()) for way in judgement.ways]
         add_forward(builder, judgement.followed, paths, tensors)
+        if wanted.training is not None:
+            builder.model = replace(builder.model, mode="train" if wanted.training else "eval")
         rule = Parts.of(builder)
         for each, way in zip(ways, judgement.ways, strict=True):
             if each is not None:

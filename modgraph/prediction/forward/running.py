@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from modgraph.graph.model import ModelInput, TensorInfo
+from modgraph.graph.model import ModelInput, OpenPlace, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
@@ -45,7 +45,22 @@ class AnyValue:
     shape: tuple[int | str, ...] = ()
 
 
-Given: TypeAlias = InputSpec | AnyTensor | AnyValue
+@dataclass(frozen=True, slots=True)
+class AnyMapping:
+    """An input that is read by names, of which some are known."""
+
+    name: str
+    items: tuple[tuple[str, InputSpec | AnyTensor], ...] = ()
+    is_open: bool = True
+    """It may hold more."""
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """All sizes in it."""
+        return tuple(size for _, item in self.items for size in item.shape or ())
+
+
+Given: TypeAlias = InputSpec | AnyTensor | AnyValue | AnyMapping
 """What an input of `forward` is."""
 
 
@@ -76,6 +91,8 @@ class Followed:
     """What it gives that is not known, and may be a tensor."""
     fails_always: bool = False
     """It was refused, and so is whatever else the model is given."""
+    refused_shapes: OpenPlace | None = None
+    """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -310,6 +327,10 @@ def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, i
             return machine.allocate(ListObject(list(items.values())))
         attributes = {str(key): value for key, value in items.items()}
         return machine.allocate(DictObject({Constant(key): each for key, each in items.items()}, attributes=attributes))
+    if isinstance(spec, AnyMapping):
+        entries: dict[Value, Value] = {Constant(key): _value(machine, each, sizes) for key, each in spec.items}
+        more = machine.unknown(f"it is not known what else {spec.name} holds")
+        return machine.allocate(DictObject(entries, open=more if spec.is_open else None))
     if isinstance(spec, AnyValue):
         return machine.unknown("an input of forward of which nothing is said; --input says it")
     if isinstance(spec, AnyTensor):

@@ -329,7 +329,7 @@ class _Judge:
         if not all(self._excludes(run, condition) for run in taken):
             return False
         region = self.regions.of([broken, *self.required])
-        for how in ("most", "beside", "beside"):
+        for how in ("most", "least", "beside", "beside"):
             refused = [run.conditions for run in self.runs if run.kind is _Kind.REFUSED]
             left = self.regions.uncovered(region, refused)
             if left is None:

@@ -36,7 +36,10 @@ def under_assumption(claimed: Graph, usual: Graph, assumed: Surroundings) -> Gra
     builder.edges = [_marked(edge, _way(edge, their_ends) in ways, condition) for edge in usual.edges]
     builder.problems = [each for each in claimed.problems if each.stage != "forward"]
     builder.problems += [each for each in usual.problems if each.stage == "forward"]
-    builder.model = replace(builder.model, inputs=usual.model.inputs, assumed=assumed, open_ways=usual.model.open_ways)
+    model = usual.model
+    builder.model = replace(
+        builder.model, inputs=model.inputs, mode=model.mode, assumed=assumed, open_ways=model.open_ways
+    )
     return builder.build()
 
 

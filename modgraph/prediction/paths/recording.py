@@ -97,7 +97,7 @@ _CONTAINERS = ("torch.nn.modules.container.", "torch.nn.Sequential")
 _FUNCTIONAL = "torch.nn.functional."
 WRITTEN_IN_PYTHON = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
 """Modules of torch whose functions are operations, and call others."""
-_SHORTER = {"torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tensor."}
+_SHORTER = {"torch._VF.": "torch.", "torch.functional.": "torch.", "torch._tensor.Tensor.": "torch.Tensor."}
 
 
 def add(machine: Machine, event: Event) -> None:
@@ -736,17 +736,25 @@ def _look_at_object(machine: Machine, address: Address, name: str, found: list[S
     elif isinstance(held, ListObject):
         for place, each in enumerate(held.items):
             _look(machine, each, f"{name}[{place}]", found, depth + 1)
-        if held.open is not None:
-            _look(machine, held.open, f"{name}[{len(held.items)}]", found, depth + 1)
+        if held.open is not None:  # of one of several, not the first that may follow is the place
+            following = "?" if isinstance(held.open, Unknown) else len(held.items)
+            _look(machine, held.open, f"{name}[{following}]", found, depth + 1)
     elif isinstance(held, DictObject):
         for key, entry in held.entries.items():
-            shown = repr(key.value) if isinstance(key, Constant) else "?"
-            _look(machine, entry, f"{name}[{shown}]", found, depth + 1)
+            _look(machine, entry, f"{name}[{_shown(key)}]", found, depth + 1)
         if held.open is not None:
             _look(machine, held.open, f"{name}[?]", found, depth + 1)
     elif isinstance(held, InstanceObject) and _is_record(machine, held):
         for attribute, each in held.attributes.items():
             _look(machine, each, f"{name}.{attribute}", found, depth + 1)
+
+
+def _shown(key: Value) -> str:
+    """The key of a dict, as a trace has it in the name of a place."""
+    if isinstance(key, Constant):
+        plain = type(key.value) in (str, int, float, bool)
+        return repr(key.value) if plain else "?" if isinstance(key.value, int) else type(key.value).__name__
+    return "tuple" if isinstance(key, TupleValue) and key.cls is None else "?"
 
 
 def _look_at_choice(machine: Machine, value: Choice, name: str, found: list[Seen], depth: int) -> None:

@@ -32,7 +32,7 @@ def carriers(
     texts = [text for file in files if (text := sources.text(file)) is not None]
     if any(kind.last in text.bases_of_others for text in texts):
         return None
-    having = list(_inheriting(sources, kind, attribute, files))
+    having = list(inheriting(sources, kind, attribute, files))
     if not of_configuration:
         return having if len(having) <= MAX_CARRIERS else None
     found: dict[Kind, None] = {}
@@ -50,7 +50,7 @@ def carriers(
     return list(found) if len(found) <= MAX_CARRIERS else None
 
 
-def _inheriting(sources: Sources, kind: Kind, attribute: str, files: Sequence[str]) -> Iterator[Kind]:
+def inheriting(sources: Sources, kind: Kind, attribute: str, files: Sequence[str]) -> Iterator[Kind]:
     """A class and those derived from it that have an attribute from it; all of these for ""."""
     for file in files:
         text = sources.text(file)

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from modgraph.rules.declared.calls import calls
-from modgraph.rules.declared.carriers import carriers
+from modgraph.rules.declared.carriers import carriers, inheriting
 from modgraph.rules.declared.declarations import Declaration, declarations
 from modgraph.rules.declared.roots import Trees
 from modgraph.rules.declared.sources import Sources, Text
@@ -109,12 +109,23 @@ class Having:
         return self._carriers(nearby=False)
 
     @cached_property
+    def beside(self) -> list[Kind]:
+        """Those of its file that inherit it: no other file is looked at for them."""
+        if self.one.declared.of_configuration:
+            return []
+        return list(inheriting(self.trees.sources, self.kind, self.one.attribute, [self.kind.file]))
+
+    @cached_property
     def near(self) -> list[Kind]:
         """Those of the folder of the file."""
         return self._carriers(nearby=True)
 
     def message(self, each: Declaration) -> str | None:
         """What is wrong with a name; None where it fits, or may fit."""
+        if any(self._fits_plainly(kind, each) for kind in self.beside):
+            return None
+        if any(self._fits_plainly(kind, each) for kind in self.near if kind not in self.beside):
+            return None
         try:
             if any(self._fits(kind, each) for kind in self.near):
                 return None
@@ -127,6 +138,13 @@ class Having:
         if len(trees) < len(self.kinds) or not named:
             return None
         return _message(each, named)
+
+    def _fits_plainly(self, kind: Kind, each: Declaration) -> bool:
+        """It fits in what the constructors say plainly."""
+        try:
+            return fits(self.trees.certain(kind), each)
+        except OpenError:
+            return False
 
     def _fits(self, kind: Kind, each: Declaration) -> bool:
         tree = self.trees.tree(kind)

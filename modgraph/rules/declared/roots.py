@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from modgraph.rules.declared.certain import certain_tree
 from modgraph.rules.declared.following import Followed, TooMuchError
 from modgraph.rules.declared.functions import Arguments
 from modgraph.rules.declared.introducing import introducing
@@ -23,12 +24,19 @@ class Trees:
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
         self._made: dict[Kind, Tree | None] = {}
+        self._certain: dict[Kind, Tree] = {}
 
     def tree(self, kind: Kind) -> Tree | None:
         """None where it is too much."""
         if kind not in self._made:
             self._made[kind] = self._make(kind)
         return self._made[kind]
+
+    def certain(self, kind: Kind) -> Tree:
+        """What of it its constructors say plainly."""
+        if kind not in self._certain:
+            self._certain[kind] = certain_tree(self.sources, kind)
+        return self._certain[kind]
 
     def _make(self, kind: Kind) -> Tree | None:
         followed = Followed(self.sources, introducing(self.sources, kind))

@@ -24,7 +24,7 @@ from modgraph.rules.declared.values import (
 )
 from modgraph.rules.names import MAX_STEPS, Project
 from modgraph.source.dotted_names import dotted
-from modgraph.source.mangling import has_private, mangle_syntax
+from modgraph.source.mangling import spell_private
 from modgraph.source.module_classes import makes_no_modules
 from modgraph.source.quiet import python_tree
 from modgraph.source.summaries import Summary, blocks, read_import
@@ -126,8 +126,7 @@ class Sources:
             tree = python_tree(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
-        if has_private(text):
-            mangle_syntax(tree)
+        spell_private(tree, text)
         return Text(file, tree)
 
     # ---- names -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 import modgraph
 from modgraph.export import render
 from modgraph.graph.model import Graph
-from modgraph.prediction.domain.events import negated
+from modgraph.prediction.domain.conditions_told import all_of, negated, plain
 from tests.prediction.forward.judged import predicted
 
 PRELUDE = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -150,6 +150,50 @@ def test_the_last_operand_is_called_in_some_runs(tmp_path: Path, operator: str):
 def test_not_of_a_condition_and_back(test: str, other: str) -> None:
     assert negated(test) == other
     assert negated(other) == test
+
+
+class _Apart:
+    """Neither less nor more than anything."""
+
+    __lt__ = __gt__ = __le__ = __ge__ = lambda self, other: False
+
+
+TOLD: list[tuple[str, bool, list[Any]]] = [
+    ("x is None", True, [None, 0, ()]),
+    ("x is not None", True, [None, 0, ()]),
+    ("not (x is None)", True, [None, 0]),
+    ("not not x", False, [None, 0, 3]),
+    ("(x)", False, [0, 3]),
+    ("x not in (1, 2)", True, [1, 3]),
+    ("(x or None) is None", True, [None, 0, 3]),
+    ("not (x == 3)", True, [3, 4, float("nan")]),
+    ("x > 3", False, [2, 3, 4, float("nan"), _Apart()]),
+    ("not (x <= 3)", True, [2, 3, 4, float("nan"), _Apart()]),
+    ("len(x) > 2", True, ["ab", "abc"]),
+    ("not (len(x) * 2 + 1 >= 5)", True, ["a", "ab", "abc"]),
+    ("len(x) > 2.5", False, ["ab", "abc"]),
+    ("1 < len(x) < 3", False, ["a", "ab", "abc"]),
+    ("x or None", False, [0, 3]),
+    ("not x and True", False, [0, 3]),
+    ("(lambda: x)() is None", True, [None, 3]),
+    ("(y := x) is None", True, [None, 3]),
+    ("-len(x) <= -2", True, ["a", "ab", "abc"]),
+]
+"""A test, whether its contrary needs no `not`, and values."""
+
+
+@pytest.mark.parametrize(("test", "is_plain", "values"), TOLD)
+def test_the_contrary_is_told_in_few_words_and_is_it(test: str, is_plain: bool, values: list[Any]) -> None:
+    told, same = negated(test), plain(test)
+    assert is_plain is not told.startswith("not ")
+    assert all(bool(eval(told, {"x": x})) is not bool(eval(test, {"x": x})) for x in values)
+    assert all(bool(eval(same, {"x": x})) is bool(eval(test, {"x": x})) for x in values)
+
+
+def test_what_several_tests_say_is_said_once() -> None:
+    assert all_of(["x is not None", "not (x is None)"]) == "x is not None"
+    assert all_of(["x is not None and y", "y", "a or b"]) == "x is not None and y and (a or b)"
+    assert all_of(["not (a or b)", "c if d else e"]) == "not (a or b) and (c if d else e)"
 
 
 CHOSEN = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -24,7 +26,7 @@ class Net(nn.Module):
 WITHOUT = [
     ("", "class Net", "the class has no forward"),
     (
-        "    def forward(self, batch):\n        return self.a(batch['image'])\n",
+        "    def forward(self, batch):\n        return self.a(batch['image'][0]['x'])\n",
         "return self.a(batch",
         "raises IndexError: tensors cannot be indexed by a str; batch is taken for a tensor, as nobody gave inputs",
     ),
@@ -119,3 +121,30 @@ def test_it_is_said_where_a_problem_of_the_tree_has_the_same_cause(tmp_path: Pat
     assert not graph.calls
     assert graph.model.no_calls is not None
     assert "absent" in graph.model.no_calls.message
+
+
+WRONG = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(32, 32), nn.Linear(32, 64)
+    def forward(self, x):
+        return self.q(x) @ self.k(x).transpose(1, 2)
+"""
+
+
+def test_where_each_shape_is_refused_that_was_tried_one_is_told(tmp_path):
+    (tmp_path / "net.py").write_text(PRELUDE + WRONG, encoding="utf-8")
+    graph = modgraph.predict(f"{tmp_path / 'net.py'}:Net")
+    assert graph.model.open_shapes is not None
+    assert graph.model.open_shapes.line is not None
+    said = re.search(r"not known: x = (.*) is refused at net.py:(\d+): (\w+): ", summary(graph))
+    assert said is not None
+    shape, line, kind = said.groups()
+    space: dict = {}
+    exec(PRELUDE + WRONG, space)
+    torch = pytest.importorskip("torch")
+    sizes = [int(size) if size.isdecimal() else 5 + place for place, size in enumerate(shape.split(" x "))]
+    with pytest.raises(getattr(builtins, kind)):
+        space["Net"]()(torch.rand(sizes))
+    assert "@" in (tmp_path / "net.py").read_text().splitlines()[int(line) - 1]

@@ -13,7 +13,7 @@ from modgraph.prediction.knowledge.shapes import arithmetic, fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, Size
 from modgraph.prediction.knowledge.shapes.languages import signature
 from modgraph.prediction.knowledge.tensors.demanding import is_nothing
-from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape, category, promoted
+from modgraph.prediction.knowledge.tensors.elements import INTEGERS, Shape, category, promoted
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import size_of
@@ -207,6 +207,8 @@ def gated(arguments: Arguments, machine: Machine) -> Value:
     place = size_of(dim or NONE)
     shape = None
     if given.shape is not None and place is not None:
+        if not given.shape:
+            raise machine.raises("RuntimeError", "glu does not support scalars because halving size must be even")
         if not -len(given.shape) <= place < max(len(given.shape), 1):
             raise machine.raises("IndexError", f"Dimension out of range (got {place})")
         size = given.shape[place]
@@ -218,23 +220,3 @@ def gated(arguments: Arguments, machine: Machine) -> Value:
         found[place] = None if size is None else size // 2
         shape = tuple(found)
     return fitting.result(machine, arguments, shape, given.dtype, given.requires_grad)
-
-
-# ---- losses ----------------------------------------------------------------------------------------------------------
-
-_LOSSES = (
-    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "soft_margin_loss"),
-    *("binary_cross_entropy_with_logits", "kl_div", "cross_entropy", "nll_loss"),
-)
-
-
-@models(*(f"{_FUNCTIONAL}.{name}" for name in _LOSSES))
-def loss(arguments: Arguments, machine: Machine) -> Value:
-    """One number, unless nothing is summed up."""
-    given = fitting.tensor(machine, arguments.get(0, "input", NONE))
-    reduction = arguments.keywords.get("reduction", NONE)
-    old = any(each in arguments.keywords for each in ("reduce", "size_average")) or len(arguments.positional) > 2
-    is_one = not old and (reduction == NONE or reduction in (Constant("mean"), Constant("sum")))
-    target = fitting.tensor(machine, arguments.get(1, "target", NONE))
-    dtype = given.dtype if given.dtype in FLOATS and target.dtype in (given.dtype, *INTEGERS) else None
-    return fitting.result(machine, arguments, () if is_one else None, dtype, needs_any((given, target)))

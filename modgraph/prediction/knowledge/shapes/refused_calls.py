@@ -11,7 +11,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import demands
 from modgraph.prediction.domain.values import NONE, Constant, Value
 from modgraph.prediction.knowledge.shapes import fitting
-from modgraph.prediction.knowledge.tensors.demanding import given, refuse, require_dtype, require_rank, told
+from modgraph.prediction.knowledge.tensors.demanding import given, refuse, require_dtype, told
 from modgraph.prediction.knowledge.tensors.refused_arguments import is_several
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
 
@@ -43,7 +43,9 @@ def in_bags(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, "offsets has to be a 1D Tensor but got None", "ValueError")
     if len(source.shape) == 2 and tensor_of(machine, offsets) is not None:
         refuse(machine, "if input is 2D, then offsets has to be None", "ValueError")
-    require_rank(machine, "embedding_bag: offsets", given(arguments, machine, 2, "offsets").shape, (1,))
+    rows = given(arguments, machine, 2, "offsets").shape
+    if len(source.shape) == 1 and rows is not None and len(rows) != 1:
+        refuse(machine, f"offsets has to be a 1D Tensor, but got {told(rows)}", "ValueError")
     require_dtype(machine, "embedding_bag", source, ("int64", "int32"))
 
 

@@ -24,7 +24,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
 )
 from modgraph.prediction.knowledge.tensors.elements import category, count
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made
-from modgraph.prediction.knowledge.torch.layers import rank_of
+from modgraph.prediction.knowledge.torch.layers import rank_of, ranks_that
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 
 _FUNCTIONAL, _LAYERS = "torch.nn.functional", "torch.nn.modules"
@@ -41,8 +41,10 @@ _OF_FLOATS = (
 @demands(*(f"{_FUNCTIONAL}.{name}" for name in _OF_FLOATS))
 def of_floats(arguments: Arguments, machine: Machine) -> None:
     source = given(arguments, machine, 0, "input")
+    name = last_name(arguments.function)
     if not is_empty(source.shape):
-        require_floats(machine, last_name(arguments.function), source)
+        kind = "RuntimeError" if name in ("normalize", "gumbel_softmax") else "NotImplementedError"
+        require_floats(machine, name, source, kind=kind)
     if arguments.function.endswith(".gelu"):
         require_text(machine, "gelu", arguments.named("approximate", NONE), "none", "tanh")
 
@@ -57,7 +59,7 @@ def over_one(arguments: Arguments, machine: Machine) -> None:
     if source.shape is not None:
         dimension(machine, arguments.get(1, "dim", NONE), len(source.shape))
     if arguments.get(3 if functional else 2, "dtype", NONE) == NONE and not is_empty(source.shape):
-        require_floats(machine, last_name(arguments.function), source)
+        require_floats(machine, last_name(arguments.function), source, kind="NotImplementedError")
 
 
 @demands(f"{_FUNCTIONAL}.prelu", "torch.prelu", f"{TENSOR}.prelu")
@@ -170,7 +172,7 @@ def sampled(arguments: Arguments, machine: Machine) -> None:
     paddings = ("zeros", "border", "reflection")
     require_text(machine, "grid_sample", arguments.get(3, "padding_mode", NONE), *paddings, kind="ValueError")
     require_one_dtype(machine, "grid_sample", source, grid)
-    require_floats(machine, "grid_sample", source)
+    require_floats(machine, "grid_sample", source, kind="NotImplementedError")
 
 
 @demands(f"{_FUNCTIONAL}.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention")
@@ -251,6 +253,10 @@ def of_batches(arguments: Arguments, machine: Machine) -> None:
     if trains is None:
         return
     source = given(arguments, machine, 1, "input")
+    check = machine.find_attribute(module, "_check_input_dim")
+    ranks = ranks_that(check.function if isinstance(check, BoundMethod) else check)
+    if source.shape is not None and ranks and len(source.shape) not in ranks:
+        return  # another exception
     if source.dtype is not None and source.shape is not None and len(source.shape) > 1:
         values = (arguments.get(1, "input", NONE), mean, variance, weight, bias, Constant(trains), NONE, epsilon)
         _asked_of_layer(machine, "batch_norm", values, arguments)

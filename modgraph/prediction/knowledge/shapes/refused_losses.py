@@ -14,6 +14,7 @@ from modgraph.prediction.domain.values import NONE, Constant
 from modgraph.prediction.knowledge.shapes.arithmetic import joined
 from modgraph.prediction.knowledge.shapes.fitting import fitted
 from modgraph.prediction.knowledge.tensors.demanding import (
+    differ,
     given,
     refuse,
     require_dtype,
@@ -32,7 +33,25 @@ _OF_PAIRS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "s
 _OF_EQUALS = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 
 
-@demands(*(f"{_FUNCTIONAL}.{name}" for name in (*_OF_PAIRS, *_OF_EQUALS, "cross_entropy", "nll_loss")))
+_OTHERS = (
+    "cross_entropy",
+    "nll_loss",
+    "poisson_nll_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "cosine_embedding_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "multi_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+    "ctc_loss",
+    "linear_cross_entropy",
+)
+
+
+@demands(*(f"{_FUNCTIONAL}.{name}" for name in (*_OF_PAIRS, *_OF_EQUALS, *_OTHERS)))
 def reduced(arguments: Arguments, machine: Machine) -> None:
     """To one number by a mean or a sum, or not at all; `batchmean` of a divergence."""
     name = last_name(arguments.function)
@@ -87,12 +106,30 @@ def of_broadcast(arguments: Arguments, machine: Machine) -> None:
     _require_joint(machine, given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target"))
 
 
+@demands(f"{_FUNCTIONAL}.gaussian_nll_loss")
+def of_variances(arguments: Arguments, machine: Machine) -> None:
+    """A variance for each element, or for each row of them."""
+    source, variance = given(arguments, machine, 0, "input"), given(arguments, machine, 2, "var")
+    shape, held = source.shape, variance.shape
+    if shape is None or held is None:
+        return
+    fitting = (shape, shape[:-1], (*shape[:-1], 1))
+    if not any(len(each) == len(held) and not any(map(differ, each, held)) for each in fitting):
+        refuse(machine, "var is of incorrect size", "ValueError")
+    if variance.dtype is not None and category(variance.dtype) < 2:
+        machine.may_fail()
+
+
 @demands(f"{_FUNCTIONAL}.triplet_margin_loss")
 def of_triples(arguments: Arguments, machine: Machine) -> None:
     """All of one number of dimensions; the others broadcast to the first, and their distances to each other."""
     names = ("anchor", "positive", "negative")
     anchor, *others = (given(arguments, machine, place, name) for place, name in enumerate(names))
     _require_ranks(machine, "triplet_margin_loss", anchor, *others)
+    margin = arguments.get(3, "margin", NONE)
+    number = margin.value if isinstance(margin, Constant) else None
+    if isinstance(number, (int, float)) and number <= 0:
+        refuse(machine, f"margin must be greater than 0, got {number}", "ValueError")
     for each in others:
         _require_joint(machine, anchor, each)
 
@@ -155,7 +192,9 @@ def of_equals(arguments: Arguments, machine: Machine) -> None:
             refuse(machine, f"{told_target}, which is not that of the input, {told(source.shape)}", "ValueError")
     if name == "binary_cross_entropy":
         require_one_dtype(machine, name, source, target)
-    require_floats(machine, name, source, target)
+    require_floats(machine, name, source, kind="NotImplementedError")
+    if target.dtype is not None and category(target.dtype) < 2:
+        refuse(machine, f"{name}: result type {source.dtype} can't be cast to {target.dtype}")
     require_spread(machine, name, given(arguments, machine, 2, "weight").shape, source.shape)
 
 
@@ -164,28 +203,42 @@ def of_classes(arguments: Arguments, machine: Machine) -> None:
     """A class for each row of scores; of cross_entropy, also as many probabilities as there are scores."""
     name = last_name(arguments.function)
     source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
-    require_floats(machine, name, source)
     if source.shape is None or target.shape is None:
+        require_floats(machine, name, source, kind="NotImplementedError")
         return
     if not source.shape:
-        refuse(machine, f"{name}: the input has no dimensions", "IndexError")
-    if name == "cross_entropy" and len(source.shape) == len(target.shape):
+        kind = "ValueError" if name == "nll_loss" else "IndexError"
+        refuse(machine, f"{name}: the input has no dimensions", kind)
+    # A class for one row, where these are not as many probabilities.
+    is_one = len(source.shape) == len(target.shape) == 1 and differ(source.shape[0], target.shape[0])
+    if name == "cross_entropy" and len(source.shape) == len(target.shape) and not is_one:
+        _require_batch(machine, source.shape, target.shape)
+        if target.dtype is not None and category(target.dtype) < 2:
+            refuse(machine, f"cross_entropy: expected probabilities of floating point, got {target.dtype}")
+        require_floats(machine, name, source, kind="NotImplementedError")
         require_shape(machine, name, target.shape, source.shape)
-        require_floats(machine, f"{name} of probabilities", target)
     else:
         _require_classes(machine, name, source.shape, target)
+        require_floats(machine, name, source, kind="NotImplementedError")
     _require_weights(machine, name, source, given(arguments, machine, 2, "weight"))
 
 
 def _require_classes(machine: Machine, name: str, shape: Shape, target: TensorObject) -> None:
     wanted = () if len(shape) == 1 else (*shape[:1], *shape[2:])
-    if target.shape is not None and wanted[:1] and target.shape[:1]:
-        batch, other = wanted[0], target.shape[0]
-        if batch is not None and other is not None and batch != other:
-            message = f"Expected input batch_size ({batch}) to match target batch_size ({other})"
-            refuse(machine, message, "ValueError")
+    if target.shape is not None and len(shape) > 1:
+        _require_batch(machine, shape, target.shape)
+    if len(shape) == 1 and target.shape is not None and len(target.shape) == 1:
+        if differ(target.shape[0], 1):
+            refuse(machine, f"{name}: expected one class for one row, but got {told(target.shape)}", "ValueError")
+        wanted = target.shape
     require_shape(machine, name, target.shape, wanted)
     require_dtype(machine, name, target, ("int64", "uint8"))
+
+
+def _require_batch(machine: Machine, shape: Shape, other: Shape) -> None:
+    if len(shape) > 1 and other and differ(shape[0], other[0]):
+        message = f"Expected input batch_size ({shape[0]}) to match target batch_size ({other[0]})"
+        refuse(machine, message, "ValueError")
 
 
 def _require_weights(machine: Machine, name: str, source: TensorObject, weight: TensorObject) -> None:

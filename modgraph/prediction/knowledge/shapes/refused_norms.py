@@ -27,6 +27,8 @@ from modgraph.prediction.knowledge.torch.autocasting import may_cast
 
 _FUNCTIONAL = "torch.nn.functional"
 _HALVES = ("float16", "bfloat16")
+_MIXED_FIRST = ("layer_norm", "group_norm")
+"""What asks first whether all is of one dtype."""
 
 
 def require_parameters(machine: Machine, what: str, source: TensorObject, *parameters: TensorObject) -> None:
@@ -37,7 +39,8 @@ def require_parameters(machine: Machine, what: str, source: TensorObject, *param
     """
     if source.dtype is None or is_empty(source.shape) or may_cast(machine):
         return
-    if category(source.dtype) < 2:
+    is_mixed = what in _MIXED_FIRST and any(each.dtype not in (None, source.dtype) for each in parameters)
+    if category(source.dtype) < 2 and not is_mixed:
         refuse(machine, f"{what}: not implemented for {source.dtype}", "NotImplementedError")
     taken = (source.dtype, "float32") if source.dtype in _HALVES else (source.dtype,)
     for each in parameters:

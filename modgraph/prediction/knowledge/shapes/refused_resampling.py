@@ -130,6 +130,7 @@ def _require_resized(machine: Machine, source: TensorObject, size: Value, factor
         told_size = "either size or scale_factor should be defined, and only one of them"
         refuse(machine, told_size, "ValueError")
     text = mode.value if isinstance(mode, Constant) else None
+    _require_as_many(machine, source.shape, size, factor)
     if isinstance(text, str) and source.shape is not None:
         ranks = _RANKS.get(text, (3, 4, 5))
         if len(source.shape) not in ranks or text not in _WAYS:
@@ -140,17 +141,25 @@ def _require_resized(machine: Machine, source: TensorObject, size: Value, factor
     if source.shape is None or len(source.shape) < 3:
         return
     rank = len(source.shape) - 2
-    for each in (size, factor):
-        many = length(machine, each)
-        if many is not None and many != rank:
-            message = f"interpolate: {many} sizes for {rank} spatial dimensions of {told(source.shape)}"
-            refuse(machine, message, "ValueError")
     if size != NONE:
         wanted = sizes(machine, size, rank)
         if any(map(is_nothing, source.shape[2:])) or any(each is not None and each <= 0 for each in wanted):
             refuse(machine, "Input and output sizes should be greater than 0")
     elif text != "area":
         _require_some(machine, source.shape[2:], factor)
+
+
+def _require_as_many(machine: Machine, shape: Shape | None, size: Value, factor: Value) -> None:
+    """A number for each dimension behind the channels, where there are several.
+
+    Raises:
+        Raised: ValueError, where there are others.
+    """
+    for each in (size, factor) if shape is not None else ():
+        many, rank = length(machine, each), max(0, len(shape or ()) - 2)
+        if many is not None and many != rank:
+            message = f"interpolate: {many} sizes for {rank} spatial dimensions of {told(shape or ())}"
+            refuse(machine, message, "ValueError")
 
 
 def _require_some(machine: Machine, spatial: Shape, factor: Value) -> None:
@@ -215,6 +224,13 @@ for _rank in (1, 2, 3):
     for _kind in ("avg", "max"):
         demands(f"{_FUNCTIONAL}.adaptive_{_kind}_pool{_rank}d")(_adaptive(_rank, False))
         demands(f"{_LAYERS}.pooling.Adaptive{_kind.title()}Pool{_rank}d.forward")(_adaptive(_rank, True))
+
+
+@demands(f"{_FUNCTIONAL}.avg_pool2d", f"{_LAYERS}.pooling.AvgPool2d.forward")
+def averaged_pictures(arguments: Arguments, machine: Machine) -> None:
+    shape = given(arguments, machine, int(arguments.function.endswith("forward")), "input").shape
+    if shape is not None and len(shape) < 3:
+        refuse(machine, f"avg_pool2d: expected 3 or 4 dimensions, but got {told(shape)}", "IndexError")
 
 
 @demands(*(f"{_FUNCTIONAL}.avg_pool{rank}d" for rank in (2, 3)))

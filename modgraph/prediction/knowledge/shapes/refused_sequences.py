@@ -25,6 +25,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
 )
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
+from modgraph.prediction.knowledge.torch.autocasting import may_cast
 
 _LAYERS = "torch.nn.modules"
 
@@ -40,15 +41,29 @@ def recurrent(arguments: Arguments, machine: Machine) -> None:
     parts = [given(arguments, machine, 1, "input"), *states]
     if "LSTM" in name and len(states) == 1:
         refuse(machine, "tuple index out of range", "IndexError")
-    require_one_dtype(machine, name, *parts[:2], *_weight(machine, arguments.positional[0]))
+    ranks = (1, 2) if name.endswith("Cell") else (2, 3)
+    if parts[0].shape is not None and len(parts[0].shape) not in ranks:
+        return  # another exception
+    weights = _weight(machine, arguments.positional[0])
+    if not name.endswith("Cell"):
+        _require_dtype_of(machine, parts[0], weights)
+    require_one_dtype(machine, name, *parts[:2], *weights)
     if not name.endswith("Cell"):
         _require_steps(machine, arguments, parts[0].shape)
         return
     for each in parts[1:]:
         require_rank(machine, name, each.shape, (1, 2))
-    ranks = {len(each.shape) for each in parts if each.shape is not None}
-    if len(ranks) > 1 and parts[0].shape is not None:
+    numbers = {len(each.shape) for each in parts if each.shape is not None}
+    if len(numbers) > 1 and parts[0].shape is not None:
         refuse(machine, f"{name}: the input and its states must both have a batch, or none")
+
+
+def _require_dtype_of(machine: Machine, source: TensorObject, weights: Sequence[TensorObject]) -> None:
+    """Of the input, before anything else is asked."""
+    for each in weights:
+        if None not in (source.dtype, each.dtype) and source.dtype != each.dtype and not may_cast(machine):
+            message = f"RNN input dtype (torch.{source.dtype}) does not match weight dtype (torch.{each.dtype})"
+            refuse(machine, message, "ValueError")
 
 
 def _states(arguments: Arguments, machine: Machine) -> list[TensorObject]:

@@ -71,6 +71,8 @@ def power_averaged(arguments: Arguments, machine: Machine) -> None:
     """Of sizes that a window fits into."""
     rank = int(last_name(arguments.function)[-2])
     shape = given(arguments, machine, 0, "input").shape
+    if rank == 2 and shape is not None and len(shape) < 3:
+        refuse(machine, f"lp_pool2d: expected 3 or 4 dimensions, but got {told(shape)}", "IndexError")
     require_rank(machine, f"lp_pool{rank}d", shape, (rank + 1, rank + 2))
     if shape is None or machine.truth(arguments.get(4, "ceil_mode", FALSE)) is not False:
         return
@@ -84,7 +86,7 @@ def of_sequences(arguments: Arguments, machine: Machine) -> None:
     """Two lengths for each sequence of a batch (T, N, C), which are not longer than that."""
     source, target = given(arguments, machine, 0, "log_probs"), given(arguments, machine, 1, "targets")
     require_rank(machine, "ctc_loss: log_probs", source.shape, (2, 3))
-    require_floats(machine, "ctc_loss", source)
+    require_floats(machine, "ctc_loss", source, kind="NotImplementedError")
     if source.shape is None:
         return
     batch = source.shape[1] if len(source.shape) == 3 else 1

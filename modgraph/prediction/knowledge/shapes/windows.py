@@ -153,3 +153,18 @@ def affine_grid(arguments: Arguments, machine: Machine) -> Value:
         sizes = [size_of(each) for each in wanted]
         shape = (sizes[0], *sizes[2:], len(sizes) - 2)
     return fitting.result(machine, arguments, shape, theta.dtype, theta.requires_grad)
+
+
+@models(f"{_FUNCTIONAL}.conv_tbc", "torch.conv_tbc")
+def convolution_of_time(arguments: Arguments, machine: Machine) -> Value:
+    """(time, batch, in) by weights (kernel, in, out)."""
+    given, weight, bias = (
+        fitting.tensor(machine, arguments.get(place, name, NONE))
+        for place, name in enumerate(("input", "weight", "bias"))
+    )
+    pad = size_of(arguments.get(3, "pad", _NOTHING))
+    shape: Shape | None = None
+    if given.shape is not None and weight.shape is not None and len(given.shape) == len(weight.shape) == 3:
+        (time, batch, _), (width, _, out) = given.shape, weight.shape
+        shape = fitting.fitted(machine, lambda: (arithmetic.windowed(time, width, 1, pad, 1, False), batch, out))
+    return fitting.result(machine, arguments, shape, given.dtype, needs_any((given, weight, bias)))

@@ -51,15 +51,15 @@ def require_dtype(
         refuse(machine, f"{what}: expected {' or '.join(dtypes)}, but got {tensor.dtype}", kind)
 
 
-def require_floats(machine: Machine, what: str, *tensors: TensorObject) -> None:
-    """Of floating point or complex.
+def require_floats(machine: Machine, what: str, *tensors: TensorObject, kind: str = "RuntimeError") -> None:
+    """Of floating point or complex. NotImplementedError is what torch raises where it has no kernel for others.
 
     Raises:
         Raised: one of them is of whole numbers.
     """
     for tensor in tensors:
         if tensor.dtype is not None and category(tensor.dtype) < 2:
-            refuse(machine, f"{what}: not implemented for {tensor.dtype}")
+            refuse(machine, f"{what}: not implemented for {tensor.dtype}", kind)
 
 
 def require_one_dtype(machine: Machine, what: str, *tensors: TensorObject) -> None:

@@ -309,7 +309,7 @@ def rounded_to(arguments: Arguments, machine: Machine) -> None:
     """Whole numbers have no decimals."""
     source = given(arguments, machine, 0, "input")
     if arguments.named("decimals", NONE) != NONE and not is_empty(source.shape):
-        require_floats(machine, "round", source)
+        require_floats(machine, "round", source, kind="NotImplementedError")
 
 
 @demands("torch.searchsorted")
@@ -339,7 +339,7 @@ def normal(arguments: Arguments, machine: Machine) -> None:
     deviation = arguments.get(1, "std", NONE)
     if isinstance(deviation, Constant) and isinstance(deviation.value, (int, float)) and deviation.value < 0:
         refuse(machine, f"normal expects std >= 0.0, but found std {deviation.value}")
-    require_floats(machine, "normal", given(arguments, machine, 0, "mean"))
+    require_floats(machine, "normal", given(arguments, machine, 0, "mean"), kind="NotImplementedError")
 
 
 @demands(*both("repeat_interleave"))

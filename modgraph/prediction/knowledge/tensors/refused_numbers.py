@@ -110,7 +110,7 @@ def tossed(arguments: Arguments, machine: Machine) -> None:
     if isinstance(chance, Constant) and isinstance(chance.value, (int, float)) and not 0 <= chance.value <= 1:
         refuse(machine, f"bernoulli expects p to be in [0, 1], but got p={chance.value}")
     if chance == NONE and not arguments.function.endswith("_") and not is_empty(source.shape):
-        require_floats(machine, "bernoulli", source)
+        require_floats(machine, "bernoulli", source, kind="NotImplementedError")
 
 
 @demands(f"{_FUNCTIONAL}.scaled_dot_product_attention", "torch._C._nn.scaled_dot_product_attention")

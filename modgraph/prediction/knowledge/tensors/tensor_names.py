@@ -12,7 +12,7 @@ FUNCTIONS = """
     argwhere as_strided_copy as_strided_scatter avg_pool1d batch_norm bilinear
     binary_cross_entropy_with_logits bincount binomial bitwise_not ccol_indices_copy celu channel_shuffle
     cholesky_inverse cholesky_solve col_indices_copy combinations constant_pad_nd
-    conv_tbc convolution corrcoef cosine_embedding_loss cosine_similarity cov crow_indices_copy ctc_loss
+    convolution corrcoef cosine_embedding_loss cov crow_indices_copy ctc_loss
     cudnn_convolution cumulative_trapezoid dequantize detach_copy diag_embed diagflat diagonal_copy dist
      embedding embedding_bag empty_permuted expand_copy fake_quantize_per_channel_affine
     fake_quantize_per_tensor_affine fill float_power frobenius_norm
@@ -20,7 +20,7 @@ FUNCTIONS = """
     hspmm indices_copy instance_norm int_repr isin istft kl_div layer_norm logical_not
     lu_solve margin_ranking_loss max_pool1d max_pool2d max_pool3d miopen_convolution
     mkldnn_convolution mvlgamma nanmean nanquantile narrow_copy native_channel_shuffle native_norm
-    nonzero_static nuclear_norm orgqr ormqr pairwise_distance pdist permute_copy pixel_shuffle
+    nonzero_static nuclear_norm orgqr ormqr permute_copy pixel_shuffle
     pixel_unshuffle poisson poisson_nll_loss polygamma prelu quantile quantize_per_channel
     quantize_per_tensor rms_norm rnn_relu_cell rnn_tanh_cell
     row_indices_copy rrelu rsub saddmm segment_reduce select_copy selu slice_copy slice_inverse smm
@@ -103,20 +103,12 @@ SAME_SHAPE = """
     gelu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ instance_norm
     leaky_relu leaky_relu_ local_response_norm log_softmax logsigmoid mish normalize prelu relu relu6 relu_
     rrelu rrelu_ selu selu_ sigmoid silu softmax softmin softplus softshrink softsign tanh tanhshrink
-    threshold threshold_ channel_shuffle
+    threshold threshold_ channel_shuffle native_channel_shuffle
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch.nn.functional` that keep the shape of their first argument."""
 
 FUNCTIONAL = """
-    conv_tbc
-    cosine_embedding_loss cosine_similarity
-    ctc_loss gaussian_nll_loss
-    hinge_embedding_loss linear_cross_entropy lp_pool1d
-    lp_pool2d lp_pool3d margin_ranking_loss
-    multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
-    pairwise_distance pdist poisson_nll_loss scaled_grouped_mm scaled_mm
-    triplet_margin_loss triplet_margin_with_distance_loss upsample_bilinear
-    upsample_nearest
+    scaled_grouped_mm scaled_mm
 """.split()  # noqa: SIM905 a long table reads better as text
 """The other functions of `torch.nn.functional`."""
 

@@ -348,6 +348,9 @@ def normalised(arguments: Arguments, machine: Machine) -> Value:
     module = arguments.positional[0]
     number = length(machine, _attribute(machine, module, "normalized_shape") or NONE)
     source = _input(arguments, machine, number or 0, _ANY)
+    if "RMSNorm" in arguments.function and number and source.shape is not None and len(source.shape) < number:
+        message = f"Input tensor must have at least {number} dimensions, but got {len(source.shape)}"
+        raise machine.raises("ValueError", message)
     return _as_given(arguments, machine, layer_shape(machine, module, "*b @normalized_shape -> same", source.shape))
 
 
@@ -378,7 +381,7 @@ def of_batches(arguments: Arguments, machine: Machine) -> Value:
     """The channels are as many as it has numbers for; a lazy one has none yet."""
     module = arguments.positional[0]
     check = machine.find_attribute(module, "_check_input_dim")
-    ranks = _ranks_that(check.function if isinstance(check, BoundMethod) else check)
+    ranks = ranks_that(check.function if isinstance(check, BoundMethod) else check)
     source = _input(arguments, machine, ranks[0], (0, len(ranks) - 1)) if ranks else _input(arguments, machine)
     shape = source.shape
     if ranks and source.shape is not None and len(source.shape) not in ranks:
@@ -398,7 +401,7 @@ def of_batches(arguments: Arguments, machine: Machine) -> Value:
 _RANKS = {"BatchNorm1d": (2, 3), "BatchNorm2d": (4,), "BatchNorm3d": (5,)}
 
 
-def _ranks_that(check: Value | None) -> tuple[int, ...]:
+def ranks_that(check: Value | None) -> tuple[int, ...]:
     """How many dimensions torch's own check lets pass; none where it is not torch's."""
     if not isinstance(check, FunctionValue) or check.definition.module != f"{_LAYERS}.batchnorm":
         return ()

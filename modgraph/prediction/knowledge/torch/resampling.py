@@ -194,7 +194,8 @@ def _require_unpooled(machine: Machine, source: TensorObject, indices: TensorObj
     if indices is not None and indices.dtype not in (None, "int64"):
         raise machine.raises("RuntimeError", f"elements in indices should be type int64 but got: {indices.dtype}")
     if len(source.shape) not in (rank + 1, rank + 2):
-        raise machine.raises("RuntimeError", f"max_unpool{rank}d: not of {len(source.shape)} dimensions")
+        kind = "IndexError" if len(source.shape) < rank else "RuntimeError"
+        raise machine.raises(kind, f"max_unpool{rank}d: not of {len(source.shape)} dimensions")
     held = indices.shape if indices is not None else None
     if held is not None and (
         len(held) != len(source.shape)
@@ -247,7 +248,7 @@ def _times(size: Size, factor: Value) -> Size:
     return math.floor(size * number) if size is not None and isinstance(number, (int, float)) else None
 
 
-@models(f"{_FUNCTIONAL}.interpolate", f"{_FUNCTIONAL}.upsample")
+@models(*(f"{_FUNCTIONAL}.{name}" for name in ("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")))
 def interpolate(arguments: Arguments, machine: Machine) -> Value:
     size, factor = arguments.get(1, "size", NONE), arguments.get(2, "scale_factor", NONE)
     return _scaled(machine, _source(arguments, machine), size, factor)
@@ -267,6 +268,8 @@ def _windows(machine: Machine, source: TensorObject, options: Sequence[Value]) -
     shape = source.shape
     if shape is not None:
         known = shape
+        if len(shape) < 3:
+            raise machine.raises("IndexError", f"unfold takes 3 or 4 dimensions, not {len(shape)}")
         shape = fitted(machine, lambda: unfolded(known, (kernel, stride, padding, dilation)))
     return _result(machine, source, shape)
 

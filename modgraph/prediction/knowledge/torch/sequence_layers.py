@@ -9,7 +9,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, ClassValue, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import with_rank
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
@@ -58,11 +58,13 @@ def _product(*sizes: Size) -> Size:
 def recurrent(arguments: Arguments, machine: Machine) -> Value:
     """The output and the last state; of an LSTM, that is two."""
     module, given = arguments.positional[0], arguments.get(1, "input", NONE)
+    if isinstance(given, TupleValue) and isinstance(given.cls, ClassValue) and given.cls.name == _PACKED:
+        return _of_packed(arguments, machine, given)
     source = with_rank(machine, tensor_of(machine, given), 2, (0, 1))
     both_ways, first = _flag(machine, module, "bidirectional"), _flag(machine, module, "batch_first")
-    _require_size(machine, source.shape, _size(machine, module, "input_size"))
     if source.shape is not None and len(source.shape) not in (2, 3):
         raise machine.raises("ValueError", f"a recurrent layer takes 2 or 3 dimensions, not {len(source.shape)}")
+    _require_size(machine, source.shape, _size(machine, module, "input_size"))
     if source.shape is None or both_ways is None or first is None:
         return machine.unknown("the input of a recurrent layer is not known", given)
     ways = 2 if both_ways else 1
@@ -79,6 +81,27 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     if "LSTM" in arguments.function:
         state = TupleValue((state, _tensor(machine, arguments, (stacked, *batch, hidden), source.dtype)))
     return TupleValue((output, state))
+
+
+_PACKED = "torch.nn.utils.rnn.PackedSequence"
+
+
+def _of_packed(arguments: Arguments, machine: Machine, given: TupleValue) -> Value:
+    """Sequences of several lengths: the data has no batch, and the state one of as many as were sorted."""
+    module, source = arguments.positional[0], tensor_of(machine, given.items[0])
+    both_ways, hidden = _flag(machine, module, "bidirectional"), _size(machine, module, "hidden_size")
+    _require_size(machine, None if source is None else source.shape, _size(machine, module, "input_size"))
+    ways = None if both_ways is None else 1 + both_ways
+    projected = _size(machine, module, "proj_size") or hidden
+    order = tensor_of(machine, given.items[2]) if len(given.items) > 2 else None
+    stacked = _product(ways, _size(machine, module, "num_layers"))
+    held = (stacked, order.shape[0] if order is not None and order.shape else None)
+    dtype, steps = (None, None) if source is None else (source.dtype, source.shape[0] if source.shape else None)
+    output = _tensor(machine, arguments, (steps, _product(ways, projected)), dtype)
+    state = _tensor(machine, arguments, (*held, projected), dtype)
+    if "LSTM" in arguments.function:
+        state = TupleValue((state, _tensor(machine, arguments, (*held, hidden), dtype)))
+    return TupleValue((TupleValue((output, *given.items[1:]), given.cls), state))
 
 
 def _require_state(machine: Machine, state: TensorObject | None, wanted: Shape) -> None:
@@ -125,9 +148,9 @@ def _told(shape: Shape) -> str:
 def cell(arguments: Arguments, machine: Machine) -> Value:
     module, source = arguments.positional[0], tensor_of(machine, arguments.get(1, "input", NONE))
     shape = source.shape if source is not None else None
-    _require_size(machine, shape, _size(machine, module, "input_size"))
     if shape is not None and len(shape) not in (1, 2):
         raise machine.raises("ValueError", f"a cell takes 1 or 2 dimensions, not {len(shape)}")
+    _require_size(machine, shape, _size(machine, module, "input_size"))
     given = arguments.get(2, "hx", NONE)
     for each in given.items if isinstance(given, TupleValue) else (given,):
         _require_hidden(machine, tensor_of(machine, each), shape, _size(machine, module, "hidden_size"))
@@ -212,3 +235,24 @@ def bilinear(arguments: Arguments, machine: Machine) -> Value:
     if source is None or not source.shape:
         return _tensor(machine, arguments, None, None)
     return _tensor(machine, arguments, (*source.shape[:-1], _size(machine, module, "out_features")), source.dtype)
+
+
+@models("torch._VF._pack_padded_sequence")
+def packed(arguments: Arguments, machine: Machine) -> Value:
+    """What stands in the sequences, one step behind the other, and how many go on at each: how many there are of
+    either, the lengths say."""
+    source = tensor_of(machine, arguments.get(0, "input", NONE))
+    shape = None if source is None or source.shape is None or len(source.shape) < 2 else (None, *source.shape[2:])
+    dtype, needs = (None, None) if source is None else (source.dtype, source.requires_grad)
+    data = made(machine, shape, dtype, requires_grad=needs)
+    return TupleValue((data, made(machine, (None,), "int64")))
+
+
+@models("torch._VF._pad_packed_sequence")
+def padded(arguments: Arguments, machine: Machine) -> Value:
+    """As many sequences as there were, as long as the longest of them, and their lengths."""
+    source = tensor_of(machine, arguments.get(0, "data", NONE))
+    shape = None if source is None or not source.shape else (None, None, *source.shape[1:])
+    dtype, needs = (None, None) if source is None else (source.dtype, source.requires_grad)
+    data = made(machine, shape, dtype, requires_grad=needs)
+    return TupleValue((data, made(machine, (None,), "int64")))

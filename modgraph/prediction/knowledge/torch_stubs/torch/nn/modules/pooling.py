@@ -1,5 +1,6 @@
 """Pooling: nothing is registered but, for the fractional ones, a buffer of given random samples."""
 
+import torch.nn.functional as F
 from torch.nn.modules.module import Module
 from torch.nn.modules.utils import _pair, _single, _triple
 
@@ -153,13 +154,19 @@ class _LPPoolNd(Module):
     def forward(self, input): ...
 
 
-class LPPool1d(_LPPoolNd): ...
+class LPPool1d(_LPPoolNd):
+    def forward(self, input):
+        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool2d(_LPPoolNd): ...
+class LPPool2d(_LPPoolNd):
+    def forward(self, input):
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool3d(_LPPoolNd): ...
+class LPPool3d(_LPPoolNd):
+    def forward(self, input):
+        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class _AdaptiveMaxPoolNd(Module):

@@ -1,0 +1,92 @@
+"""`modgraph embed README.md`: pictures of models in Markdown files, drawn where a comment asks for them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from modgraph.cli.console import Console
+from modgraph.doors.printing import printable
+from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError
+from modgraph.options import TraceOptions
+
+if TYPE_CHECKING:
+    from modgraph.embedding import Embedded, Wish
+    from modgraph.graph.model import Graph
+
+_EPILOG = """\
+A comment on a line of its own asks for a picture, which is put below it, for a light and for a dark ground:
+
+  <!-- modgraph: model.py:Net --depth 1 -o images/net.svg -->
+
+Its options are --input, --depth, --no-fold, --focus, --direction, --color, --show-views and -o; paths are seen from the
+file. What is drawn already as it would be now is left alone.
+
+examples:
+  modgraph embed README.md
+  modgraph embed README.md docs/*.md --check     # in CI: is every picture fresh?
+
+exit status:
+  0 fresh, or drawn   1 with --check: a picture is not fresh   2 one cannot be drawn, or something could not be read
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.usage, parser.epilog = "%(prog)s FILE.md ... [options]", _EPILOG
+    parser.add_argument("files", metavar="FILE.md", nargs="+", help="Markdown files")
+    parser.add_argument("--check", action="store_true", help="write nothing; tell which pictures are not fresh")
+    parser.add_argument("--run", action="store_true", help="also run the models; otherwise they are predicted alone")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
+    """Draw the pictures of every file, or tell which are not fresh; the status of the worst."""
+    from modgraph.embedding import embed
+
+    status = ExitStatus.OK
+    for name in dict.fromkeys(arguments.files):
+        try:
+            graph_of = partial(_graph_of, console=console, runs=arguments.run)
+            found = embed(Path(name), graph_of, only_look=arguments.check)
+        except ConfigError as error:
+            if len(arguments.files) == 1:
+                raise
+            console.error(error)
+            status = ExitStatus.FAILED
+            continue
+        status = max(status, *(_told(name, each, console, only_look=arguments.check) for each in found))
+    return status
+
+
+def _graph_of(wish: Wish, folder: Path, *, console: Console, runs: bool) -> Graph:
+    from modgraph.api import analyze_target, find_targets
+    from modgraph.source.input_groups import parse_inputs
+
+    home = Path(os.path.abspath(folder))
+    found = find_targets(wish.target, cwd=home)
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found)
+        raise TargetError(
+            f"{wish.target} has {len(found)} models: {names}", hint=f"name one: {found[0].typed(found[0].name)}"
+        )
+    return analyze_target(
+        found[0], specs=parse_inputs(wish.inputs), options=TraceOptions(), static=not runs, watch=console.stage
+    )
+
+
+def _told(name: str, found: Embedded, console: Console, *, only_look: bool) -> ExitStatus:
+    what = f"{name}:{found.line}: {printable(found.target)}"
+    if isinstance(found.error, ModgraphError):
+        console.error(found.error)
+        return ExitStatus.FAILED
+    if found.fresh:
+        console.note(f"{what}: fresh")
+        return ExitStatus.OK
+    if only_look:
+        console.warning(f"{what} is not drawn as it would be now: modgraph embed {name}")
+        return ExitStatus.PARTIAL
+    console.result(f"{what} → {', '.join(map(str, found.images))}\n")
+    return ExitStatus.OK

@@ -1,0 +1,271 @@
+"""Pictures of models in a Markdown file: a comment says of what, and the picture below it is kept fresh.
+
+    <!-- modgraph: model.py:Net --depth 1 -->
+    <picture> ... </picture>
+    <!-- /modgraph 3f9c01d2a7be -->
+
+Whether a picture is fresh is told by what is drawn, in the closing comment, and not by the bytes of the image: these
+differ from one version of Graphviz to another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import quote
+
+from modgraph.doors.printing import clean, control_in
+from modgraph.doors.reading import SOURCE_BYTES, lies_in, read, real_path
+from modgraph.errors import ConfigError, ModgraphError
+from modgraph.export.files import file_stem, write_file
+from modgraph.export.formats import render
+from modgraph.export.look.options import MEASURES, Look, PictureOptions
+from modgraph.export.look.parts import Picture
+from modgraph.export.picture.choosing import picture_of
+from modgraph.export.picture.dot import write_dot
+from modgraph.graph.model import Graph
+
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
+_OPENING = re.compile(r" {0,3}<!--\s*modgraph:\s*(?P<words>.*?)\s*-->\s*")
+_CLOSING = re.compile(r" {0,3}<!--\s*/modgraph(?:\s+(?P<mark>[0-9a-f]+))?\s*-->\s*")
+_MARK_LENGTH = 12
+_STYLES: tuple[Look, Look] = ("screen", "dark")
+_FOLDER = "images"
+"""Beside the file, where the comment names no image."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A picture that a file asks for."""
+
+    line: int
+    """1-based; of its comment."""
+    end: int
+    """The line behind what is there of it already."""
+    words: str
+    """What the comment says."""
+    mark: str | None = None
+    """Of what was drawn when it was written last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a comment asks for."""
+
+    target: str
+    inputs: tuple[str, ...]
+    options: PictureOptions
+    image: Path | None
+    """Relative to the folder of the file; None for one named by the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """What became of one picture."""
+
+    line: int
+    target: str
+    fresh: bool = False
+    """It was drawn already as it would be now."""
+    images: tuple[Path, ...] = ()
+    lines: tuple[str, ...] = ()
+    """What is to stand below its comment; () where that stays."""
+    error: ModgraphError | None = None
+
+
+def places_in(text: str) -> tuple[Place, ...]:
+    """The pictures that a Markdown text asks for; comments in code are none."""
+    places: list[Place] = []
+    fence: str | None = None
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        found = _FENCE.match(line)
+        if fence is not None:
+            closes = found is not None and found["fence"].startswith(fence) and not line[found.end() :].strip()
+            fence = None if closes else fence
+        elif found is not None:
+            fence = found["fence"]
+        elif (opening := _OPENING.fullmatch(line)) is not None:
+            places.append(Place(line=number, end=number, words=opening["words"]))
+        elif (closing := _CLOSING.fullmatch(line)) is not None and places and places[-1].end == places[-1].line:
+            places[-1] = replace(places[-1], end=number, mark=closing["mark"] or "")
+    return tuple(places)
+
+
+def wish_of(words: str) -> Wish:
+    """What the words of a comment ask for.
+
+    Raises:
+        ConfigError: they name no target, or an option that a picture does not have.
+        ExportError: an option has a value that it cannot have.
+    """
+    try:
+        given = _parser().parse_args(shlex.split(words))
+    except ValueError as error:  # a quotation that does not end
+        raise ConfigError(f"<!-- modgraph: {clean(words)} -->: {error}") from None
+    options = PictureOptions(
+        depth=given.depth,
+        fold=not given.no_fold,
+        direction=given.direction,
+        focus=given.focus,
+        views=given.show_views,
+        color=given.color,
+    )
+    image = None if given.output is None else Path(given.output)
+    return Wish(target=given.target, inputs=tuple(given.input), options=options, image=image)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Of the words of a comment, which the user did not type now: no usage is printed, and nothing ends."""
+
+    def error(self, message: str) -> NoReturn:
+        options = " ".join(name for name in sorted(self._option_string_actions) if name.startswith("--"))
+        raise ConfigError(
+            f"the comment cannot be used: {clean(message)}",
+            hint=f"it reads <!-- modgraph: model.py:Net --depth 1 -->; its options are {options}",
+        )
+
+
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("target", metavar="TARGET")
+    parser.add_argument("--input", action="append", default=[])
+    parser.add_argument("--depth", type=int)
+    parser.add_argument("--no-fold", action="store_true")
+    parser.add_argument("--focus", default="")
+    parser.add_argument("--direction", choices=("TB", "LR"), default="TB")
+    parser.add_argument("--color", choices=MEASURES, default="kind")
+    parser.add_argument("--show-views", action="store_true")
+    parser.add_argument("-o", "--output")
+    return parser
+
+
+def embed(file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool = False) -> tuple[Embedded, ...]:
+    """Draw what `file` asks for, and write what there is to show into it.
+
+    A picture that fails keeps no other from being drawn, and stays as it was.
+
+    Args:
+        graph_of: the graph of what is wished for; targets are seen from the folder, which is that of `file`.
+        only_look: nothing is written.
+
+    Raises:
+        ConfigError: the file cannot be read, or asks for nothing.
+        ExportError: it cannot be written.
+    """
+    text = _text(file)
+    places = places_in(text)
+    if not places:
+        raise ConfigError(
+            f"{file} asks for no picture", hint="write <!-- modgraph: model.py:Net --> on a line of its own, and again"
+        )
+    page = _Page(file, graph_of, only_look=only_look)
+    results = [page.tried(place) for place in places]
+    ending = "\r" if "\r\n" in text else ""
+    lines = text.split("\n")
+    for place, result in zip(reversed(places), reversed(results), strict=True):
+        if result.lines:
+            lines[place.line : place.end] = [line + ending for line in result.lines]
+    written = "\n".join(lines)
+    if written != text and not only_look:
+        write_file(file, written)
+    return tuple(results)
+
+
+class _Page:
+    """One file whose pictures are drawn."""
+
+    def __init__(self, file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool) -> None:
+        self.file = file
+        self.folder = file.parent
+        self.border = _border(file)
+        self.graph_of = graph_of
+        self.only_look = only_look
+        self.taken: dict[Path, int] = {}
+        """The line of the comment that an image is of."""
+
+    def tried(self, place: Place) -> Embedded:
+        try:
+            return self._one(place)
+        except ModgraphError as error:
+            if error.line is None:
+                error.file, error.line = str(self.file), place.line
+            return Embedded(line=place.line, target=place.words, error=error)
+
+    def _one(self, place: Place) -> Embedded:
+        wish = wish_of(place.words)
+        graph = self.graph_of(wish, self.folder)
+        images = self._images(wish, graph)
+        other = self.taken.setdefault(images[0], place.line)
+        if other != place.line:
+            raise ConfigError(f"{images[0]} is the image of line {other} already", hint="name another: -o NAME.svg")
+        picture = picture_of(graph, wish.options)
+        shown = _shown(picture, images)
+        mark = _mark(write_dot(picture), shown)
+        fresh = mark == place.mark and all((self.folder / image).is_file() for image in images)
+        result = Embedded(line=place.line, target=wish.target, fresh=fresh, images=images)
+        if fresh or self.only_look:
+            return result
+        for image, style in zip(images, _STYLES, strict=True):
+            drawn = render(graph, "svg", replace(wish.options, style=style))
+            write_file(self._place(image), drawn, below=self.border)
+        return replace(result, lines=(*shown, f"<!-- /modgraph {mark} -->"))
+
+    def _images(self, wish: Wish, graph: Graph) -> tuple[Path, Path]:
+        """For a light ground, and for a dark one; relative to the folder of the file.
+
+        Raises:
+            ConfigError: the comment names what is no SVG, or lies elsewhere.
+        """
+        image = wish.image if wish.image is not None else Path(_FOLDER) / f"{file_stem(graph.model.name)}.svg"
+        if image.suffix != ".svg" or image.is_absolute() or control_in(str(image)) is not None:
+            raise ConfigError(
+                f"the image of {wish.target} cannot be {image}",
+                hint="it is a path that ends in .svg, seen from the file",
+            )
+        if not lies_in(str(self._place(image)), str(self.border)):
+            raise ConfigError(f"the image of {wish.target} would lie outside of {self.border}: {image}")
+        return image, image.with_name(f"{image.stem}-dark.svg")
+
+    def _place(self, image: Path) -> Path:
+        """Where an image lies, with no link on the way to it."""
+        place = self.folder / image
+        return Path(real_path(place.parent)) / place.name
+
+
+def _text(file: Path) -> str:
+    try:
+        return read(file, SOURCE_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise ConfigError(f"cannot read {file}: {why}") from None
+
+
+def _border(file: Path) -> Path:
+    """The folder beyond which no image is written: the one in which the user stands, where the file is below it."""
+    folder, here = real_path(file.parent), real_path(Path.cwd())
+    return Path(here if lies_in(folder, here) else folder)
+
+
+def _mark(drawn: str, shown: Sequence[str]) -> str:
+    """Of what is drawn and how it is shown."""
+    said = "\n".join((drawn, *shown))
+    return hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()[:_MARK_LENGTH]
+
+
+def _shown(picture: Picture, images: Sequence[Path]) -> list[str]:
+    """The lines of HTML that show it, as forges and site builders have it in Markdown."""
+    light, dark = (quote(image.as_posix()) for image in images)
+    return [
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{dark}">',
+        f'  <img alt="{escape(clean(f"{picture.name}: {picture.subtitle}"))}" src="{light}">',
+        "</picture>",
+    ]

@@ -1,0 +1,129 @@
+"""The texts of tests that came out one way or the other, as a condition that is told: as plain as Python can say it.
+
+What is said is true exactly where the tests came out so. So `not (x > 3)` becomes `x <= 3` only where both sides are
+whole numbers by what is written: neither is true of a NaN, or of a set that does not hold the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from modgraph.names import is_in_parentheses
+from modgraph.source.quiet import python_tree
+
+_PLAIN = r"[\w.]+(?:\([^()]*\)[\w.]*)*"
+"""A name, or a call: what `not` in front of it is of, all of it."""
+_CONTRARY: dict[type[ast.cmpop], str] = {
+    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in", ast.Eq: "!=", ast.NotEq: "==",
+    ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
+}  # fmt: skip
+_OF_WHOLE_NUMBERS = (ast.Lt, ast.GtE, ast.Gt, ast.LtE)
+_COUNTING_METHODS = frozenset({"size", "numel", "dim", "nelement", "ndimension"})
+_REMEMBERED = 4096
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def negated(test: str) -> str:
+    """What holds where the test does not: "x is not None" for "x is None", "not x.any()" for "x.any()", "not (x > 0)"
+    for "x > 0" of what may be no number, and the other way round."""
+    tree = _read(test)
+    if tree is None:
+        return _with_not(test)
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return plain(_text_of(test, tree.operand))
+    return _compared_otherwise(test, tree) or _with_not(plain(test))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def plain(test: str) -> str:
+    """The same test, without a `not` or parentheses that it does not need."""
+    tree = _read(test)
+    if tree is None:
+        return test
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return negated(_text_of(test, tree.operand))
+    return test[1:-1].strip() if is_in_parentheses(test) and test[1:2] != ")" else test
+
+
+def all_of(tests: Sequence[str]) -> str:
+    """That each of them comes out true: "a and (b or c)", as `a and b or c` is another test. What is said once is not
+    said again."""
+    parts = list(dict.fromkeys(part for test in tests for part in _parts(test)))
+    return " and ".join(f"({each})" if len(parts) > 1 and _is_loose(each) else each for each in parts)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parts(test: str) -> tuple[str, ...]:
+    """The tests of which one is that all come out true."""
+    test = plain(test)
+    tree = _read(test)
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        return tuple(part for each in tree.values for part in _parts(_text_of(test, each)))
+    return (test,)
+
+
+def _read(test: str) -> ast.expr | None:
+    """None for a text that is no expression, as where it is cut."""
+    try:
+        return python_tree(test, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _text_of(test: str, part: ast.expr) -> str:
+    return ast.get_source_segment(test, part) or ast.unparse(part)
+
+
+def _with_not(test: str) -> str:
+    return f"not {test}" if re.fullmatch(_PLAIN, test) else f"not ({test})"
+
+
+def _compared_otherwise(test: str, tree: ast.expr) -> str | None:
+    """The other comparison of the same two; None where it is none, or not the contrary of all that may be compared."""
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+        return None
+    (operator,), (right,) = tree.ops, tree.comparators
+    if isinstance(operator, _OF_WHOLE_NUMBERS) and not (_is_whole(tree.left) and _is_whole(right)):
+        return None
+    mine, theirs = (_operand(test, each) for each in (tree.left, right))
+    return f"{mine} {_CONTRARY[type(operator)]} {theirs}"
+
+
+def _operand(test: str, part: ast.expr) -> str:
+    text = _text_of(test, part)
+    is_loose = isinstance(part, (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)) or (
+        isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+    )
+    return f"({text})" if is_loose else text
+
+
+def _is_whole(part: ast.expr) -> bool:
+    """It is a whole number, whatever the names in it are."""
+    if isinstance(part, ast.Constant):
+        return type(part.value) is int
+    if isinstance(part, ast.Call):
+        counts = isinstance(part.func, ast.Attribute) and part.func.attr in _COUNTING_METHODS
+        has_number = len(part.args) == 1 or (isinstance(part.func, ast.Attribute) and part.func.attr != "size")
+        return (isinstance(part.func, ast.Name) and part.func.id == "len") or (counts and has_number)
+    if isinstance(part, ast.Attribute):
+        return part.attr == "ndim"
+    if isinstance(part, ast.Subscript):
+        is_one = not isinstance(part.slice, (ast.Slice, ast.Tuple))
+        return is_one and isinstance(part.value, ast.Attribute) and part.value.attr == "shape"
+    if isinstance(part, ast.BinOp):
+        is_kept = isinstance(part.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod))
+        return is_kept and _is_whole(part.left) and _is_whole(part.right)
+    return isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and _is_whole(part.operand)
+
+
+def _is_loose(test: str) -> bool:
+    """Something in it binds less than `and` does, in no parentheses."""
+    tree = _read(test)
+    if tree is None:
+        return True
+    return isinstance(tree, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or (
+        isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or)
+    )
