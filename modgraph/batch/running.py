@@ -42,7 +42,7 @@ _MOST_AT_WORK = 256
 written."""
 
 
-_PICTURE = ("depth", "fold", "direction", "views", "color", "style", "width")
+_PICTURE = ("depth", "fold", "direction", "views", "idioms", "color", "style", "width")
 """What every model is drawn with."""
 
 
@@ -172,7 +172,7 @@ def analyze_tree(
     """`analyze_all`, with the options of the runs as one, and those of what is written.
 
     Args:
-        picture: its `depth`, `fold`, `direction`, `views`, `color`, `style` and `width`.
+        picture: its `depth`, `fold`, `direction`, `views`, `idioms`, `color`, `style` and `width`.
     """
     from modgraph.export import PictureOptions, make_default
     from modgraph.source.cache_home import analysing

@@ -81,7 +81,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output.add_argument("--format", metavar="LIST", help=", ".join(FORMATS))
     output.add_argument("-o", "--output", metavar="DIR", help="modgraph-out/; FILE for one file; - for stdout")
     output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
-    output.add_argument("--no-fold", action="store_true", help="draw blocks one by one; --show-views: view, size too")
+    output.add_argument("--no-fold", action="store_true", help="blocks one by one; --no-idioms; --show-views")
     output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
     output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,...")
     output.add_argument(
@@ -90,6 +90,7 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     figure = "dark; paper: a figure to print; --width 3.25in, 180mm"
     output.add_argument("--style", choices=("screen", "dark", "paper"), default="screen", metavar="STYLE", help=figure)
     output.add_argument("--width", metavar="LEN", help=argparse.SUPPRESS)  # told of beside --style: help is long enough
+    output.add_argument("--no-idioms", action="store_true", help=argparse.SUPPRESS)  # the same
     output.add_argument("--show-views", action="store_true", help=argparse.SUPPRESS)  # the same, beside --no-fold
 
 
@@ -99,6 +100,7 @@ def picture_options(arguments: argparse.Namespace) -> PictureOptions:
 
     return PictureOptions(
         depth=arguments.depth,
+        idioms=not arguments.no_idioms,
         fold=not arguments.no_fold,
         direction=arguments.direction,
         focus=arguments.focus,
@@ -122,6 +124,7 @@ def shown_text(graph: Graph, arguments: argparse.Namespace, console: Console, *,
         encoding=console.encoding,
         depth=arguments.depth,
         fold=not arguments.no_fold,
+        idioms=not arguments.no_idioms,
         columns=arguments.columns,
         focus=arguments.focus,
     )

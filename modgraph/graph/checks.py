@@ -156,6 +156,9 @@ def _check_edges(
     containers = {call.parent for call in calls}
     for edge in edges:
         others = ((other, _PRODUCERS) for other in edge.or_from)
+        require(
+            edge.made_by is None or edge.made_by in operations, f"an edge is made by {edge.made_by!r}, no operation"
+        )
         for end, kinds in ((edge.producer, _PRODUCERS), (edge.consumer, _CONSUMERS), *others):
             kind, _, rest = end.partition(":")
             require(kind in kinds and rest != "", f"{end!r} is no end of an edge")

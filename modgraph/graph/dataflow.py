@@ -81,7 +81,9 @@ def contracted_edges(index: GraphIndex, *, views: bool = False) -> tuple[Edge, .
         for producer, sure in origins[edge.producer].items():
             if producer not in passing and producer not in hidden:
                 certain, condition = _passed(sure, edge)
-                ends = replace(edge, producer=producer, ranks=(), or_from=(), or_others=False)
+                ends = replace(
+                    edge, producer=producer, ranks=(), or_from=(), or_others=False, output=None, made_by=None
+                )
                 found[replace(ends, certain=certain, condition=condition)] = None
     return _without_dead_ends(tuple(found))
 

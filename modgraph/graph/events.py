@@ -10,7 +10,7 @@ tensor, wherever it ran. `replay` resolves them: a call in which no other call b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -49,9 +49,10 @@ class Flow:
     """A tensor that arrived, and one of those that made it."""
 
     producer: str
-    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves; `was:` and one of these
-    for who had given the very tensor before the one that is named last gave it back; `was:` alone for all the others,
-    where more than `MOST_GIVERS` had."""
+    """`call:N`, `op:N`, `input:NAME`, `param:PATH` or `const:N`, not yet resolved to leaves; `op:N.I` for the one at
+    place I of several that an operation gave, `call:N.O` for that of several which operation O made inside the call;
+    `was:` and one of these for who had given the very tensor before the one that is named last gave it back; `was:`
+    alone for all the others, where more than `MOST_GIVERS` had."""
     tensor: TensorInfo
     """Named for the place where it arrived."""
 
@@ -140,6 +141,7 @@ class OperationEvent(Event):
     call: int | None = None
     flows: tuple[Flow, ...] = ()
     source: SourceLocation | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,7 +390,13 @@ class _Fold:
             calls = tuple(calls_of.get(node.path, ()))
             builder.modules.append(replace(node, calls=calls) if calls else node)
         builder.operations.extend(
-            Operation(id=f"op:{event.index}", name=event.name, call=event.call, source=event.source)
+            Operation(
+                id=f"op:{event.index}",
+                name=event.name,
+                call=event.call,
+                source=event.source,
+                arguments=event.arguments,
+            )
             for _, event in sorted(self._operations.items())
         )
         builder.edges.extend(self._edges())
@@ -490,14 +498,21 @@ class _Fold:
         leaf = consumer.call if isinstance(consumer, OperationEvent) and self._is_leaf(consumer.call) else None
         producer = flow.producer.removeprefix(WAS)
         kind, _, rest = producer.partition(":")
+        output, made_by = None, None
         if kind == "op":
+            rest, _, place = rest.partition(".")
+            output, producer = int(place) if place.isdecimal() else None, f"op:{rest}"
             home = self._operation(rest).call
             if home is not None and self._is_leaf(home):
                 if home == leaf and isinstance(consumer, OperationEvent):
-                    return Edge(producer=producer, consumer=f"op:{consumer.index}", tensor=flow.tensor)
-                producer = f"call:{home}"
-        elif kind == "call" and not self._is_leaf(int(rest)):
-            return None  # a call that another thread began inside it has made it a container since
+                    return Edge(producer=producer, consumer=f"op:{consumer.index}", tensor=flow.tensor, output=output)
+                producer, output = f"call:{home}", None
+        elif kind == "call":
+            rest, _, place = rest.partition(".")
+            if not self._is_leaf(int(rest)):
+                return None  # a call that another thread began inside it has made it a container since
+            made_by = f"op:{place}" if place and self._operation(place).call == int(rest) else None
+            producer = f"call:{rest}"
         elif kind == "param" and leaf is not None and self._owns(self._calls[leaf].enter.module, rest):
             return None
         if isinstance(consumer, OutputEvent):
@@ -508,7 +523,9 @@ class _Fold:
             end = f"call:{consumer.call}"
         else:
             return None
-        return None if producer == end else Edge(producer=producer, consumer=end, tensor=flow.tensor)
+        if producer == end:
+            return None
+        return Edge(producer=producer, consumer=end, tensor=flow.tensor, output=output, made_by=made_by)
 
     def _operation(self, index: str) -> OperationEvent:
         event = self._operations.get(int(index)) if index.isdecimal() else None

@@ -99,6 +99,8 @@ def _settled(group: list[Edge], predicted: _Said) -> list[Edge]:
         like = by_name.get(edge.tensor.name)
         tensor = like.tensor if like is not None else replace(first.tensor, name=edge.tensor.name)
         told = replace(like or first, producer=edge.producer, tensor=tensor, or_from=(), or_others=False)
+        if edge.producer != (like or first).producer:
+            told = replace(told, output=edge.output, made_by=None)
         producers.setdefault(edge.producer, told)
     return list(producers.values())
 

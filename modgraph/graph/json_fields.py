@@ -79,8 +79,8 @@ KEYS: dict[Any, str] = {
     "predicted? observed&predicted certain&predicted condition? may_repeat?",
     TensorInfo: "name* shape dtype device* statistics? sharding?",
     Statistics: "mean std min max numel nan? inf?",
-    Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition?",
-    Edge: "from:producer to:consumer tensor or_from? or_others? ranks? "
+    Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition? arguments?",
+    Edge: "from:producer to:consumer tensor or_from? or_others? output? made_by? ranks? "
     "predicted? observed&predicted certain&predicted condition?",
     LeftOut: "file line last_line error",
     (Edge, "tensor"): "shape dtype name? device? statistics? sharding?",
@@ -192,6 +192,7 @@ CODEC: Codec = Codec(
     {
         float: _number,
         (ModuleNode, "arguments"): lambda arguments: {name: _argument(value) for name, value in arguments.items()},
+        (Operation, "arguments"): lambda arguments: {name: _argument(value) for name, value in arguments.items()},
         (Stored, "metadata"): lambda metadata: {name: _argument(value) for name, value in metadata.items()},
         (ModuleNode, "defaults"): lambda defaults: {name: _argument(value) for name, value in defaults.items()},
         (Profile, "not_counted"): lambda pairs: [{"operator": name, "count": count} for name, count in pairs],

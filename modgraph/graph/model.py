@@ -260,6 +260,9 @@ class Operation:
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
     """On what it depends, or has depended where a run did it; None where it depends on nothing."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Literals that it was given and on which its meaning hangs, by the names of torch's schemas: {"dim": -1}. JSON
+    values; the key of an indexing is its text, "..., ::2"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +281,10 @@ class Edge:
     which of them it was taken from."""
     or_others: bool = False
     """There were more of them than `or_from` names."""
+    output: int | None = None
+    """Of an operation that gave several tensors, which of them this is, from 0."""
+    made_by: str | None = None
+    """Of a call that gave several tensors, the operation inside it that made this one."""
     ranks: tuple[int, ...] = ()
     """The processes in which it went there, where not in all."""
     predicted: bool | None = None
@@ -703,6 +710,7 @@ class Graph:
         direction: Literal["TB", "LR"] = "TB",
         focus: str = "",
         views: bool = False,
+        idioms: bool = True,
         color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
         style: Literal["screen", "dark", "paper"] = "screen",
         width: float | str | None = None,
@@ -715,6 +723,7 @@ class Graph:
             direction: a picture runs from top to bottom, or from left to right.
             focus: path of the one module that is drawn, with its neighbours as inputs and outputs.
             views: draw views and shape bookkeeping too.
+            idioms: say what readers know by a name, where it is proven: "multi-head attention · 8 heads of 64".
             color: what the colours of a picture say; `flops`, `time` and `memory` need a graph with a profile.
             style: `dark` draws for a dark ground; `paper` a figure to be printed: text of at least 7 points at its
                 width, no colour needed.
@@ -729,6 +738,14 @@ class Graph:
         from modgraph.export import PictureOptions, save
 
         options = PictureOptions(
-            depth=depth, fold=fold, direction=direction, focus=focus, views=views, color=color, style=style, width=width
+            depth=depth,
+            fold=fold,
+            direction=direction,
+            focus=focus,
+            views=views,
+            idioms=idioms,
+            color=color,
+            style=style,
+            width=width,
         )
         save(self, Path(path), options)

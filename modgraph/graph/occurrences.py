@@ -16,6 +16,7 @@ from typing import Any
 
 from modgraph.graph.dataflow import contracted_edges, stands_for_itself
 from modgraph.graph.given_back import in_doubt
+from modgraph.graph.idioms.idiom import Idiom
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Call, Condition, Edge, Graph, Operation, TensorInfo
 
@@ -78,6 +79,8 @@ class Run:
     def __init__(self, graph: Graph, *, views: bool = False, said: Mapping[str, tuple[Any, ...]] | None = None) -> None:
         self.graph = graph
         self.said = said or {}
+        self.idioms: Mapping[str, Idiom] = {}
+        """By path, what readers call a module that is proven to be it."""
         self.also: Mapping[str, tuple[str, ...]] = {}
         """By path, further names of modules that are not shown by themselves."""
         self.index = GraphIndex(graph)

@@ -476,7 +476,7 @@ class _Joined:
                 continue
             if any(end.startswith("call:") and int(end[5:]) in holding for end in (producer, consumer)):
                 continue
-            edge = replace(edge, producer=producer, consumer=consumer, observed=self.observed)
+            edge = replace(edge, producer=producer, consumer=consumer, observed=self.observed, made_by=None)
             builder.edges.append(edge)
 
     def _order(self) -> Order:

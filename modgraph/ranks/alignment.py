@@ -235,6 +235,7 @@ class Alignment:
                     producer=node(one.producer),
                     consumer=node(one.consumer),
                     or_from=tuple(end for end in map(node, one.or_from) if end not in containers),
+                    made_by=None if one.made_by is None else node(one.made_by),
                 )
                 for one in graph.edges
             ]

@@ -39,12 +39,12 @@ def analyze(*options: str) -> int:
 
 def test_pictures(asked: list[Task]):
     assert analyze("--static") == 0
-    given = ("--direction", "LR", "--color", "parameters", "--depth", "2", "--no-fold", "--show-views")
+    given = ("--direction", "LR", "--color", "parameters", "--depth", "2", "--no-fold", "--no-idioms", "--show-views")
     assert analyze("--static", *given) == 0
     screen = {"style": "screen", "width": None}
     assert [task.picture for task in asked] == [
-        {**screen, "depth": None, "fold": True, "direction": "TB", "views": False, "color": "kind"},
-        {**screen, "depth": 2, "fold": False, "direction": "LR", "views": True, "color": "parameters"},
+        {**screen, "depth": None, "fold": True, "direction": "TB", "views": False, "idioms": True, "color": "kind"},
+        {**screen, "depth": 2, "fold": False, "direction": "LR", "views": True, "idioms": False, "color": "parameters"},
     ]
     assert analyze("--static", *given) == 0
     assert len(asked) == 2

@@ -228,7 +228,13 @@ def _graphs(draw: st.DrawFn):
     for position in range(draw(st.integers(0, 4))):
         name = draw(st.sampled_from(["torch.add", "torch.Tensor.view", "torch.ops.mine.Block", "é"]))
         builder.operations.append(
-            Operation(id=f"op:{position}", name=name, call=draw(open_calls), source=draw(_sources))
+            Operation(
+                id=f"op:{position}",
+                name=name,
+                call=draw(open_calls),
+                source=draw(_sources),
+                arguments=draw(_arguments),
+            )
         )
     builder.edges.extend(draw(_edges(builder.calls, builder.operations, modules)))
     if draw(st.booleans()):

@@ -26,6 +26,8 @@ class PictureOptions:
 
     depth: int | None = None
     """Levels of containers that are opened; None chooses so that the picture can be read."""
+    idioms: bool = True
+    """Modules are called by the names that readers know, where it is proven that they are it."""
     fold: bool = True
     """Blocks that are alike are drawn once; containers that are alike but for sizes are opened once."""
     direction: Literal["TB", "LR"] = "TB"

@@ -134,6 +134,8 @@ class Frame:
     gap: float = 56
     """Points between title and ×N badge: the main edge passes there. 0: the badge stands before the title."""
     tooltip: str = ""
+    idiom: str = ""
+    """The name that readers know it by; a line of its own below `detail`."""
 
 
 Node: TypeAlias = "Card | Join | Pill | Tag"

@@ -88,7 +88,8 @@ def card_width(card: Card) -> float:
 def title_width(frame: Frame) -> float:
     """Points of the longest line of a frame's title."""
     marks = [mark_width(mark_in_title(mark)) for mark in frame.marks]
-    return max([text_width(frame.title, CLASS_SIZE, bold=True), text_width(frame.detail, DETAIL_SIZE), *marks])
+    small = [text_width(line, DETAIL_SIZE) for line in (frame.detail, frame.idiom)]
+    return max([text_width(frame.title, CLASS_SIZE, bold=True), *small, *marks])
 
 
 def roomy(items: tuple[Item, ...], arrows: tuple[Arrow, ...]) -> tuple[Item, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Block, Cut, Unit, arrange
+from modgraph.export.look.idioms import name_idioms
 from modgraph.export.look.labels import cut, cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Card, Frame, Join, Mark, Pill, Row
@@ -56,6 +57,8 @@ class Drawn:
 def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
     """Everything of `graph` that can be drawn, and the run that it was made from."""
     run = Run(graph, views=options.views)
+    if options.idioms:
+        name_idioms(run)
     take_aliases_in(run)
     leave_out_own_tensors(run)
     likeness = fold(run) if options.fold else Likeness(run)
@@ -131,7 +134,8 @@ class _ItemWriter:
     def _container(self, block: Block, parent: int, held: Block | None = None, frame: Frame | None = None) -> int:
         """`held`: the block whose content is drawn in the frame, where that is not `block` itself."""
         frame = frame or self.composer.frame(block, ())
-        item: dict[str, Any] = {"type": "container", "frame": [frame.title, frame.detail]}
+        said = " · ".join(each for each in (frame.detail, frame.idiom) if each)
+        item: dict[str, Any] = {"type": "container", "frame": [frame.title, said]}
         if frame.copies > 1:
             item["copies"] = frame.copies
         if frame.loop:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Cut, arrange, deepest_level
+from modgraph.export.look.idioms import name_idioms
 from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, Measure, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
 from modgraph.export.look.style import DETAIL_SIZE, FIGURE_SCALE
@@ -150,6 +151,8 @@ class _Choice:
     ) -> None:
         self.options = options
         self.run = run = Run(as_assumed(graph), views=options.views, said=options.said)
+        if options.idioms:
+            name_idioms(run)
         take_aliases_in(run)
         leave_out_own_tensors(run)
         if options.is_paper:

@@ -17,6 +17,7 @@ from modgraph.export.look.folding import (
     comes_again,
 )
 from modgraph.export.look.held_tensors import is_unnamed, module_title
+from modgraph.export.look.idioms import brief, idiom_of
 from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
 from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
 from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
@@ -556,7 +557,9 @@ class Composer:
         if block.parent is not None:
             name = short_name(name, block.parent.occurrence.path)
         kind = node.class_name or ("" if is_unnamed(node) else "unknown class")
-        said = (range_text(block.members), kind, fold_text(self.run, block.members))
+        idiom = idiom_of(self.run, block.members)
+        known = idiom.title if idiom is not None else ""
+        said = (range_text(block.members), kind, known, fold_text(self.run, block.members))
         frame = Frame(
             id=self.ids.make(f"frame:{block.occurrence.path}"),
             title=cut(name),
@@ -568,6 +571,7 @@ class Composer:
             state=frame_state(marks),
             marks=marks,
             tooltip=cut_end(" · ".join(each for each in said if each), TOOLTIP_LENGTH // 2),
+            idiom="" if idiom is None else idiom.kind if self.how.narrow else brief(idiom),
         )
         if not isinstance(inner, Frame) or inner.loop:
             return frame

@@ -386,13 +386,17 @@ def _frame_content(frame: Frame, attributes: dict[str, str], indent: str, direct
 def _frame_title(frame: Frame) -> str:
     rows = [f'<td align="left"><b>{markup(frame.title)}</b></td>']
     rows.append(f'<td align="left">{_font(markup(frame.detail), style.DETAIL_SIZE, style.MUTED)}</td>')
+    lines = 2
+    if frame.idiom:
+        rows.append(f'<td align="left">{_font(markup(frame.idiom), style.DETAIL_SIZE, style.MUTED)}</td>')
+        lines = 3
     if frame.copies > 1:
         badge = _font(f"×{frame.copies}", 13, "white", bold=True)
-        cell = f'<td rowspan="2" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
+        cell = f'<td rowspan="{lines}" bgcolor="{style.REPEAT}" style="rounded" cellpadding="4">{badge}</td>'
         if frame.gap:
-            rows[0] += f'<td rowspan="2" width="{frame.gap:g}"></td>{cell}'
+            rows[0] += f'<td rowspan="{lines}" width="{frame.gap:g}"></td>{cell}'
         else:
-            rows[0] = f'{cell}<td rowspan="2" width="6"></td>{rows[0]}'
+            rows[0] = f'{cell}<td rowspan="{lines}" width="6"></td>{rows[0]}'
     # Where the badge stands first, its column is no wider than the badge.
     columns = 3 if frame.copies > 1 and not frame.gap else 1
     rows.extend(_mark_cell(mark_in_title(mark), columns, ' cellpadding="2"') for mark in frame.marks)

@@ -32,14 +32,17 @@ def merged(outer: Frame, inner: Frame, below: str) -> Frame:
     if inner.copies > 1 or inner.marks:
         return outer
     if outer.copies > 1 or outer.state == "failed":
-        return replace(outer, items=inner.items)
+        return replace(outer, items=inner.items, idiom=outer.idiom or inner.idiom)
     own, held = outer.detail.partition(" · ")[0], inner.detail.partition(" · ")[0]
     detail = _way(own, inner.detail)
     if own in PLAIN_CONTAINERS or held in PLAIN_CONTAINERS:
         detail = inner.detail if own in PLAIN_CONTAINERS else outer.detail
     tooltip = cut_end(_way(outer.tooltip, inner.tooltip), TOOLTIP_LENGTH)
     title = cut(short_name(inner.name, below))
-    return replace(inner, title=title, detail=detail, tooltip=tooltip, marks=outer.marks, state=outer.state)
+    idiom = inner.idiom or outer.idiom
+    return replace(
+        inner, title=title, detail=detail, tooltip=tooltip, idiom=idiom, marks=outer.marks, state=outer.state
+    )
 
 
 def _way(outer: str, inner: str) -> str:

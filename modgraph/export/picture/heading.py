@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from modgraph.export.look.folding import Arrangement, Cut
+from modgraph.export.look.idioms import brief
 from modgraph.export.look.labels import class_title, cut, cut_end, number_text, shape_text
 from modgraph.export.look.parts import Card, Frame, Item, Kind, Legend, State
 from modgraph.export.look.style import KINDS, STATES
@@ -54,6 +55,7 @@ def subtitle_of(run: Run, focus: Focus | None = None) -> str:
     facts = [
         "" if focus is not None or target.endswith(graph.model.name) else _given_name(graph),
         cut_end(target, 60),
+        _idiom(run, focus),
         *([_parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)),
         _half(graph),
         "train mode" if graph.model.mode == "train" and graph.traced else "",
@@ -65,7 +67,13 @@ def figure_subtitle(run: Run, focus: Focus | None = None) -> str:
     """What stands beside the name in a figure: size and inputs."""
     graph = run.graph
     facts = [_given_name(graph), _parameters(graph), _inputs(run)] if focus is None else _focus_facts(run, focus)
-    return " · ".join(fact for fact in facts if fact)
+    return " · ".join(fact for fact in (_idiom(run, focus), *facts) if fact)
+
+
+def _idiom(run: Run, focus: Focus | None) -> str:
+    """What readers call all of it."""
+    idiom = run.idioms.get("" if focus is None else focus.path)
+    return "" if idiom is None else brief(idiom)
 
 
 def _given_name(graph: Graph) -> str:

@@ -147,7 +147,8 @@ class _Writer:
         self.styles.append(f"  style {name} {_frame_style(frame)}")
         badge = f" ×{frame.copies}" if frame.copies > 1 else ""
         title = f"<b>{escaped(frame.title)}{badge}</b> · {escaped(frame.detail)}"
-        title = "<br/>".join([title, *(_mark(mark_in_title(mark)) for mark in frame.marks)])
+        idiom = [escaped(frame.idiom)] if frame.idiom else []
+        title = "<br/>".join([title, *idiom, *(_mark(mark_in_title(mark)) for mark in frame.marks)])
         yield f'{indent}subgraph {name}["{title}"]'
         for item in frame.items:
             yield from self._item(item, f"{indent}  ")

@@ -9,6 +9,7 @@ from modgraph.export.look.agreement import is_unknown
 from modgraph.export.look.arguments import argument_text
 from modgraph.export.look.folding import Unit
 from modgraph.export.look.held_tensors import is_unnamed, module_title, title_and_rest
+from modgraph.export.look.idioms import brief, idiom_of
 from modgraph.export.look.kinds import class_kind, join_sign, module_kind, operation_kind
 from modgraph.export.look.labels import (
     class_title,
@@ -23,6 +24,7 @@ from modgraph.export.look.labels import (
 from modgraph.export.look.parts import Kind, Mark, Row
 from modgraph.export.look.states import call_text, conditional_mark, marks_inside, marks_inside_all, marks_of
 from modgraph.graph.dataflow import operation_word
+from modgraph.graph.idioms.idiom import Idiom
 from modgraph.graph.index import name_below
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo
 from modgraph.graph.numbering import numbered_text
@@ -65,9 +67,11 @@ def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
         title, detail = title_and_rest(node)
     if unit.series:
         return _series_row(run, unit, below)
+    idiom = idiom_of(run, unit.members)
     collapsed = unit.collapsed or bool(run.index.children[node.path] and occurrence.end is None)
     if collapsed:
         title, detail = f"▸ {module_title(node)}".rstrip(), inside_text(run, node)
+        detail = brief(idiom) if idiom is not None else detail
         marks += marks_inside(run, occurrence)
     if is_open_place(node.path):
         title = "…"
@@ -80,7 +84,7 @@ def row_of(run: Run, unit: Unit, below: str, *, plain: bool = False) -> Row:
         copies=len(unit.members),
         collapsed=collapsed,
         muted=any(mark.state == "never called" for mark in marks),
-        tooltip=_module_tooltip(node, occurrence, fold_text(run, unit.members)),
+        tooltip=_module_tooltip(node, occurrence, fold_text(run, unit.members), idiom),
         marks=marks,
     )
 
@@ -241,8 +245,10 @@ def _filled(run: Run, node: ModuleNode) -> list[ModuleNode]:
     return [child for child in run.index.children[node.path] if child.class_name != "NoneType"]
 
 
-def _module_tooltip(node: ModuleNode, occurrence: Occurrence, numbers: str) -> str:
+def _module_tooltip(node: ModuleNode, occurrence: Occurrence, numbers: str, idiom: Idiom | None) -> str:
     parts = [node.path or "the model", node.class_name or "unknown class"]
+    if idiom is not None:
+        parts.append(idiom.title)
     if numbers:
         parts.append(numbers)
     elif node.arguments:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from modgraph.doors.printing import block
+from modgraph.export.look.idioms import idioms_line
 from modgraph.export.look.labels import shape_text
 from modgraph.export.look.totals import calls_text
 from modgraph.export.text.arguments import arguments_rows, assumed_line, no_calls_line, open_shapes_line, open_ways_line
@@ -51,6 +52,7 @@ def summary(
     encoding: str = "ascii",
     depth: int | None = None,
     fold: bool = True,
+    idioms: bool = True,
     lines: int = MAX_LINES,
     columns: Sequence[str] = (),
     focus: str = "",
@@ -64,6 +66,7 @@ def summary(
         encoding: what it shows then.
         depth: how deep the tree goes; by default as deep as fits into `lines`.
         fold: show neighbouring blocks that read the same once.
+        idioms: name what readers know by a name.
         lines: how many rows the tree has at most; of no meaning with `depth`.
         columns: keys of `COLUMNS`, shown beside the names in that order; by default those that fit and say something.
         focus: path of the one module that the tree begins with; what is below the tree is of the whole model.
@@ -83,6 +86,7 @@ def summary(
         _header(graph, " · ".join(filter(None, (seen, cut))), width, pen),
         table([name_column(graph), *(each.column for each in shown)], [cells(row, shown) for row in rows], width, pen),
         _totals(graph, tree.hidden_parameters, rows, width, pen),
+        _entry("idioms", idioms_line(graph), width, pen) if idioms else [],
         _arguments(graph, width, pen),
         _entry("weights", weights_line(graph.model.missing_weights), width, pen),
         _entry("left out", left_out_line(graph.model.left_out), width, pen),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.conditions_told import negated, plain
@@ -103,6 +103,8 @@ class Operate:
     """What it is given that is not known, and may be a tensor."""
     unknown: str = ""
     """Of what it is given besides tensors: why something is not known."""
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """Literals that it is given and that are told, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class _Open:
 
 _HOOKS = frozenset({"_forward_hooks", "_forward_pre_hooks"})
 _OUTSIDE = "outside:"
+_NO_PLACE: tuple[str, int | None, str | None] = ("", None, None)
 _OVERLAP = Condition(text="what is read is what was written")
 """Of parts of one memory of which that is not known."""
 _BY_NUMPY = Condition(text="what numpy has computed comes of this")
@@ -104,6 +105,8 @@ class _Reader:
         """By tensor, and by what has written to some that shares its memory: what was written."""
         self.compared = 0
         """Of all writes: the tensors that may have had what was written."""
+        self.places: dict[int, tuple[str, int | None, str | None]] = {}
+        """By the way of a tensor that was one of several results: who gave it, at which place, made by what inside."""
         self.constants: dict[int, str] = {}
         self.edges: dict[tuple[str, str, str], Edge] = {}
         self.lost: dict[Problem, Told] = {}
@@ -198,6 +201,8 @@ class _Reader:
         is_root = not self.open and not call.is_layer and any(each.call == 0 for each in self.builder.operations)
         as_it_was = [each.index for each in event.handed if is_root and each.index in self.followed.given]
         for seen in event.outputs:
+            if len(event.outputs) > 1:
+                self._note_maker(seen, name)
             self._gives(seen, name, as_it_was)
         self._write(event.written, name)
 
@@ -209,6 +214,13 @@ class _Reader:
             earlier = self.makers.get(way) if way == index and len(seen.indices) > 1 else {}
             others = dict.fromkeys((each for each in earlier if not self._is_inside(each, name)), _OTHER_WAY)
             self.makers[way] = {**others, name: _OTHER_WAY if others else None}
+
+    def _note_maker(self, seen: Seen, name: str) -> None:
+        """The operation inside a call that has made one of those that it gives."""
+        makers = self._made_by(seen)
+        for maker, condition in makers.items():
+            if len(makers) == len(seen.indices) == 1 and condition is None and self._is_inside(maker, name):
+                self.places[seen.ways[0]] = (name, None, maker)
 
     def _is_inside(self, maker: str, name: str) -> bool:
         """An operation of that call."""
@@ -322,6 +334,7 @@ class _Reader:
                 name=event.name,
                 call=None if call is None else call.index,
                 source=event.where,
+                arguments={name: list(each) if type(each) is tuple else each for name, each in event.arguments},
                 **self._marks(),
             )
         )
@@ -332,8 +345,10 @@ class _Reader:
         self._note_shapes(event)
         for each in event.handed:
             self._alias(each.number, each.of, each.index)
-        for seen in event.outputs:
+        for place, seen in enumerate(event.outputs):
             self._gives(seen, name, event.written)
+            if len(event.outputs) > 1 and len(seen.indices) == 1:
+                self.places[seen.ways[0]] = (name, place, None)
         self._write(event.written, name, event.key)
 
     def _note_shapes(self, event: Operate) -> None:
@@ -450,9 +465,19 @@ class _Reader:
             if maker.startswith(_OUTSIDE):
                 maker = self._outside(int(maker.removeprefix(_OUTSIDE)))
             marks = self._marks(condition or self._condition_of(maker) or (_OTHER_WAY if seen.is_partial else None))
+            giver, output, made_by = self.places.get(seen.ways[0], _NO_PLACE) if len(seen.ways) == 1 else _NO_PLACE
+            if giver != maker:
+                output, made_by = None, None
             self.edges.setdefault(
                 (maker, consumer, seen.name),
-                Edge(producer=maker, consumer=consumer, tensor=tensor_info(seen), **marks),
+                Edge(
+                    producer=maker,
+                    consumer=consumer,
+                    tensor=tensor_info(seen),
+                    output=output,
+                    made_by=made_by,
+                    **marks,
+                ),
             )
 
     def _condition_of(self, maker: str) -> Condition | None:
@@ -599,7 +624,7 @@ class _Reader:
                 yield edge
                 continue
             if source is not None:
-                edge = replace(edge, producer=f"call:{source}")
+                edge = replace(edge, producer=f"call:{source}", output=None)
             if home is None:
                 yield edge
                 continue

@@ -207,7 +207,8 @@ def _both(one: Event, two: Event) -> Event | None:
         possible = tuple(dict.fromkeys((*one.possible, *two.possible)))
         key = one.key if one.key == two.key else None
         unknown = one.unknown or two.unknown
-        return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible, unknown)
+        arguments = tuple(each for each in one.arguments if each in two.arguments)
+        return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible, unknown, arguments)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
 
 

@@ -52,6 +52,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.paths import layer_operations, through_numpy
 from modgraph.prediction.paths.joining_events import ended_by
+from modgraph.prediction.paths.literals import literals_of
 from modgraph.source import nodes
 from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
 
@@ -171,7 +172,7 @@ def _operation(machine: Machine, name: str, arguments: Arguments, run: Callable[
     operands, called = _in_order(machine, name, called, arguments)
     inputs = tuple(_given(machine, operands))
     possible = (*possible_in(machine, _named(operands)), *through_numpy.given(machine, _named(operands)))
-    where = arguments.where
+    where, literals = arguments.where, literals_of(machine, called, operands)
     began = machine.base.next_index
     machine.operating += 1
     try:
@@ -194,18 +195,20 @@ def _operation(machine: Machine, name: str, arguments: Arguments, run: Callable[
         into = tuple(seen_in(machine, arguments.keywords["out"], "output"))
         read = tuple(each for each in read if not each.name.startswith("out"))
         written = tuple(index for each in into for index in each.indices)
-        add(machine, Operate(called, read, into or outputs, where, written, possible=possible))
+        add(machine, Operate(called, read, into or outputs, where, written, possible=possible, arguments=literals))
     elif in_place and inputs:
-        add(machine, Operate(called, read, outputs or inputs[:1], where, inputs[0].indices, key, possible=possible))
+        into = outputs or inputs[:1]
+        add(machine, Operate(called, read, into, where, inputs[0].indices, key, (), possible, "", literals))
     elif any(not taken.issuperset(each.indices) for each in outputs):
         passing = _Passing(machine, began, frozenset())
         if len(outputs) > 1 and any(taken.issuperset(each.indices) for each in outputs):
             result = passing.through(result)
             outputs = tuple(seen_in(machine, result, "output"))
         handed = tuple(passing.handed.values())
-        add(machine, Operate(called, read, outputs, where, (), key, handed, possible, _unknown_in(arguments)))
+        unknown = _unknown_in(arguments)
+        add(machine, Operate(called, read, outputs, where, (), key, handed, possible, unknown, literals))
     elif not outputs and (inputs or possible) and isinstance(result, Unknown) and is_of_torch(result):
-        add(machine, Operate(called, read, (), where, possible=possible))
+        add(machine, Operate(called, read, (), where, possible=possible, arguments=literals))
         add(machine, Lost(result.reason, where))
     return result
 

@@ -21,6 +21,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from modgraph.names import last_name
+from modgraph.source.operation_arguments import NOTHING, Told, literals, told_of
 from modgraph.source.torch_names import EACH_OF_ONE, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND
 from modgraph.tracing.basics.origins import is_of_torch
 from modgraph.tracing.basics.tensors import ATOMS, EXACT, Named, is_fake, is_plain_slice, quietly, tensors_in
@@ -75,6 +76,11 @@ class Function:
     def last(self) -> str:
         """The name without what it stands in: "add"."""
         return last_name(self.name)
+
+    @cached_property
+    def told(self) -> Told:
+        """Of what it is given, what is told with the operation."""
+        return told_of(self.name)
 
     @cached_property
     def fills_gradients(self) -> bool:
@@ -286,7 +292,8 @@ class OperationMode(TorchFunctionMode):  # type: ignore[misc]
         ):  # what its functions made has come from their operations already
             made = [tensor for tensor in made if not self.recorder.dataflow.knows(tensor)]
         if made or changed:
-            index = self.recorder.operation(function.name, flows, made, _regions(function, args, changed))
+            arguments = {} if function.told is NOTHING else literals(function.told, args, kwargs)
+            index = self.recorder.operation(function.name, flows, made, _regions(function, args, changed), arguments)
             if step is not None and index is not None:
                 self._keep_step(step, function, index, result, changed)
         elif function.decides_by_value or (function.kind is Kind.GAP and arrived):

@@ -74,8 +74,10 @@ OWN = "self."
 def as_event(raw: Raw, place: Callable[[Site | None], SourceLocation | None]) -> Event:
     """The event that `raw` stands for."""
     match raw:
-        case ("op", index, name, call, flows, site):
-            return OperationEvent(index=index, name=name, call=call, flows=_flows(flows), source=place(site))
+        case ("op", index, name, call, flows, site, arguments):
+            return OperationEvent(
+                index=index, name=name, call=call, flows=_flows(flows), source=place(site), arguments=arguments
+            )
         case ("enter", index, path, parent, flows, site, direct, recomputed):
             return EnterEvent(
                 call=index,

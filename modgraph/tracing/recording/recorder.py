@@ -10,7 +10,7 @@ import contextlib
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from weakref import ref
 
@@ -35,7 +35,7 @@ from modgraph.tracing.basics.tensors import (
 )
 from modgraph.tracing.faking.refusals import Refusals
 from modgraph.tracing.recording.arguments import Names, inputs_of, output_name
-from modgraph.tracing.recording.dataflow import Dataflow
+from modgraph.tracing.recording.dataflow import Dataflow, Producers
 from modgraph.tracing.recording.frames import Frame
 from modgraph.tracing.recording.operations import SHARES_MEMORY, OperationMode
 from modgraph.tracing.recording.raw_events import OWN, Raw, Said, Taken, as_events
@@ -305,8 +305,13 @@ class Recorder:
             for tensor in frame.own_written():
                 self.dataflow.write(tensor, producer)
             given_back, began = self.dataflow.given_back, frame.began
+            made = self._made_inside if len(outputs) > 1 and frame.has_operations else None
             left = [
-                (name, bind(tensor, given_back(tensor, producer, began)), measure and measure(tensor))
+                (
+                    name,
+                    bind(tensor, given_back(tensor, producer if made is None else made(tensor, producer), began)),
+                    measure and measure(tensor),
+                )
                 for name, tensor in outputs
             ]
         self.keep(("exit", frame.index, left, None))
@@ -314,6 +319,12 @@ class Recorder:
             self._keep_call(frame, frame.step, result)
         if self._on_exit is not None and not frame.recomputed:
             self._on_exit(frame.index, frame.inputs, outputs)
+
+    def _made_inside(self, tensor: torch.Tensor, producer: Producers) -> Producers:
+        """The call, with the operation that made this of its results."""
+        makers = self.dataflow.arrival(tensor)[0]
+        kind, _, rest = makers[0].partition(":") if len(makers) == 1 else ("", "", "")
+        return (f"{producer[0]}.{rest.partition('.')[0]}",) if kind == "op" else producer
 
     def _keep_call(self, frame: Frame, step: Step, result: Any) -> None:
         """A call that showed no operation is a step to be run again; one that showed some has them as its steps."""
@@ -444,7 +455,12 @@ class Recorder:
     # Operations
 
     def operation(
-        self, name: str, flows: list[Taken], made: Sequence[torch.Tensor], changed: Sequence[Changed]
+        self,
+        name: str,
+        flows: list[Taken],
+        made: Sequence[torch.Tensor],
+        changed: Sequence[Changed],
+        arguments: Mapping[str, Any],
     ) -> int | None:
         """A torch function has run: it made and changed these tensors. Gives its number; None where it ran again for
         backward."""
@@ -458,14 +474,17 @@ class Recorder:
         with self._lock:
             index = self.n_operations
             self.n_operations = index + 1
-        self.keep(("op", index, name, None if top is None else top.index, flows, site))
+        self.keep(("op", index, name, None if top is None else top.index, flows, site, arguments))
         producer = (f"op:{index}",)
         for tensor, part, was_read in changed:
             self.dataflow.write(tensor, producer, part, was_read=was_read)
         given_back = self.dataflow.given_back if len(made) > 1 else None
         began = self.dataflow.now() if given_back else 0
-        for tensor in made:
-            self.dataflow.bind(tensor, producer if given_back is None else given_back(tensor, producer, began))
+        for place, tensor in enumerate(made):
+            if given_back is None:
+                self.dataflow.bind(tensor, producer)
+            else:
+                self.dataflow.bind(tensor, given_back(tensor, (f"op:{index}.{place}",), began))
         return index
 
     def gap(self, kind: str, read: list[Named]) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from modgraph.source.operation_arguments import NOTHING, literals
 from modgraph.tracing.basics.failures import describe
 from modgraph.tracing.basics.sites import Site, site_of
 from modgraph.tracing.basics.tensors import ATOMS, EXACT, is_plain_slice, quietly, tensors_in
@@ -34,6 +35,7 @@ _graph_task = torch._C._current_graph_task_id
 _frame_at = sys._getframe
 # More names than most functions have arguments: `zip` then stops where the arguments end.
 ARGUMENT_NAMES = tuple(f"args[{position}]" for position in range(1000))
+_NOTHING: dict[str, Any] = {}
 NOT_PLAIN: Any = object()
 """Instead of a result: the shortcut does not know what is asked of it, and has done nothing."""
 
@@ -201,6 +203,7 @@ class PlainOperations:
         index = recorder.n_operations
         recorder.n_operations = index + 1
         top.has_operations = True
-        recorder.keep(("op", index, function.name, top.index, flows, site))
+        arguments = _NOTHING if function.told is NOTHING else literals(function.told, args, _NOTHING)
+        recorder.keep(("op", index, function.name, top.index, flows, site, arguments))
         self._dataflow.bind(result, (f"op:{index}",))
         return result

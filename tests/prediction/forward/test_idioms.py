@@ -70,6 +70,11 @@ def _calls(graph: Graph) -> list[tuple[str, Any]]:
     ]
 
 
+def _arguments(graph: Graph) -> list[tuple[str, Any]]:
+    """What operations are given besides tensors, those inside of torch's layers left out: a trace alone tells of them."""
+    return [(each.name, each.arguments) for each in graph.operations if each.predicted and each.certain]
+
+
 IDIOMS = _idioms()
 
 
@@ -85,4 +90,5 @@ def test_it_is_predicted_as_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return
     assert predicted.problems == ()
     assert _calls(predicted) == _calls(real)
+    assert _arguments(predicted) == _arguments(merge(predicted, real))
     assert ways(predicted) == ways(merge(predicted, real))

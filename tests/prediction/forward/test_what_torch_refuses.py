@@ -76,7 +76,7 @@ TRIED = (
     # dtypes
     *("x.long().softmax(1)", "x.softmax(2)", "nn.Softmax(1)(x.long())", "nn.GELU()(x.long())", "x.long().softmax(1, torch.float32)"),
     *("nn.PReLU(2)(x)", "nn.PReLU(3)(x)", "nn.PReLU()(x.double())", "F.embedding(x, torch.ones(3, 3))", "F.one_hot(x)"),
-    *("torch.where(x, x, x)", "torch.where(x > 0, x, x)", "x.masked_fill(x, 0)", "x.masked_fill(x > 0, torch.ones(1))", "x & x", "x.long() & 1"),
+    *("torch.where(x)", "torch.where(x.long())[0]", "torch.where(x, x, x)", "torch.where(x > 0, x, x)", "x.masked_fill(x, 0)", "x.masked_fill(x > 0, torch.ones(1))", "x & x", "x.long() & 1"),
     *("x.long().exp_()", "x.clone().exp_()", "x.long().clamp_(torch.ones(2, 3))", "x.clone().addcmul_(torch.ones(4, 2, 3), x)"),
     *("torch.maximum(x, 2)", "torch.lerp(x, x.double(), 0.5)", "torch.std_mean(x.long())", "torch.cdist(x.long(), x.long())"),
     # indices and what is written by them

@@ -72,7 +72,18 @@ def differences(predicted: Graph, real: Graph) -> list[str]:
         edges = sorted(edge for edge in named if not any(end.startswith("op:") for end in edge))
         sides.append([calls, operations, edges])
     found = [f"{one} is not {other}" for one, other in zip(*sides, strict=True) if one != other]
+    found += wrong_arguments(predicted, real)
     return found + wrong_shapes(predicted, real)
+
+
+def wrong_arguments(predicted: Graph, real: Graph) -> list[str]:
+    """Literals that operations are said to be given, and are not; those that are not known are left out."""
+    ran = [each for each in real.operations if each.predicted]
+    return [
+        f"{one.name}: {one.arguments} is not of {other.arguments}"
+        for one, other in zip(predicted.operations, ran, strict=False)
+        if one.name == other.name and not one.arguments.items() <= other.arguments.items()
+    ]
 
 
 def _without_place(consumer: str) -> str:

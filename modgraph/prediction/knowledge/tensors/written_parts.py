@@ -169,8 +169,10 @@ def masked(arguments: Arguments, machine: Machine) -> None:
 
 @demands("torch.where", f"{TENSOR}.where")
 def where(arguments: Arguments, machine: Machine) -> None:
-    """The condition is one of truths."""
+    """The condition is one of truths; alone, it is anything, of which the places that are not zero are found."""
     if arguments.function.startswith("torch.where"):
+        if len(arguments.positional) + len(arguments.keywords) == 1:
+            return
         condition = given(arguments, machine, 0, "condition")
     else:
         condition = given(arguments, machine, 1, "condition")
