@@ -11,6 +11,7 @@ from modgraph.export.look.labels import cut_end
 from modgraph.export.look.parts import Mark, State
 from modgraph.export.look.style import STATES
 from modgraph.graph.index import GraphIndex
+from modgraph.graph.model import Condition
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 
@@ -97,9 +98,17 @@ def conditional_mark(occurrence: Occurrence) -> list[Mark]:
         if above.call is not None and above.call.condition == part.condition:
             return []
         above = above.parent
+    if part.observed and occurrence.operation is not None and _beside_the_same(occurrence, part.condition):
+        return []
     text = part.condition.text.removeprefix("depends on ")
     not_taken = "not taken: " if part.observed is False else ""
     return [Mark(state="taken" if part.observed else "conditional", note=cut_end(not_taken + text, NOTE_LENGTH))]
+
+
+def _beside_the_same(occurrence: Occurrence, condition: Condition) -> bool:
+    """Whether a module stands beside an operation that was made on the same condition, and says so."""
+    beside = () if occurrence.parent is None else occurrence.parent.children
+    return any(each.call is not None and each.call.condition == condition for each in beside)
 
 
 _NOTES: dict[State, str] = {
