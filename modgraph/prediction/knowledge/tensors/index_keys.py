@@ -1,4 +1,4 @@
-"""Whether `x[keys]` is a view of a tensor or a copy of its elements.
+"""What the keys of `x[keys]` are, and whether it is a view of a tensor or a copy of its elements.
 
 Source: ATen, `TensorIndexing.h`, and `python_variable_indexing.cpp`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from modgraph.prediction.domain.objects import ListObject, TensorObject
+from modgraph.prediction.domain.sizes import sliced
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import NONE, Address, Constant, SliceValue, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import category
@@ -57,3 +58,11 @@ def _is_number(tensor: TensorObject) -> bool | None:
     if tensor.shape or tensor.dtype in ("bool", "uint8"):
         return False
     return None if tensor.shape is None or tensor.dtype is None else category(tensor.dtype) == 1
+
+
+def slice_length(key: SliceValue, size: int | None) -> int | None:
+    """How much of a dimension of a size a slice takes; None where that is not known."""
+    bounds = (key.lower, key.upper, key.step)
+    if size is None or not all(isinstance(bound, Constant) for bound in bounds):
+        return size if bounds == (NONE, NONE, NONE) else None
+    return sliced(size, *(bound.value for bound in bounds if isinstance(bound, Constant)))

@@ -7,31 +7,37 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, SliceValue, Value
-from modgraph.prediction.knowledge.tensors.demanding import require_inside
-from modgraph.prediction.knowledge.tensors.elements import Number, Shape
+from modgraph.prediction.knowledge.tensors.demanding import differ, refuse, require_inside, told
+from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast
+from modgraph.prediction.knowledge.tensors.index_keys import slice_length
 from modgraph.prediction.knowledge.tensors.tensor_memory import views
 from modgraph.prediction.knowledge.tensors.tensor_shapes import both, like, source_of
 from modgraph.prediction.knowledge.tensors.tensor_tuples import places
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, size_of, tensor_of
 from modgraph.prediction.python.plain import data_unknown, plain
 
+_MOST_LISTED = 4096
+"""Numbers of a `range` that are looked at one by one."""
 _WHOLE = SliceValue(NONE, NONE, NONE)
 Gathered = tuple[Shape | None, tuple[Number, ...] | None]
 
 
 def by_indices(machine: Machine, source: TensorObject, keys: list[Value]) -> Gathered:
-    """Shape and elements of `x[:, index]`, where one key is a tensor or a list and the others take whole dimensions;
-    each None where it is not known."""
+    """Shape and elements of `x[:, index]`, where a key is a tensor or a list; each None where it is not known. Elements
+    are where it is the one key that does not take a whole dimension."""
     keys = keys[:-1] if keys[-1] == Constant(...) else keys
     places = [place for place, key in enumerate(keys) if key != _WHOLE]
-    if source.shape is None or len(places) != 1 or places[0] >= len(source.shape):
+    if source.shape is None:
         return None, None
+    if len(places) != 1 or places[0] >= len(source.shape):
+        return _by_several(machine, source.shape, keys), None
     place = places[0]
     index = _index(machine, keys[place])
     if index is None or index.shape is None or index.dtype is None:
@@ -46,7 +52,83 @@ def by_indices(machine: Machine, source: TensorObject, keys: list[Value]) -> Gat
     return shape, _taken(source, place, [int(each) % (size or 1) for each in index.elements])
 
 
+def _by_several(machine: Machine, shape: Shape, keys: Sequence[Value]) -> Shape | None:
+    """The shape of `x[i, :, None, j]`. What indices give together stands where they are neighbours, else in front; a
+    number, and a tensor that is one, takes its dimension away before, other than in NumPy
+    (torch/csrc/autograd/python_variable_indexing.cpp, aten/src/ATen/TensorIndexing.h).
+
+    Raises:
+        Raised: the indices do not fit each other, or one is not there.
+    """
+    indices = [_index(machine, key) for key in keys]
+    taken = [_taken_by(key, index) for key, index in zip(keys, indices, strict=True)]
+    if None in taken or (left := len(shape) - sum(each or 0 for each in taken)) < 0:
+        return None
+    if Constant(...) not in keys:
+        keys, indices, taken = [*keys, Constant(...)], [*indices, None], [*taken, 0]
+    found: list[int | None] = []
+    together: Shape | None = ()
+    begins: list[int] = []
+    position = 0
+    for key, index, number in zip(keys, indices, taken, strict=True):
+        sizes = shape[position : position + (left if key == Constant(...) else number or 0)]
+        position += len(sizes)
+        if index is not None:
+            taken_there = _shape_of_index(machine, index, sizes)
+            if taken_there != ():
+                begins.append(len(found))
+                together = _joined(machine, together, taken_there)
+        elif isinstance(key, Constant) and isinstance(key.value, int):
+            require_inside(machine, TensorObject((), "int64", elements=(key.value,)), sizes[0], -(sizes[0] or 0))
+        elif key == NONE:
+            found.append(1)
+        elif isinstance(key, SliceValue) or key == Constant(...):
+            found += [slice_length(key, size) if isinstance(key, SliceValue) else size for size in sizes]
+    if together is None:
+        return None
+    at = begins[0] if begins and begins[0] == begins[-1] else 0
+    return (*found[:at], *together, *found[at:])
+
+
+def _taken_by(key: Value, index: TensorObject | None) -> int | None:
+    """How many dimensions a key takes; None where that is not known."""
+    if index is not None:
+        if index.shape is None or index.dtype is None:
+            return None
+        is_mask = index.dtype in ("bool", "uint8")
+        return (len(index.shape) or None) if is_mask else 1
+    if key in (NONE, Constant(...)):
+        return 0
+    is_number = isinstance(key, Constant) and isinstance(key.value, int) and not isinstance(key.value, bool)
+    return 1 if is_number or isinstance(key, SliceValue) else None
+
+
+def _shape_of_index(machine: Machine, index: TensorObject, sizes: Shape) -> Shape | None:
+    """What a tensor of whole numbers has, or where a mask is true."""
+    if index.dtype not in ("bool", "uint8"):
+        size = sizes[0]
+        require_inside(machine, index, size, 0 if size is None else -size)
+        return index.shape
+    if index.shape is not None and any(differ(*pair) for pair in zip(index.shape, sizes, strict=False)):
+        refuse(machine, f"The shape of the mask {told(index.shape)} does not match {told(sizes)}", "IndexError")
+    return (None if index.elements is None else sum(1 for each in index.elements if each),)
+
+
+def _joined(machine: Machine, one: Shape | None, other: Shape | None) -> Shape | None:
+    try:
+        return broadcast(one, other)
+    except ValueError:
+        words = "shape mismatch: indexing tensors could not be broadcast together"
+        raise machine.raises("IndexError", f"{words} with shapes {one}, {other}") from None
+
+
 def _index(machine: Machine, key: Value) -> TensorObject | None:
+    """The tensor that a key stands for; None of a number and a slice, and where it is not known."""
+    if isinstance(key, SliceValue) or (isinstance(key, Constant) and not isinstance(key.value, range)):
+        return None
+    if isinstance(key, Constant):
+        listed = key.value if len(key.value) <= _MOST_LISTED else ()
+        return TensorObject((len(key.value),), "int64", elements=tuple(listed) or None)
     tensor = tensor_of(machine, key)
     found = plain(machine, key) if tensor is None else None
     if found is None or not isinstance(found[0], list):

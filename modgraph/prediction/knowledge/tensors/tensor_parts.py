@@ -26,7 +26,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.knowledge.tensors.elements import Number, Shape, broadcast, count, kept, promoted, strides
-from modgraph.prediction.knowledge.tensors.index_keys import gives_view, keys_of
+from modgraph.prediction.knowledge.tensors.index_keys import gives_view, keys_of, slice_length
 from modgraph.prediction.knowledge.tensors.tensor_gathering import by_indices
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
 from modgraph.prediction.knowledge.tensors.tensor_memory import mark, share, views
@@ -348,7 +348,7 @@ def get_item(arguments: Arguments, machine: Machine) -> Value:
     keys = [_as_number(machine, each) for each in keys_of(machine.state, key)]
     if source.shape is None:
         found = like(machine, source, None)
-    elif any(isinstance(each, Address) for each in keys):
+    elif any(isinstance(each, Address) or type(getattr(each, "value", None)) is range for each in keys):
         found = like(machine, source, *by_indices(machine, source, keys))
     else:
         found = like(machine, source, shape_at(machine, source.shape, keys), _elements_at(source, keys))
@@ -428,20 +428,13 @@ def shape_at(machine: Machine, shape: Shape, keys: list[Value]) -> Shape | None:
         size = shape[position]
         position += 1
         if isinstance(key, SliceValue):
-            result.append(_slice_length(key, size))
+            result.append(slice_length(key, size))
         elif isinstance(key, Constant) and isinstance(key.value, int) and not isinstance(key.value, bool):
             if size is not None and not -size <= key.value < size:
                 raise machine.raises("IndexError", f"index {key.value} is out of bounds for dimension of size {size}")
         else:
             return None
     return (*result, *shape[position:])
-
-
-def _slice_length(key: SliceValue, size: int | None) -> int | None:
-    bounds = (key.lower, key.upper, key.step)
-    if size is None or not all(isinstance(bound, Constant) for bound in bounds):
-        return size if bounds == (NONE, NONE, NONE) else None
-    return sliced(size, *(bound.value for bound in bounds if isinstance(bound, Constant)))
 
 
 @models(f"{TENSOR}.__iter__")
