@@ -13,6 +13,8 @@ from modgraph.prediction.domain.forms import Floor, Form, Monomial, Symbol
 from modgraph.prediction.domain.single_sizes import with_single_sizes, without_counted_out
 from modgraph.prediction.domain.sizes import Needed, Relation
 
+_Condition = tuple[Form, Relation]
+
 
 def reduced(needed: Iterable[Needed]) -> list[tuple[Form, Relation]]:
     """The conditions, each on the smallest form, without those that follow from others."""
@@ -29,8 +31,11 @@ def contrary(form: Form, relation: Relation) -> tuple[Form, Relation]:
 def is_of_equals(form: Form) -> bool:
     """The form is zero wherever all its sizes are equal."""
     first, *others = sorted(form.symbols(), key=lambda symbol: symbol.name)
-    for other in others:
-        form = substituted(form, other, forms.of(first))
+    try:
+        for other in others:
+            form = substituted(form, other, forms.of(first))
+    except forms.TooLargeError:
+        return False
     return form.number == 0
 
 
@@ -155,11 +160,20 @@ def _few(found: list[tuple[Form, Relation]]) -> list[tuple[Form, Relation]]:
     kept = _strongest(found)
     bounds = [each for each in kept if each[1] == ">="]
     if len(bounds) * len(kept) <= _MOST_PAIRS:
-        kept = [each for each in kept if not any(implies(other, each) for other in bounds if other != each)]
+        kept = _without_weaker(kept, bounds)
     lows = [low for each in kept if (low := _least(*each)) is not None]
     kept = [each for each in kept if not _is_settled_above(each, lows)]
     apart = [form for form, relation in kept if relation == "!="]
     return without_counted_out([each for each in kept if each[1] != "!=" or not _differ(each[0], apart)])
+
+
+def _without_weaker(found: list[_Condition], bounds: Sequence[_Condition]) -> list[_Condition]:
+    """Without what a bound implies. Of two that imply each other, one stays: that of fewer words."""
+    dropped: set[_Condition] = set()
+    for each in sorted(found, key=lambda each: -each[0].weight):
+        if any(implies(other, each) for other in bounds if other != each and other not in dropped):
+            dropped.add(each)
+    return [each for each in found if each not in dropped]
 
 
 def _differ(form: Form, others: Sequence[Form]) -> bool:
@@ -248,10 +262,13 @@ def implies(one: tuple[Form, Relation], other: tuple[Form, Relation]) -> bool:
     """What is at least five is at least three, and is not four."""
     if one[1] != ">=" or other[1] == "==":
         return False
-    if other[1] == ">=":
-        return _is_settled(forms.subtract(other[0], one[0]), ">=")
-    below = forms.add(one[0], forms.number(1))
-    return any(_is_settled(forms.subtract(each, below), ">=") for each in (other[0], forms.scale(other[0], -1)))
+    try:
+        if other[1] == ">=":
+            return _is_settled(forms.subtract(other[0], one[0]), ">=")
+        below = forms.add(one[0], forms.number(1))
+        return any(_is_settled(forms.subtract(each, below), ">=") for each in (other[0], forms.scale(other[0], -1)))
+    except forms.TooLargeError:
+        return False
 
 
 def divides(form: Form) -> bool:
@@ -272,9 +289,12 @@ def _divisible(form: Form, relation: Relation) -> _Divisible | None:
             continue
         # of x = n // (d / by), what x // by leaves; or what is missing to the next multiple, (x + by - 1) // by
         for more in (0, whole // by - whole):
-            above = forms.add(atom.numerator, forms.number(more))
-            value = forms.floor_divide(above, forms.number(whole // by))
-            remainder = forms.subtract(value, forms.scale(forms.of(atom), by))
+            try:
+                above = forms.add(atom.numerator, forms.number(more))
+                value = forms.floor_divide(above, forms.number(whole // by))
+                remainder = forms.subtract(value, forms.scale(forms.of(atom), by))
+            except forms.TooLargeError:
+                continue
             if form in (remainder, forms.scale(remainder, -1)):
                 return _Divisible(value, by)
     return None

@@ -12,7 +12,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 MAX_TERMS = 64
-"""A form with more is not reckoned with."""
+"""A form with more, besides a number, is not reckoned with."""
+MAX_WEIGHT = 200
+"""Nor is one with more symbols and floor divisions, at any depth: a loop over a size may double them in each turn."""
+LIGHT = 8
+"""A weight up to which a form is reckoned part by part, whatever stands in it twice."""
 _REMEMBERED = 8192
 """Results of each operation: a run reckons with few forms, and with each of them often."""
 _DEPTH = 12
@@ -20,7 +24,7 @@ _DEPTH = 12
 
 
 class TooLargeError(Exception):
-    """A form of more terms than are reckoned with."""
+    """A form of more terms, or more in them, than are reckoned with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +36,10 @@ class Symbol:
     """A size that it may have, with which is reckoned where forms do not decide."""
     low: int = 1
 
+    @property
+    def weight(self) -> int:
+        return 1
+
     def key(self) -> str:
         return self.name
 
@@ -42,6 +50,10 @@ class Floor:
 
     numerator: Form
     denominator: Form
+
+    @property
+    def weight(self) -> int:
+        return 1 + self.numerator.weight + self.denominator.weight
 
     def key(self) -> str:
         return f"{self.numerator.key()}//{self.denominator.key()}"
@@ -56,10 +68,12 @@ Terms = dict[Monomial, int]
 class Form:
     """A polynomial. Equal ones have the same terms."""
 
-    __slots__ = ("_hash", "_key", "terms")
+    __slots__ = ("_hash", "_key", "terms", "weight")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        if len(terms) > MAX_TERMS:
+        self.weight = sum(atom.weight * power for monomial, count in terms.items() if count for atom, power in monomial)
+        """How many symbols and floor divisions are in it, each as often as it stands there: what it costs to reckon."""
+        if len(terms) - (() in terms) > MAX_TERMS or self.weight > MAX_WEIGHT:
             raise TooLargeError
         self.terms = dict(sorted(((m, c) for m, c in terms.items() if c), key=lambda term: _order(term[0])))
         self._key: str | None = None
@@ -108,11 +122,25 @@ class Form:
         Raises:
             ZeroDivisionError: it divides by a size that is zero there.
         """
+        return self._at(sizes, {} if self.weight > LIGHT else None)
+
+    def _at(self, sizes: Mapping[Symbol, int], known: dict[Form, int] | None) -> int:
+        """Args:
+        known: values of forms inside a heavy one, in which the same stands many times.
+        """
+        found = None if known is None else known.get(self)
+        if found is not None:
+            return found
         total = 0
         for monomial, factor in self.terms.items():
             for atom, power in monomial:
-                factor *= _atom_at(atom, sizes) ** power
+                if isinstance(atom, Symbol):
+                    factor *= sizes[atom] ** power
+                else:
+                    factor *= (atom.numerator._at(sizes, known) // atom.denominator._at(sizes, known)) ** power
             total += factor
+        if known is not None:
+            known[self] = total
         return total
 
     def __repr__(self) -> str:
@@ -121,12 +149,6 @@ class Form:
 
 def _order(monomial: Monomial) -> tuple[int, tuple[tuple[str, int], ...]]:
     return -sum(power for _, power in monomial), tuple((atom.key(), power) for atom, power in monomial)
-
-
-def _atom_at(atom: Atom, sizes: Mapping[Symbol, int]) -> int:
-    if isinstance(atom, Symbol):
-        return sizes[atom]
-    return atom.numerator.evaluate(sizes) // atom.denominator.evaluate(sizes)
 
 
 def number(value: int) -> Form:

@@ -81,7 +81,8 @@ class Regions:
             for form, _ in (condition, contrary(*condition)):
                 symbol = _alone(form)
                 if symbol is not None and (form, symbol) not in self._courses:
-                    self._courses[form, symbol] = course(form, symbol)
+                    self._courses[form, symbol] = found = course(form, symbol)
+                    self.work += (1 if found is None else found.period) * _cost(form) // _SIZES_OF_A_UNIT
         if len(self._courses) > size:
             self._lay()
 
@@ -261,7 +262,7 @@ class Regions:
         """Where it may hold."""
         found = self._masks.get(condition)
         if found is None:
-            self.work += len(self.points) // _SIZES_OF_A_UNIT
+            self.work += len(self.points) * _cost(condition[0]) // _SIZES_OF_A_UNIT
             held = (_holds(condition, {symbol: size}) for size in self.points)
             found = int("".join("1" if each else "0" for each in held)[::-1], 2)
             if not self._is_exact(symbol, condition):
@@ -307,6 +308,11 @@ class Regions:
     def _about(self, mask: int, held: int, most: int = 200) -> list[int]:
         found = [size for place, size in enumerate(self.points) if mask >> place & 1]
         return sorted(found, key=lambda size: (abs(size - held), -size))[:most]
+
+
+def _cost(form: Form) -> int:
+    """What it takes to reckon a form at one size, where a usual one takes one."""
+    return form.weight if form.weight > forms.LIGHT else 1
 
 
 def _alone(form: Form) -> Symbol | None:

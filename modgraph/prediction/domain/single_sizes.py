@@ -75,8 +75,10 @@ def _telling(symbol: Symbol, conditions: Sequence[_Condition]) -> range | None:
     if None in courses:
         return None
     last = max((each.window[1] for each in courses if each is not None and each.window is not None), default=0)
-    sizes = range(symbol.low, max(last + 1, symbol.low) + _period(symbol, conditions))
-    return sizes if len(sizes) * len(conditions) <= _MOST else None
+    stop = max(last + 1, symbol.low) + _period(symbol, conditions)
+    weight = sum(form.weight if form.weight > forms.LIGHT else 1 for form, _ in conditions)
+    # In numbers: of a range of so many sizes, Python has no length.
+    return range(symbol.low, stop) if (stop - symbol.low) * weight <= _MOST else None
 
 
 def _period(symbol: Symbol, conditions: Sequence[_Condition]) -> int:

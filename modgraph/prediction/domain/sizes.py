@@ -304,7 +304,11 @@ class Size:
         if type(other) is int and abs(other) >= HUGE:
             value = sign * (self.witness - other) + more
             return value == 0 if relation == "==" else value != 0 if relation == "!=" else value >= 0
-        form = forms.add(forms.scale(forms.subtract(self.form, theirs), sign), forms.number(more))
+        try:
+            form = forms.add(forms.scale(forms.subtract(self.form, theirs), sign), forms.number(more))
+        except TooLargeError:
+            value = sign * (settled(self) - settled(other)) + more
+            return value == 0 if relation == "==" else value != 0 if relation == "!=" else value >= 0
         n_decided = len(self.conditions.decided)
         answer = _decide(self.conditions, form, relation, sign * (self.witness - witness_of(other)) + more)
         if type(other) is Room:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph, OpenPlace, Problem, SourceLocation
+from modgraph.graph.model import Condition, Graph, OpenPlace, Problem, SourceLocation
 from modgraph.graph.untaken import Parts, Way, add_other_ways, add_ways
 from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.domain.assumed import SET_ORDER, Assumed
+from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import MAX_WORK
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
@@ -22,7 +24,7 @@ from modgraph.prediction.forward.assumptions import IN_ORDER, USUAL, assumed_in,
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
-from modgraph.prediction.forward.size_ways import SizeWay, beside, judged
+from modgraph.prediction.forward.size_ways import Judged, SizeWay, Telling, beside, judged, untold
 from modgraph.prediction.forward.under_assumption import under_assumption
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -109,7 +111,7 @@ def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
 
 
 def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Followed) -> Graph:
-    judgement = judged(prediction, followed, wanted.training)
+    judgement = _judged(prediction, followed, wanted)
     others = None
     if followed.failure is None and not followed.has_run_out:
         # On the same inputs: what was found of them is found once.
@@ -129,7 +131,7 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
                 add_forward(each, way.followed, paths, tensors)
         if judgement.telling is not None and ways:
             told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
-            add_ways(builder, told, judgement.telling.when)
+            add_ways(builder, told, partial(_when, prediction, judgement.telling))
         if more is not None and others is not None:
             add_forward(more, others, paths, tensors)
             add_other_ways(builder, more.build(), rule)
@@ -142,6 +144,17 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
             builder.calls = [each if each.certain else replace(each, may_repeat=True) for each in builder.calls]
 
     return build_graph(prediction, target, extend)
+
+
+def _judged(prediction: Prediction, followed: Followed, wanted: Wanted) -> Judged:
+    """A defect in what tells conditions apart must not take the calls with it, nor tell them without conditions."""
+    return attempt(
+        prediction.machine, lambda: judged(prediction, followed, wanted.training), lambda why: untold(followed, why)
+    )
+
+
+def _when(prediction: Prediction, telling: Telling, gone: frozenset[int]) -> Condition:
+    return attempt(prediction.machine, lambda: telling.when(gone), lambda _: telling.asked(gone))
 
 
 def _open_ways(others: Followed, told: GraphBuilder | None, said: Iterable[Problem]) -> OpenPlace | None:

@@ -9,6 +9,7 @@ not shown so stays among what was followed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -28,7 +29,7 @@ from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.limits import MAX_SIZE_WAYS, MAX_SIZE_WORK, SHARE_OF_SIZE_WORK
 from modgraph.prediction.domain.regions import Region, Regions
 from modgraph.prediction.domain.sizes import Conditions, Relation, witness_of
-from modgraph.prediction.domain.values import Address
+from modgraph.prediction.domain.values import Address, Unknown
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.running import Followed, follow, told_by_input
 
@@ -113,6 +114,17 @@ def judged(prediction: Prediction, followed: Followed, training: bool | None) ->
     return Judged(told, ways, telling, tuple(required), tuple(rest), frozenset(judge.eased))
 
 
+def untold(followed: Followed, why: Unknown) -> Judged:
+    """The run, where its conditions could not be told apart: each of them that can be written is what was followed."""
+    texts: list[str] = []
+    for each in () if followed.conditions is None else followed.conditions.needed.values():
+        with suppress(Exception):
+            texts += written([(each.form, each.relation)])
+    told = told_by_input(list(dict.fromkeys(texts)), followed.specs, followed.names)
+    inputs = tuple(replace(each, followed=told.get(each.name, ())) for each in followed.inputs)
+    return Judged(replace(followed, inputs=inputs, failure=followed.failure or why))
+
+
 def beside(judgement: Judged, other: Followed) -> Judged:
     """The same, where a run with other arguments is told, too, which was followed with some sizes alone."""
     first = judgement.followed
@@ -157,7 +169,7 @@ class Telling:
     def _when(self, gone: frozenset[int]) -> Condition:
         parts, where = self._few_parts(gone) if self.are_all else ([], None)
         if not parts:
-            return self._asked(gone)
+            return self.asked(gone)
         if len(parts) > 1:
             past, _ = self._parts(frozenset(range(len(self.runs))) - gone)
             bound = self.regions.as_one(parts)
@@ -174,7 +186,7 @@ class Telling:
         held = sum(len(run.conditions) for run in self.runs)
         return self._parts(gone) if held <= _MOST_CONDITIONS else ([], None)
 
-    def _asked(self, gone: frozenset[int]) -> Condition:
+    def asked(self, gone: frozenset[int]) -> Condition:
         """The test of the program that comes out in one way where one of these runs goes."""
         others = {each for place, run in enumerate(self.runs) if place not in gone for each in run.conditions}
         tested = [
@@ -199,7 +211,10 @@ class Telling:
             part = self._least(run, others)
             parts.append(part)
             where = where or next((found for each in part if (found := run.places.get(each)) is not None), None)
-        least = [each for each in parts if not any(self._says_more(each, other) for other in parts if other != each)]
+        least = list(parts)
+        for each in parts:  # of two that say the same, one stays
+            if any(self._says_more(each, other) for other in least if other is not each):
+                least.remove(each)
         return least, where
 
     def _says_more(self, part: Sequence[_Condition], other: Sequence[_Condition]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,40 @@ class Net(nn.Module):
     from modgraph.export.text.summary import summary
 
     assert "shapes      not known from net.py:15 on" in summary(graph)
+
+
+PARTS = {
+    "halves": "a, b = x.split(x.shape[1] // 2, 1)\nx = a * b",
+    "halves of the last": "a, b = x.split(x.shape[2] // 2, 2)\nx = a * b",
+    "thirds": "a, b, c = x.split(x.shape[1] // 3, 1)\nx = a * b * c",
+    "halves in a loop": "s = 0\nfor p in x.split(x.shape[1] // 2, 1):\n    s = s + p\nx = s",
+    "two chunks": "a, b = x.chunk(2, 1)\nx = a * b",
+    "halves by hand": "x = x[:, : x.shape[1] // 2] + x[:, x.shape[1] // 2 :]",
+}
+TESTS_BEHIND = {
+    "filled up": "p = -x.shape[2] % 8\nif p:\n    x = F.pad(x, (0, p))",
+    "cut": "if x.shape[2] > 6:\n    x = x[..., :6]",
+    "cut in the same dimension": "if x.shape[1] > 6:\n    x = x[:, :6]",
+    "the least": "x = x[..., : min(x.shape[2], 6)]",
+    "of the batch": "if x.shape[0] > 3:\n    x = x.mean(0, keepdim=True)",
+}
+
+
+@pytest.mark.parametrize("behind", TESTS_BEHIND)
+@pytest.mark.parametrize("parts", PARTS)
+def test_what_is_asked_behind_a_split_is_not_required(tmp_path: Path, parts: str, behind: str) -> None:
+    lines = [*PARTS[parts].split("\n"), *TESTS_BEHIND[behind].split("\n"), "return x"]
+    text = "class Net(nn.Module):\n    def forward(self, x):\n" + "".join(f"        {line}\n" for line in lines)
+    (tmp_path / "net.py").write_text(PRELUDE + text)
+    (given,) = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=["x=b x h x w"]).model.inputs
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    exec(text, space)
+    model, n_taken = space["Net"](), 0
+    for b, h, w in itertools.product((1, 4), (2, 3, 6, 9, 12, 16), (2, 3, 6, 8, 9, 16)):
+        try:
+            model(torch.ones(b, h, w))
+        except (RuntimeError, ValueError):
+            continue
+        n_taken += 1
+        assert all(eval(each, {}, {"b": b, "h": h, "w": w}) for each in given.constraints), (b, h, w)
+    assert n_taken > 4
