@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from modgraph.graph.alignment import Interleaved, aligned
 from modgraph.graph.build import GraphBuilder
+from modgraph.graph.doubts import Doubts, are_alike, both, doubts_of, in_all, name_of
 from modgraph.graph.given_back import settled
 from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenPlace, Operation, SourceLocation
 from modgraph.graph.turns import Order, told_by_run
@@ -94,6 +95,7 @@ class Parts:
     calls: Mapping[int, None]
     operations: Mapping[str, None]
     edges: Mapping[tuple[str | None, str | None], None]
+    doubts: Doubts
 
     @classmethod
     def of(cls, builder: GraphBuilder) -> Parts:
@@ -102,6 +104,13 @@ class Parts:
             dict.fromkeys(call.index for call in builder.calls),
             dict.fromkeys(each.id for each in builder.operations),
             dict.fromkeys((edge.producer, edge.consumer) for edge in builder.edges),
+            doubts_of(
+                (
+                    *((name_of(each), each) for each in builder.calls),
+                    *((name_of(each), each) for each in builder.operations),
+                    *((name_of(each), each) for each in builder.edges),
+                )
+            ),
         )
 
 
@@ -123,11 +132,13 @@ def add_ways(builder: GraphBuilder, ways: Sequence[Way], when: Callable[[frozens
         if way.is_told:
             joined.add()
         found.append(joined.parts())
-    everywhere = len(found)
+    doubts = [parts.doubts for parts in found]
 
     def depending(part: _Part, name: object, kind: Callable[[Parts], Container[object]]) -> _Part:
-        having = frozenset(place for place, parts in enumerate(found) if name in kind(parts))
-        return part if len(having) == everywhere or not having else _doubted(part, when(having))
+        having = [place for place, parts in enumerate(found) if name in kind(parts)]
+        if not are_alike(having, name_of(part), doubts):
+            return replace(part, certain=False, condition=in_all(having, name_of(part), doubts, when))
+        return part if len(having) == len(found) or not having else _doubted(part, when(frozenset(having)))
 
     builder.calls = [depending(each, each.index, lambda parts: parts.calls) for each in builder.calls]
     builder.operations = [depending(each, each.id, lambda parts: parts.operations) for each in builder.operations]
@@ -136,22 +147,8 @@ def add_ways(builder: GraphBuilder, ways: Sequence[Way], when: Callable[[frozens
     ]
 
 
-def _in_parentheses(text: str, word: str) -> str:
-    return f"({text})" if word in text else text
-
-
 def _doubted(part: _Part, why: Condition) -> _Part:
     return replace(part, certain=False, condition=both(part.condition, why))
-
-
-def both(one: Condition | None, other: Condition) -> Condition:
-    """That both hold."""
-    if one is None or other.text in one.text.split(_AND) or other.text == f"depends on `{one.text}`":
-        return one or other
-    return replace(one, text=f"{_in_parentheses(one.text, _OR)}{_AND}{_in_parentheses(other.text, _OR)}")
-
-
-_AND, _OR = " and ", " or "
 
 
 @dataclass
@@ -286,6 +283,13 @@ class _Joined:
             dict.fromkeys(self.calls[call.index] for call in self.predicted.calls if call.index in self.calls),
             dict.fromkeys(self.operations[each.id] for each in self.predicted.operations if each.id in self.operations),
             dict.fromkeys(map(self.ends, self.predicted.edges)),
+            doubts_of(
+                (
+                    *((self.calls.get(each.index), each) for each in self.predicted.calls),
+                    *((self.operations.get(each.id), each) for each in self.predicted.operations),
+                    *((self.ends(each), each) for each in self.predicted.edges),
+                )
+            ),
         )
 
     def _further_turns(self, one: int | None, two: int | None, matched: set[int]) -> list[tuple[Call, Call]]:

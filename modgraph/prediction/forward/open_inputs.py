@@ -7,7 +7,7 @@ out otherwise by other sizes to reckon with (`solving.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from modgraph.graph.model import REFUSED, OpenPlace
@@ -16,7 +16,7 @@ from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES
 from modgraph.prediction.domain.events import Enter, Leave, each_event, number_of
 from modgraph.prediction.domain.forms import Form, Symbol
-from modgraph.prediction.domain.sizes import Conditions, as_size, witness_of
+from modgraph.prediction.domain.sizes import Conditions, Relation, as_size, witness_of
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import annotated_input
@@ -35,6 +35,9 @@ from modgraph.prediction.forward.running import (
 from modgraph.prediction.forward.solving import batch_of, of_few_turns, other_witnesses
 from modgraph.source.code_text import code_text
 from modgraph.source.inputs import InputSpec
+
+_Key = tuple[tuple[str, int], ...]
+"""Sizes to reckon with, by name."""
 
 MOST_RUNS = 24
 _MOST_RANKS = 4
@@ -122,28 +125,58 @@ def _accepted(tries: _Tries, given: Sequence[Given], witnesses: Mapping[str, int
     """A run that was not refused, or the one that came furthest."""
     best = tries.run(given, witnesses)
     seen = {_key(witnesses)}
-    while (
-        best is not None and best.is_refused and not best.has_run_out and best.conditions is not None and tries.left > 0
-    ):
-        better = None
-        for changed in other_witnesses(best.conditions):
-            if tries.left <= 0:
-                break
-            if _key(changed) in seen:
-                continue
-            seen.add(_key(changed))
-            found = tries.run(given, changed)
-            if (
-                found is not None
-                and not _is_degenerate(found)
-                and (not found.is_refused or _reached(found) > _reached(best))
-            ):
-                better = found
-                break
+    while best is not None and _may_be_turned(best):
+        better = _turned(tries, given, best, seen)
         if better is None:
             break
         best = better
     return best
+
+
+_MOST_BEHIND = 12
+"""Runs from those that another test refuses than the one that was turned."""
+
+
+def _turned(tries: _Tries, given: Sequence[Given], best: Followed, seen: set[_Key]) -> Followed | None:
+    """A run that comes further, with one test turned; else with several, where each leads to another refusal: of
+    `x + table[:h, :w]` each of both has to fit."""
+    most = tries.left
+    pending = [(best, frozenset([_refusing(best)]))]
+    while pending and most > 0:
+        one, refusing = pending.pop()
+        before, elsewhere = tries.left, []
+        for found in _tried(tries, given, one, seen, most):
+            if not found.is_refused or _reached(found) > _reached(best):
+                return found
+            if _may_be_turned(found) and _refusing(found) not in refusing:
+                elsewhere.append((found, refusing | {_refusing(found)}))
+        pending.extend(reversed(elsewhere))
+        most = _MOST_BEHIND if one is best else most - (before - tries.left)
+    return None
+
+
+def _tried(tries: _Tries, given: Sequence[Given], best: Followed, seen: set[_Key], most: int) -> Iterator[Followed]:
+    """Runs with sizes that turn one test of a run."""
+    assert best.conditions is not None
+    for changed in other_witnesses(best.conditions):
+        if tries.left <= 0 or most <= 0:
+            return
+        if _key(changed) in seen:
+            continue
+        seen.add(_key(changed))
+        most -= 1
+        found = tries.run(given, changed)
+        if found is not None and not _is_degenerate(found):
+            yield found
+
+
+def _may_be_turned(found: Followed) -> bool:
+    return found.is_refused and not found.has_run_out and found.conditions is not None
+
+
+def _refusing(found: Followed) -> tuple[Form, Relation] | None:
+    """The test behind which it was refused."""
+    return found.conditions.decided[-1] if found.conditions is not None and found.conditions.decided else None
 
 
 _FEW_TURNS = (2, 4)
@@ -192,7 +225,7 @@ def _reached(found: Followed) -> tuple[int, int]:
     return number_of(found.events), 0 if found.conditions is None else len(found.conditions.decided)
 
 
-def _key(witnesses: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+def _key(witnesses: Mapping[str, int]) -> _Key:
     return tuple(sorted(witnesses.items()))
 
 

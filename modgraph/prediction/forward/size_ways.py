@@ -24,7 +24,7 @@ from modgraph.prediction.domain.constraints import (
     without_implied,
     written,
 )
-from modgraph.prediction.domain.events import Either, Enter, Event, Leave, Operate, Repeat, Seen
+from modgraph.prediction.domain.events import Assume, Either, Enter, Event, Leave, Operate, Repeat, Seen
 from modgraph.prediction.domain.forms import Form, Symbol
 from modgraph.prediction.domain.limits import MAX_SIZE_WAYS, MAX_SIZE_WORK, SHARE_OF_SIZE_WORK
 from modgraph.prediction.domain.regions import Region, Regions
@@ -524,9 +524,9 @@ def _all(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _signature(events: Sequence[Event], with_shapes: bool) -> list[object]:
-    """What happens: equal of runs that do the same; with the shapes, where these count."""
+    """What happens, and what of it may: equal of runs that do the same; with the shapes, where these count."""
     found: list[object] = []
-    for event in _all(events):
+    for event in events:
         kind: object = type(event).__name__
         if isinstance(event, Enter):
             kind = (event.module, event.where, _shapes(event.inputs) if with_shapes else None)
@@ -534,7 +534,13 @@ def _signature(events: Sequence[Event], with_shapes: bool) -> list[object]:
             kind = (event.error, _shapes(event.outputs) if with_shapes else None)
         elif isinstance(event, Operate):
             kind = (event.name, event.where, _shapes(event.outputs) if with_shapes else None)
+        elif isinstance(event, Assume):
+            kind = (event.text, event.truth)
         found.append(kind)
+        inside = (event.first, event.second) if isinstance(event, Either) else ()
+        for arm in (event.events,) if isinstance(event, Repeat) else inside:
+            found += _signature(arm, with_shapes)
+            found.append(None)
     return found
 
 

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.constraints import divides, pinned
-from modgraph.prediction.domain.forms import Form, Symbol
+from modgraph.prediction.domain.forms import Floor, Form, Symbol
 from modgraph.prediction.domain.sizes import Conditions, Relation
 
 MOST_TESTS = 6
@@ -41,22 +41,33 @@ def other_witnesses(conditions: Conditions) -> Iterator[dict[str, int]]:
     tests = list(dict.fromkeys(reversed(conditions.decided)))[:MOST_TESTS]
     for test in tests:
         before = [*asked, *in_order[: in_order.index(test)][-_MOST_KEPT:]]
-        changed = _best(_turned(*test, held, first), held, before)
+        try:
+            changed = _best(test, _turned(*test, held, first), held, before)
+        except forms.TooLargeError:
+            continue
         if changed is not None:
             yield {symbol.name: changed.get(symbol, size) for symbol, size in held.items()}
 
 
 def _best(
-    found: Iterable[dict[Symbol, int]], held: Mapping[Symbol, int], before: Sequence[tuple[Form, Relation]]
+    test: tuple[Form, Relation],
+    found: Iterable[dict[Symbol, int]],
+    held: Mapping[Symbol, int],
+    before: Sequence[tuple[Form, Relation]],
 ) -> dict[Symbol, int] | None:
-    """The first of these sizes that leaves the tests as they are; else the first of all."""
+    """The first of these sizes that leaves the tests as they are, and with which no quotient comes to nothing: of no
+    elements much is true that is of no others. Else the first that leaves the tests; else the first of all."""
+    parts = [each for each in test[0].atoms() if isinstance(each, Floor) and _at(forms.of(each), held)]
     first: dict[Symbol, int] | None = None
+    leaving: dict[Symbol, int] | None = None
     for changed in islice(found, _MOST_SOLUTIONS):
         sizes = {**held, **changed}
         if all(_holds(form, relation, sizes) for form, relation in before):
-            return changed
+            if all(_at(forms.of(each), sizes) for each in parts):
+                return changed
+            leaving = leaving or changed
         first = first or changed
-    return first
+    return leaving or first
 
 
 def _holds(form: Form, relation: Relation, sizes: Mapping[Symbol, int]) -> bool:

@@ -245,3 +245,46 @@ def test_what_is_asked_behind_a_split_is_not_required(tmp_path: Path, parts: str
         n_taken += 1
         assert all(eval(each, {}, {"b": b, "h": h, "w": w}) for each in given.constraints), (b, h, w)
     assert n_taken > 4
+
+
+TABLES = {
+    "of two": "x = x + self.t[:, :, : x.shape[2], : x.shape[3]]",
+    "of three": "x = x + self.t[:, : x.shape[1], : x.shape[2], : x.shape[3]]",
+    "of two, and cut": "x = x + self.t[..., : x.shape[2], : x.shape[3]]\nif x.shape[2] > 3:\n    x = x[:, :, :3]",
+    "from the second on": "x = x + self.t[:, :, 2 : 2 + x.shape[2], 2 : 2 + x.shape[3]]",
+    "a mask": "m = torch.ones(9, 9).tril()[: x.shape[2], : x.shape[3]]\nx = x.masked_fill(m == 0, 0)",
+    "two tables": "x = x + self.t[0, 0, 0, : x.shape[3]]\nx = x + self.t[0, 0, : x.shape[2], :1]",
+    "pooled to half, and the batch": (
+        "x = F.adaptive_avg_pool2d(x, (x.shape[2] // 2, x.shape[3]))\nx = x.view(x.shape[0] // 2, 2, *x.shape[1:])"
+    ),
+    "resized to half, and the batch": (
+        "x = F.interpolate(x, size=(x.shape[2] // 2, x.shape[3]))\nx = x.view(x.shape[0] // 2, 2, *x.shape[1:])"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_several_tests_are_turned_where_one_is_not_enough(tmp_path: Path, kind: str) -> None:
+    text = (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.t = nn.Parameter(torch.zeros(1, 9, 9, 9))\n    def forward(self, x):\n"
+        + "".join(f"        {line}\n" for line in [*TABLES[kind].split("\n"), "return x"])
+    )
+    (tmp_path / "net.py").write_text(PRELUDE + text)
+    channels: int | str = "c" if kind == "of three" else 9
+    graph = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=[f"x=b x {channels} x h x w"])
+    assert not graph.problems
+    (given,) = graph.model.inputs
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    exec(text, space)
+    model, n_taken = space["Net"](), 0
+    for b, h, w in itertools.product((2, 3), (2, 4, 7, 8, 9, 10), (1, 6, 9, 12)):
+        held = {"b": b, "c": 9, "h": h, "w": w}
+        try:
+            model(torch.ones(b, 9, h, w))
+        except RuntimeError:
+            assert not all(eval(each, {}, held) for each in (*given.constraints, *given.followed)), held
+            continue
+        n_taken += 1
+        assert all(eval(each, {}, held) for each in given.constraints), held
+    assert n_taken > 4
