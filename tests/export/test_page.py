@@ -152,7 +152,7 @@ def test_what_a_run_did_not_take_is_drawn_and_marked_and_is_no_call_of_it(sketch
     data = data_of(builder.build())
     (number,) = [i for i, item in enumerate(data["items"]) if any(r.get("of") == "aux" for r in item.get("rows", ()))]
     item = data["items"][number]
-    assert item["rows"][0]["marks"] == [["conditional", "not taken: self.training"]]
+    assert item["rows"][0]["marks"] == [["conditional", "self.training; not taken"]]
     assert item["state"] == "conditional"
     edges = data["items"][0]["edges"]
     assert [edges[i + 4] for i in range(0, len(edges), 5) if edges[i + 1] == number] == [4]

@@ -26,7 +26,25 @@ import torch
 from torch import nn
 
 """
-KEYS = ["i", "j", "k", "n", "m", "u", "mm", ":", "1:", "::2", "None", "...", "0", "-1", "[1, 0]", "[0, 1, 1]", "range(2)"]
+KEYS = [
+    "i",
+    "j",
+    "k",
+    "n",
+    "m",
+    "u",
+    "mm",
+    ":",
+    "1:",
+    "::2",
+    "None",
+    "...",
+    "0",
+    "-1",
+    "[1, 0]",
+    "[0, 1, 1]",
+    "range(2)",
+]
 
 
 def keys(count: int, seed: int) -> list[str]:
@@ -57,7 +75,9 @@ INPUTS = [f"x={'x'.join(map(str, SIZES))}"] + [
 
 def made_inside() -> str:
     """The indices as constants of `forward`, so that their elements are known."""
-    return "\n        ".join(f"{name} = torch.tensor({tensor.tolist()}, dtype={tensor.dtype})" for name, tensor in INDICES.items())
+    return "\n        ".join(
+        f"{name} = torch.tensor({tensor.tolist()}, dtype={tensor.dtype})" for name, tensor in INDICES.items()
+    )
 
 
 def test_both_kinds_were_drawn():
