@@ -418,6 +418,56 @@ def test_f_fits_and_plus_and_minus_zoom(visit, sketch):
     assert page.evaluate(read) == fitted
 
 
+def long_chain(sketch, layers: int = 55, wide: int = 1) -> Graph:
+    """Layers in a row, each of another size, so that nothing folds; or rows of them beside each other."""
+    net = sketch("Long")
+    ends = ["input:x"] * wide
+    for number in range(layers):
+        for lane in range(wide):
+            net.module(f"layer{number}_{lane}", "Linear", (4 + number, 4 + lane))
+            ends[lane] = net.call(f"layer{number}_{lane}", ends[lane])
+    net.output(net.op("torch.cat", *ends))
+    return net.graph()
+
+
+SMALLEST_TEXT = """() => {
+  const world = document.getElementById("world");
+  const scale = world.getScreenCTM().a;
+  return Math.min(...[...world.querySelectorAll("text")].map((node) => parseFloat(getComputedStyle(node).fontSize) * scale));
+}"""
+
+
+@pytest.mark.parametrize(("layers", "wide", "more"), [(55, 1, ["below"]), (2, 14, ["right"]), (3, 2, [])])
+def test_fit_is_never_below_text_that_can_be_read_and_says_where_there_is_more(visit, sketch, layers, wide, more):
+    page = visit(long_chain(sketch, layers, wide), options=PictureOptions(depth=1))
+    for _ in range(2):
+        assert page.evaluate(SMALLEST_TEXT) >= 7.9
+        shown_signs = page.eval_on_selector_all(".side:not([hidden])", "nodes => nodes.map((n) => n.classList[1])")
+        assert sorted(shown_signs) == more
+        stage, world = (page.locator(name).bounding_box() for name in ("#stage", "#world"))
+        inside = all(world[at] >= stage[at] and world[at] + world[size] <= stage[at] + stage[size]
+                     for at, size in (("x", "width"), ("y", "height")))  # fmt: skip
+        assert inside == (not more)
+        press(page, "w", "f")
+    press(page, "w")
+    assert page.locator(".side:not([hidden])").count() == 0
+    world = page.locator("#world").bounding_box()
+    assert world["y"] >= stage["y"]
+    assert world["y"] + world["height"] <= stage["y"] + stage["height"]
+
+
+def test_a_sign_that_there_is_more_goes_there_and_is_told_of(visit, sketch):
+    page = visit(long_chain(sketch))
+    press(page, "w", "f")
+    assert page.locator("#said").inner_text() == "Part of the drawing; there is more below. Press w for the whole."
+    sign = page.get_by_role("button", name="More below")
+    sign.focus()
+    press(page, "Enter")
+    assert spot(page, "layer0_0").bounding_box()["y"] < 0
+    assert page.get_by_role("button", name="More above").count() == 1
+    assert page.locator("#sides").is_visible()
+
+
 def test_wheel_zooms_and_dragging_moves(visit, sketch):
     page = visit(nested(sketch))
     before = spot(page, "stem").bounding_box()

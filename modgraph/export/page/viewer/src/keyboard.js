@@ -115,7 +115,8 @@ const KEYS = {
   Enter: () => pressed(),
   " ": () => pressed(),
   Escape: () => leave(),
-  f: () => fit(false),
+  f: () => fit(),
+  w: () => showWhole(),
   "+": () => zoomBy(1.25),
   "=": () => zoomBy(1.25),
   "-": () => zoomBy(0.8),
@@ -152,7 +153,7 @@ function listenToKeys() {
       query.select();
       return;
     }
-    const own = control && !["Escape", "f"].includes(event.key);
+    const own = control && !["Escape", "f", "w"].includes(event.key);
     if (KEYS[event.key] && !own) {
       event.preventDefault();
       KEYS[event.key]();

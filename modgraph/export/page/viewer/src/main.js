@@ -20,6 +20,7 @@ function build() {
   }, shape("defs", {}, drawing));
   shape("path", { d: "M0 1.2 10 5 0 8.8z", fill: "context-stroke" }, marker);
   world = shape("g", { id: "world" }, drawing);
+  makeSides();
 }
 
 /** The model's own level and the one below are open; what holds nothing but a container opens it as well. */
@@ -99,7 +100,7 @@ function redraw() {
   } else {
     select(selected.item, selected.row, { path: selected.path, focus: false });
   }
-  fit(true);
+  fit();
 }
 
 function listenToButtons() {
@@ -108,12 +109,14 @@ function listenToButtons() {
   on("close-all", closeAll);
   on("zoom-in", () => zoomBy(1.25));
   on("zoom-out", () => zoomBy(0.8));
-  on("fit", () => fit(false));
+  on("fit", fit);
+  on("whole", showWhole);
   on("panel-toggle", () => {
     const hidden = document.body.classList.toggle("no-panel");
     document.getElementById("panel-toggle").setAttribute("aria-expanded", String(!hidden));
   });
   window.addEventListener("hashchange", () => readUrl({}));
+  window.addEventListener("resize", showSides);
 }
 
 function start() {
@@ -137,7 +140,7 @@ function start() {
     place.setAttribute("tabindex", "0"); // the way into the drawing with the Tab key
   }
   showDetails();
-  fit(true);
+  fit();
   if (location.hash.length > 1) {
     readUrl({ focus: false });
   } else if (data.openedAt !== undefined && goTo(data.openedAt, { focus: false })) {

@@ -69,7 +69,7 @@ function modelDetails() {
     section("Problems", ...data.problems.map(problemNote)),
     section("Findings", ...data.findings.map(findingNote)),
     section("Keys", factTable([
-      ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["/", "search"], ["f", "show everything"],
+      ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["/", "search"], ["f", "fit, as large as can be read"], ["w", "show the whole"],
       ["+  −", "zoom"], ["Escape", "to the container around"],
     ])),
     section("Signs", factTable(Object.entries(data.signs).map(([sign, words]) => [sign, words.replaceAll("`", "")]))),
