@@ -35,6 +35,8 @@ SCRIPTS = (
     "layout.js",
     "places.js",
     "drawing.js",
+    "filling.js",
+    "slices.js",
     "camera.js",
     "panel.js",
     "selection.js",

@@ -13,6 +13,7 @@ let moving = false; // the first view stands at once: a picture may be taken bef
 function look() {
   world.setAttribute("transform", `translate(${round(view.x)} ${round(view.y)}) scale(${view.scale})`);
   showSides();
+  fillSoon();
 }
 
 /** Goes to another view, smoothly unless the reader wants no motion. */

@@ -1,6 +1,6 @@
 // From layouts to shapes. What did not change keeps its elements: they are moved, not drawn again.
 
-const drawnFrames = new Map(); // open containers, with the layout that they were drawn from
+const drawnFrames = new Map(); // open containers: the layout that they were drawn from, and their elements
 let world;
 
 /** Draws what changed since the last time. */
@@ -9,8 +9,10 @@ function draw() {
   if (world.firstChild !== model) {
     world.replaceChildren(model);
   }
+  fillSeen();
 }
 
+/** The frame of an open container, with its title; what stands in it is filled in where it is seen. */
 function drawFrame(container) {
   const layout = layoutOf(container);
   const known = drawnFrames.get(container.id);
@@ -22,20 +24,11 @@ function drawFrame(container) {
     drawBox(container, layout, group);
   }
   const lines = shape("g", { class: "lines", "aria-hidden": "true" }, group);
-  fan(layout.lines);
-  layout.lines.forEach((line) => drawLine(line, lines));
-  layout.back.forEach((way) => drawBack(way, lines));
   if (container.in !== undefined) {
     drawHead(container, layout, group);
   }
   const inner = shape("g", { role: "group", id: `inside-${container.id}` }, group);
-  for (const node of layout.nodes.filter((each) => !each.port)) {
-    const drawn = drawNode(node);
-    drawn.setAttribute("transform", `translate(${round(node.x - node.w / 2)} ${round(node.y - node.h / 2)})`);
-    inner.appendChild(drawn);
-  }
-  layout.lines.forEach((line) => drawLabel(line, inner));
-  drawnFrames.set(container.id, { layout, group });
+  drawnFrames.set(container.id, { layout, group, lines, inner, full: false });
   return group;
 }
 

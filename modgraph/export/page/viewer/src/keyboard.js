@@ -120,6 +120,8 @@ const KEYS = {
   "+": () => zoomBy(1.25),
   "=": () => zoomBy(1.25),
   "-": () => zoomBy(0.8),
+  o: () => openMore(),
+  O: () => openEverything(),
   Home: () => select(items[0], 0),
 };
 
@@ -132,9 +134,11 @@ function pressed() {
   }
 }
 
-/** Takes a filter off, else goes to the container around. */
+/** Stops what is under way, else takes a filter off, else goes to the container around. */
 function leave() {
-  if (chosen) {
+  if (work) {
+    stopOpening();
+  } else if (chosen) {
     filter(chosen);
   } else if (selected.item.in !== undefined) {
     select(items[selected.item.in], 0);

@@ -11,9 +11,9 @@ const LANE = 12; // between two arrows that lead back
 const BACK_ROOM = 10; // below the node that they leave, above the one that they lead to
 const MOST_USERS = 4; // of a source, before they get tags with its name instead of lines
 
-const open = new Set([0]);
+let open = new Set([0]);
 const firstShown = new Map();
-const layouts = new Map();
+let layouts = new Map();
 
 /** The layout of an open container is needed anew, and so are those of all around it. */
 function forget(container) {
@@ -21,6 +21,7 @@ function forget(container) {
   for (const outer of around(container)) {
     layouts.delete(outer.id);
   }
+  tellWork(container);
 }
 
 const isOpen = (item) => open.has(item.id);
@@ -264,7 +265,8 @@ function frame(container, nodes, lines, short) {
   const h = bottom - top + head + (isModel ? 2 * PAD : 6 + PAD) + (hasExit(nodes) ? 6 : 0);
   const tagged = nodes.filter((node) => node.tags);
   const tags = tagged.flatMap((node) => node.tags);
-  const layout = { container, nodes: [...nodes, ...tags], lines: [...lines, ...short], back, w, h, in: new Map(), out: new Map() };
+  const rows = nodes.reduce((sum, node) => sum + amountOf(node), 0);
+  const layout = { container, rows, nodes: [...nodes, ...tags], lines: [...lines, ...short], back, w, h, in: new Map(), out: new Map() };
   nodes.forEach((node) => settle(node, dx, dy, h, layout));
   tagged.forEach(placeTags);
   back.forEach((way) => (way.lane += dx));
@@ -285,6 +287,12 @@ function backOf(container, nodes) {
     .filter(({ tail, head }) => tail && head)
     .sort((one, other) => one.tail.y - one.head.y - (other.tail.y - other.head.y));
 }
+
+/** How much there is to draw of a node. */
+const amountOf = (node) => (node.inside ? node.inside.rows + 1 : node.item && node.item.rows ? node.item.rows.length : 1);
+
+/** How much there is to draw in a container, what is closed in it as it is. */
+const amountIn = ({ items: inner }) => inner.reduce((sum, id) => sum + (items[id].rows || [1]).length, 0);
 
 const hasExit = (nodes) => nodes.some((node) => node.port === "out");
 

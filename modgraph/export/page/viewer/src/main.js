@@ -23,19 +23,33 @@ function build() {
   makeSides();
 }
 
-/** The model's own level and the one below are open; what holds nothing but a container opens it as well. */
-function openAtFirst() {
+/** What `--depth` asks for, else the model's own level and the one below; what holds nothing but a container opens it. */
+const openedAtFirst = () => {
   const depth = data.depth === undefined ? 1 : data.depth;
-  const limit = data.depth === undefined ? MOST_AT_FIRST : Infinity;
+  return items.filter((item) => isContainer(item) && item.in !== undefined && item.level <= depth);
+};
+
+/** Opens as much of it as stands there at once; what is asked for beyond that is opened when the page can be used. */
+function openAtFirst() {
+  const wanted = openedAtFirst();
+  const amount = wanted.reduce((sum, item) => sum + amountIn(item), amountIn(items[0]));
+  const limit = data.depth === undefined || amount > MOST_WHOLE ? MOST_AT_FIRST : Infinity;
   let drawn = items[0].items.length;
-  for (const item of items) {
-    if (isContainer(item) && item.in !== undefined && item.level <= depth && isOpen(items[item.in])) {
+  for (const item of wanted.filter((each) => limit === Infinity || each.level <= 1)) {
+    if (isOpen(items[item.in])) {
       drawn += item.items.length;
       if (drawn > limit) {
         break;
       }
       setOpen(item, true);
     }
+  }
+}
+
+function openTheRest() {
+  const closed = data.depth === undefined ? [] : openedAtFirst().filter((item) => !isOpen(item));
+  if (closed.length) {
+    openAll(closed);
   }
 }
 
@@ -73,12 +87,15 @@ function drawLegend() {
 
 function openMore() {
   const closed = items.filter((item) => isContainer(item) && !isOpen(item) && [...around(item)].every(isOpen));
-  closed.forEach((item) => setOpen(item, true));
-  redraw();
-  say(`${number(closed.length)} opened`);
+  openAll(closed);
+}
+
+function openEverything() {
+  openAll(items.filter((item) => isContainer(item) && !isOpen(item)));
 }
 
 function closeAll() {
+  stopWork();
   open.clear();
   open.add(0);
   layouts.clear();
@@ -86,7 +103,7 @@ function closeAll() {
 }
 
 /** Draws everything anew and shows it; what was selected may be in a closed container now. */
-function redraw() {
+function redraw({ fitted = true } = {}) {
   draw();
   showMatches();
   let visible = selected.item;
@@ -96,17 +113,21 @@ function redraw() {
     }
   }
   if (visible !== selected.item) {
-    select(visible, 0, { focus: false });
+    select(visible, 0, { focus: false, move: fitted });
   } else {
-    select(selected.item, selected.row, { path: selected.path, focus: false });
+    select(selected.item, selected.row, { path: selected.path, focus: false, move: fitted });
   }
-  fit();
+  if (fitted) {
+    fit();
+  }
 }
 
 function listenToButtons() {
   const on = (id, action) => document.getElementById(id).addEventListener("click", action);
   on("open-more", openMore);
+  on("open-all", openEverything);
   on("close-all", closeAll);
+  on("stop", stopOpening);
   on("zoom-in", () => zoomBy(1.25));
   on("zoom-out", () => zoomBy(0.8));
   on("fit", fit);
@@ -147,6 +168,7 @@ function start() {
     say(`Opened at ${data.openedAt}`);
   }
   moving = true;
+  openTheRest();
 }
 
 start();

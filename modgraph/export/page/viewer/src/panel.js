@@ -69,7 +69,8 @@ function modelDetails() {
     section("Problems", ...data.problems.map(problemNote)),
     section("Findings", ...data.findings.map(findingNote)),
     section("Keys", factTable([
-      ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["/", "search"], ["f", "fit, as large as can be read"], ["w", "show the whole"],
+      ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["o", "open one level more"],
+      ["Shift+O", "open everything"], ["/", "search"], ["f", "fit, as large as can be read"], ["w", "show the whole"],
       ["+  −", "zoom"], ["Escape", "to the container around"],
     ])),
     section("Signs", factTable(Object.entries(data.signs).map(([sign, words]) => [sign, words.replaceAll("`", "")]))),

@@ -26,6 +26,7 @@ function setOpen(item, wanted) {
   } else {
     open.delete(item.id);
   }
+  tellWork(item, wanted);
   forget(item);
 }
 
@@ -36,6 +37,7 @@ function openWayTo(item) {
   for (const outer of around(item)) {
     if (!isOpen(outer)) {
       open.add(outer.id);
+      tellWork(outer, true);
       forget(outer);
       changed = true;
     }
@@ -79,7 +81,7 @@ function turnPage(container, side) {
 }
 
 /** Selects a row: its details are shown, it has the focus, and the URL names it. */
-function select(item, row, { path, middle = false, focus = true, url = true } = {}) {
+function select(item, row, { path, middle = false, focus = true, url = true, move = true } = {}) {
   const before = spotNode(selected.item, selected.row);
   if (before) {
     before.classList.remove("selected");
@@ -88,6 +90,7 @@ function select(item, row, { path, middle = false, focus = true, url = true } = 
   }
   Object.assign(selected, { item, row, path: path !== undefined ? path : pathOf(item, row) });
   openWayTo(item);
+  fillWayTo(item);
   const node = spotNode(item, row);
   if (node) {
     node.classList.add("selected");
@@ -97,7 +100,7 @@ function select(item, row, { path, middle = false, focus = true, url = true } = 
       node.focus({ preventScroll: true });
     }
   }
-  if (item.in !== undefined) {
+  if (item.in !== undefined && move) {
     (middle ? centre : intoView)(item);
   }
   lightUp(item);
