@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -430,6 +433,89 @@ def test_screen_readers_get_a_tree_with_names(visit, sketch):
     )
     assert unnamed == 0
     assert page.locator('#said[role="status"]').count() == 1
+
+
+# --- what is taken along ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_seen_is_saved_as_svg_with_its_own_colours_and_fonts(visit, sketch, scheme):
+    page = visit(nested(sketch), color_scheme=scheme)
+    page.get_by_role("button", name="Save").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="As SVG").click()
+    assert download.value.suggested_filename == "Nested.svg"
+    root = ElementTree.parse(download.value.path()).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    texts = ["".join(node.itertext()) for node in root.iter(f"{space}text")]
+    assert {"Linear", "stem", "body", "head"} <= set(texts)
+    assert not [node for node in root.iter() if "class" in node.attrib or "var(" in str(node.attrib)]
+    assert all(node.get("font-family", "").startswith(("Arial", '"Courier New"')) for node in root.iter(f"{space}text"))
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert root.find(f"{space}rect").get("fill") == ground
+    arrows = {node.get("marker-end") for node in root.iter(f"{space}path")} - {None}
+    assert arrows <= {f"url(#{node.get('id')})" for node in root.iter(f"{space}marker")}
+    assert page.locator("#said").inner_text() == "Saved as Nested.svg"
+    assert page.evaluate("document.activeElement.id") == "save"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_seen_is_saved_as_png_as_it_is_seen(visit, sketch, scheme):
+    image = pytest.importorskip("PIL.Image")
+    page = visit(nested(sketch), color_scheme=scheme)
+    stage = page.locator("#stage").bounding_box()
+    page.locator("#save").focus()
+    press(page, "Enter", "ArrowDown")
+    with page.expect_download() as download:
+        press(page, "Enter")
+    assert download.value.suggested_filename == "Nested.png"
+    saved = image.open(download.value.path()).convert("RGB")
+    assert saved.size == (round(2 * stage["width"]), round(2 * stage["height"]))
+    seen = image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB").resize(saved.size)
+    pairs = zip(
+        saved.resize((120, 120)).get_flattened_data(), seen.resize((120, 120)).get_flattened_data(), strict=True
+    )
+    far = sum(max(abs(a - b) for a, b in zip(one, other, strict=True)) > 60 for one, other in pairs)
+    assert far < 120 * 120 * 0.01
+
+
+def test_only_what_is_seen_is_saved_and_a_menu_closes_by_escape(visit, sketch):
+    page = visit(long_chain(sketch))
+    page.locator("#save").focus()
+    press(page, "Enter")
+    assert page.locator("#save").get_attribute("aria-expanded") == "true"
+    with page.expect_download() as download:
+        page.locator("#save-svg").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert ">layer3_0<" in text
+    assert ">layer50_0<" not in text
+    page.locator("#save").focus()
+    press(page, "ArrowDown", "Escape")
+    assert page.locator("#save-menu").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "save"
+
+
+def test_a_path_and_a_link_are_copied(visit, sketch):
+    page = visit(nested(sketch), "#body.0.inner.fc", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy path").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Path copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == "body.0.inner.fc"
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Link copied'")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url
+    assert link.endswith("#body.0.inner.fc")
+
+
+def test_a_page_without_a_clipboard_copies_all_the_same(visit, sketch):
+    page = visit(nested(sketch), "#body.0.inner.fc")
+    page.evaluate("""() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+      document.execCommand = () => { window.copied = document.activeElement.value; return true; };
+    }""")
+    page.get_by_role("button", name="Copy path").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Path copied'")
+    assert page.evaluate("window.copied") == "body.0.inner.fc"
 
 
 # --- the reader's wishes ---------------------------------------------------------------------------------------------

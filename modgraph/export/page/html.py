@@ -42,6 +42,7 @@ SCRIPTS = (
     "selection.js",
     "search.js",
     "filters.js",
+    "saving.js",
     "keyboard.js",
     "main.js",
 )

@@ -152,6 +152,7 @@ function start() {
   listenToSearch();
   listenToKeys();
   listenToButtons();
+  listenToSaving();
   if (matchMedia("(max-width: 760px)").matches) {
     document.getElementById("panel-toggle").click();
   }

@@ -49,6 +49,7 @@ function modelDetails() {
   return [
     tag("h2", {}, data.name),
     tag("p", { class: "class" }, model.class || ""),
+    copyButtons(""),
     factTable([
       ["target", model.target],
       ["assumed", model.assumed],
@@ -108,6 +109,7 @@ function moduleDetails(module, item, row) {
     tag("h2", {}, own.class === "NoneType" ? "None" : name),
     tag("p", { class: "path" }, module.path),
     tag("p", { class: "class" }, own.class || "its class is not known"),
+    copyButtons(module.path),
     memberSwitch(item, row, module),
     stateNotes(module),
     ...(module.problems || []).map((each) => problemNote(data.problems[each])),
