@@ -15,6 +15,7 @@ import modgraph
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.page import html
 from modgraph.findings import Finding
+from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.model import Graph, Problem
 from tests.export.browsing import browser, complaints, new_page, usual_page, visit  # noqa: F401
 from tests.export.page_geometry import FAULTS, STATES, translator
@@ -152,6 +153,49 @@ def test_blocks_that_are_alike_are_drawn_once_and_each_can_be_looked_at(visit, n
     page.locator("#panel .after").click()
     assert page.locator("#panel .path").first.inner_text() == "blocks.2"
     assert page.url.endswith("#blocks.2")
+
+
+def with_costs(graph: Graph) -> Graph:
+    """Each call has taken as many milliseconds as its number says, and done a thousand times as many operations."""
+    costs = tuple(
+        CallCost(
+            call=call.index, flops=1000 * (call.index + 1), seconds=(call.index + 1) / 1000, allocated=10 * call.index
+        )
+        for call in graph.calls
+    )
+    return replace(graph, profile=Profile(flops=1, seconds=1.0, calls=costs))
+
+
+@pytest.mark.parametrize("inner", ["", ".fc1", ".fc2"])
+@pytest.mark.parametrize("block", [0, 1, 2])
+def test_a_link_to_a_member_of_a_fold_opens_the_fold_and_tells_of_that_member(visit, nets, block, inner):
+    graph = with_costs(nets["residual"]().graph())
+    path = f"blocks.{block}{inner}"
+    page = visit(graph, f"#{path}")
+    panel = page.locator("#panel").inner_text()
+    assert page.locator("#panel .path").first.inner_text() == path
+    (call,) = next(node.calls for node in graph.modules if node.path == path)
+    assert f"{1000 * (call + 1):,} flops" in panel
+    assert f"{block + 1} of 3 alike" in panel
+    around = path.rpartition(".")[0]
+    assert page.locator("#panel dd .path").inner_text() == around
+    badge = page.locator("#drawing .badge + text").first.text_content()
+    assert badge == (f"{block + 1} of 3" if block else "×3")
+    assert page.locator(".spot.selected").get_attribute("data-path") == f"blocks.0{inner}"
+    assert page.locator(".spot.selected").is_visible()
+
+
+def test_walking_inside_a_fold_stays_with_the_member_that_is_told_of(visit, nets):
+    page = visit(nets["residual"]().graph(), "#blocks.1.fc1")
+    spot(page, "blocks.0.fc2").click()
+    assert page.url.endswith("#blocks.1.fc2")
+    page.get_by_role("button", name="The next").click()
+    assert page.url.endswith("#blocks.2.fc2")
+    assert page.locator("#said").inner_text() == "blocks.2.fc2"
+    press(page, "Escape")
+    assert page.url.endswith("#blocks.2")
+    page.evaluate("location.hash = 'blocks.0.fc1'")
+    page.wait_for_function("() => document.querySelector('#drawing .badge + text').textContent === '×3'")
 
 
 def test_a_focus_opens_the_page_at_that_module_unless_the_address_names_another(visit, sketch):

@@ -31,6 +31,7 @@ DAGRE = "vendor/dagre.min.js"
 SCRIPTS = (
     "data.js",
     "svg.js",
+    "members.js",
     "cards.js",
     "layout.js",
     "places.js",

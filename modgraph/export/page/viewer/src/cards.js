@@ -42,12 +42,12 @@ function markWidth(mark) {
 function cardSize(item) {
   const rows = rowsOf(item);
   let [names, paths, counts, h, widest] = [0, 0, 0, 0, 0];
-  for (const row of rows) {
+  for (const [position, row] of rows.entries()) {
     const chevron = item.type === "container" ? 15 : 0;
     const detail = row.detail ? 6 + widthOf(row.detail, "detail") : 0;
     names = Math.max(names, chevron + widthOf(row.title, "title") + detail);
     paths = Math.max(paths, widthOf(row.path, "path"));
-    counts = Math.max(counts, widthOf(row.count, "detail") + (row.copies ? 10 + badgeWidth(row.copies) : 0));
+    counts = Math.max(counts, widthOf(row.count, "detail") + (row.copies ? 10 + badgeWidth(badgeOf(item, position, row.copies)) : 0));
     h += ROW + MARK * rowMarks(row).length;
   }
   const marks = [...rows.flatMap(rowMarks), ...cardMarks(item)];
@@ -59,13 +59,12 @@ function cardSize(item) {
   return { w: w + 2 * border, h: h + 2 * border, inner: w, names, paths, border };
 }
 
-const badgeText = (copies) => `×${copies}`;
-const badgeWidth = (copies) => widthOf(badgeText(copies), "mark") + 12;
+const badgeWidth = (text) => widthOf(text, "mark") + 12;
 
-function drawBadge(copies, right, middle, parent) {
-  const w = badgeWidth(copies);
+function drawBadge(text, right, middle, parent) {
+  const w = badgeWidth(text);
   shape("rect", { class: "badge", x: right - w, y: middle - 8.5, width: w, height: 17, rx: 8.5 }, parent);
-  letters(badgeText(copies), "mark", right - w / 2, middle + 4, parent, { class: "on-dark", "text-anchor": "middle" });
+  letters(text, "mark", right - w / 2, middle + 4, parent, { class: "on-dark", "text-anchor": "middle" });
 }
 
 /** The closed form of an item, drawn around (0, 0) as its upper left corner. */
@@ -123,8 +122,8 @@ function drawCard(item, size, group) {
   const { border, inner } = size;
   let y = border;
   rowsOf(item).forEach((row, position) => {
-    const place = spot(item, position, group, rowLabel(item, row));
-    drawRow(item, row, place, size, y);
+    const place = spot(item, position, group, rowLabel(item, row, position));
+    drawRow(item, row, place, size, y, position);
     y += ROW;
     for (const mark of rowMarks(row)) {
       drawMark(mark, border, y, inner, place);
@@ -140,14 +139,14 @@ function drawCard(item, size, group) {
   drawStateFrame(item.state, edge, group);
 }
 
-function rowLabel(item, row) {
+function rowLabel(item, row, position) {
   const marks = [...rowMarks(row), ...cardMarks(item)].map((mark) => markText(mark).join(" "));
-  const copies = row.copies ? `${row.copies} alike` : "";
+  const copies = row.copies ? alikeText(item, position, row.copies) : "";
   const count = row.count ? `${row.count} parameters` : "";
   return [row.title, row.detail, row.path, copies, count, ...marks].filter(Boolean).join(", ");
 }
 
-function drawRow(item, row, place, size, y) {
+function drawRow(item, row, place, size, y, position) {
   const { border, inner, names } = size;
   const look = row.heat === undefined ? row.kind : `heat${row.heat}`;
   const classes = `row-fill kind-${look}${row.muted ? " muted" : ""}`;
@@ -168,8 +167,9 @@ function drawRow(item, row, place, size, y) {
   }
   let right = border + inner - GAP;
   if (row.copies) {
-    drawBadge(row.copies, right + 2, y + ROW / 2, place);
-    right -= badgeWidth(row.copies) + 8;
+    const badge = badgeOf(item, position, row.copies);
+    drawBadge(badge, right + 2, y + ROW / 2, place);
+    right -= badgeWidth(badge) + 8;
   }
   if (row.count) {
     letters(row.count, "detail", right, y + 16, place, { class: `soft ${text}`, "text-anchor": "end" });

@@ -51,9 +51,9 @@ function drawBox(container, layout, group) {
 
 /** Title of an open container: its name and class, and how to close it. */
 function drawHead(container, layout, group) {
-  const [title, detail] = container.frame;
+  const [title, detail] = [frameTitle(container), container.frame[1]];
   const path = pathOf(container, 0);
-  const copies = container.copies ? `, ${container.copies} alike` : "";
+  const copies = container.copies ? `, ${alikeText(container, 0, container.copies)}` : "";
   const place = spot(container, 0, group, `${title}, ${detail}${copies}`);
   place.classList.add("head");
   place.setAttribute("aria-expanded", "true");
@@ -63,9 +63,9 @@ function drawHead(container, layout, group) {
   drawChevron(PAD - 4, 17, true, place, true);
   letters(title, "frame", PAD + 12, 21, place, { class: "halo" });
   letters(detail, "detail", PAD + 12, 35, place, { class: "soft halo" });
-  shape("title", {}, place).textContent = path || title;
+  shape("title", {}, place).textContent = inToldMember(path, container) || title;
   if (container.copies) {
-    drawBadge(container.copies, layout.w - 10, 20, group);
+    drawBadge(badgeOf(container, 0, container.copies), layout.w - 10, 20, group);
   }
   (container.marks || []).forEach((mark, i) => drawMark(mark, 1, HEAD + i * MARK - 2, layout.w - 2, group));
 }
