@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -324,6 +325,51 @@ def test_the_page_is_coloured_as_it_was_asked_for(visit, sketch):
     assert "kind-heat6" in fills
     assert page.locator("#legend").inner_text().startswith("parameters: 0")
     assert page.locator("#legend .swatch:has(+ .swatch)").count() >= 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_say_another_measure_without_anything_moving(visit, sketch, scheme):
+    graph = with_costs(nested(sketch))
+    page = visit(graph, options=PictureOptions(depth=9), color_scheme=scheme)
+    choice = page.get_by_label("Colour by")
+    assert choice.locator("option").all_inner_texts() == ["kind", "parameters", "FLOPs", "time", "memory"]
+    row = page.locator('[data-path="body.1.inner.fc"]')
+    places = "nodes => nodes.map((node) => node.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y, width, height])"
+    before = page.eval_on_selector_all(".item, .frame", places)
+    kinds = page.locator("#legend").inner_text()
+    assert "20" in row.text_content()
+    (call,) = next(node.calls for node in graph.modules if node.path == "body.1.inner.fc")
+    words = {"parameters": "20", "time": f"{call + 1:.2f} ms"[:4].rstrip("0").rstrip("."), "flops": f"{call + 1}"}
+    for measure, figure in words.items():
+        choice.select_option(measure)
+        assert page.locator("#legend").inner_text().startswith(f"{measure}: 0")
+        assert "kind-heat" in row.locator(".row-fill").get_attribute("class")
+        assert figure in row.text_content()
+        assert page.eval_on_selector_all(".item, .frame", places) == before
+        assert page.locator("#said").inner_text().startswith(f"Colours say {measure}")
+    choice.select_option("kind")
+    assert page.locator("#legend").inner_text() == kinds
+    assert "kind-weights" in row.locator(".row-fill").get_attribute("class")
+
+
+def test_only_measures_are_offered_that_the_graph_has(visit, sketch):
+    page = visit(nested(sketch))
+    assert page.get_by_label("Colour by").locator("option").all_inner_texts() == ["kind", "parameters"]
+    net = sketch("Bare")
+    net.modules("act ReLU")
+    net.output(net.call("act", "input:x"))
+    assert visit(net.graph()).locator("#colouring").is_hidden()
+
+
+def test_a_saved_picture_has_the_colours_that_are_seen(visit, sketch):
+    page = visit(with_costs(nested(sketch)), options=PictureOptions(depth=9, color="time"))
+    assert page.get_by_label("Colour by").input_value() == "time"
+    page.locator("#save").click()
+    with page.expect_download() as download:
+        page.locator("#save-svg").click()
+    fills = set(re.findall(r'fill="(rgb[^"]*)"', Path(download.value.path()).read_text(encoding="utf-8")))
+    seen = page.eval_on_selector_all(".row-fill", "nodes => nodes.map((node) => getComputedStyle(node).fill)")
+    assert set(seen) <= fills
 
 
 def test_the_first_view_stands_before_any_frame_of_a_motion_is_drawn(new_page, tmp_path, sketch):

@@ -47,7 +47,8 @@ function cardSize(item) {
     const detail = row.detail ? 6 + widthOf(row.detail, "detail") : 0;
     names = Math.max(names, chevron + widthOf(row.title, "title") + detail);
     paths = Math.max(paths, widthOf(row.path, "path"));
-    counts = Math.max(counts, widthOf(row.count, "detail") + (row.copies ? 10 + badgeWidth(badgeOf(item, position, row.copies)) : 0));
+    const count = Math.max(...allCounts(row).map((words) => widthOf(words, "detail")));
+    counts = Math.max(counts, count + (row.copies ? 10 + badgeWidth(badgeOf(item, position, row.copies)) : 0));
     h += ROW + MARK * rowMarks(row).length;
   }
   const marks = [...rows.flatMap(rowMarks), ...cardMarks(item)];
@@ -142,13 +143,13 @@ function drawCard(item, size, group) {
 function rowLabel(item, row, position) {
   const marks = [...rowMarks(row), ...cardMarks(item)].map((mark) => markText(mark).join(" "));
   const copies = row.copies ? alikeText(item, position, row.copies) : "";
-  const count = row.count ? `${row.count} parameters` : "";
+  const count = countOf(row) ? `${countOf(row)}${countWords()}` : "";
   return [row.title, row.detail, row.path, copies, count, ...marks].filter(Boolean).join(", ");
 }
 
 function drawRow(item, row, place, size, y, position) {
   const { border, inner, names } = size;
-  const look = row.heat === undefined ? row.kind : `heat${row.heat}`;
+  const look = lookOf(row);
   const classes = `row-fill kind-${look}${row.muted ? " muted" : ""}`;
   shape("rect", { class: classes, x: border, y, width: inner, height: ROW }, place);
   shape("rect", { class: `bar strong-${look}`, x: border, y, width: BAR, height: ROW }, place);
@@ -171,8 +172,8 @@ function drawRow(item, row, place, size, y, position) {
     drawBadge(badge, right + 2, y + ROW / 2, place);
     right -= badgeWidth(badge) + 8;
   }
-  if (row.count) {
-    letters(row.count, "detail", right, y + 16, place, { class: `soft ${text}`, "text-anchor": "end" });
+  if (countOf(row)) {
+    letters(countOf(row), "detail", right, y + 16, place, { class: `soft ${text}`, "text-anchor": "end" });
   }
   shape("rect", { class: "outline", x: border + 1, y: y + 1, width: inner - 2, height: ROW - 2 }, place);
   shape("title", {}, place).textContent = row.tip || "";

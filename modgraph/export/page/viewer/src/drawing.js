@@ -51,7 +51,7 @@ function drawBox(container, layout, group) {
 
 /** Title of an open container: its name and class, and how to close it. */
 function drawHead(container, layout, group) {
-  const [title, detail] = [frameTitle(container), container.frame[1]];
+  const [title, detail] = [frameTitle(container), detailOf(container)];
   const path = pathOf(container, 0);
   const copies = container.copies ? `, ${alikeText(container, 0, container.copies)}` : "";
   const place = spot(container, 0, group, `${title}, ${detail}${copies}`);

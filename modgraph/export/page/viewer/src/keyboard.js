@@ -150,7 +150,7 @@ function listenToKeys() {
     if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
-    const control = event.target.closest && event.target.closest("button, a, input, #panel");
+    const control = event.target.closest && event.target.closest("button, a, input, select, #panel");
     if (event.key === "/") {
       event.preventDefault();
       query.focus();

@@ -316,8 +316,8 @@ function titleSize(container) {
   if (container.in === undefined) {
     return { title: 0, badge: 0, marks: 0 };
   }
-  const [title, detail] = [frameTitle(container), container.frame[1]];
-  const width = 12 + Math.max(widthOf(title, "frame"), widthOf(detail, "detail"));
+  const details = allDetails(container).map((words) => widthOf(words, "detail"));
+  const width = 12 + Math.max(widthOf(frameTitle(container), "frame"), ...details);
   const marks = Math.max(0, ...(container.marks || []).map(markWidth));
   return { title: width, badge: container.copies ? badgeWidth(badgeOf(container, 0, container.copies)) + 6 : 0, marks };
 }

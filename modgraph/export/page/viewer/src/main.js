@@ -55,13 +55,14 @@ function openTheRest() {
 
 function drawLegend() {
   const rows = items.flatMap((item) => item.rows || []);
-  const seen = new Set(rows.filter((row) => row.heat === undefined && !data.ramp).map((row) => row.kind));
+  const seen = new Set(colouring === KIND ? rows.map((row) => row.kind) : []);
   const legend = document.getElementById("legend");
+  legend.replaceChildren();
   const sign = (name, words) => legend.append(tag("li", {}, tag("span", { class: `swatch ${name}` }), ` ${words}`));
-  if (data.ramp) {
-    const steps = [...new Set(rows.map((row) => row.heat))].filter((heat) => heat !== undefined).sort();
-    const swatches = steps.map((heat) => tag("span", { class: `swatch kind-heat${heat} strong-heat${heat}` }));
-    legend.append(tag("li", {}, `${data.ramp[0]}: 0 `, ...swatches, ` ${data.ramp[1]} and more`));
+  if (colouring !== KIND) {
+    const steps = [...new Set([...rows, ...items.map((item) => item.row || {})].map(lookOf))].filter((look) => /^heat/.test(look || "")).sort();
+    const swatches = steps.map((look) => tag("span", { class: `swatch kind-${look} strong-${look}` }));
+    legend.append(tag("li", {}, `${colouring}: 0 `, ...swatches, ` ${data.measures[measured()][1]} and more`));
   }
   for (const [kind, words] of Object.entries(data.kinds)) {
     if (seen.has(kind)) {
@@ -144,6 +145,7 @@ function start() {
   build();
   openAtFirst();
   draw();
+  drawColouring();
   drawLegend();
   drawFilters();
   listenToPointer();
