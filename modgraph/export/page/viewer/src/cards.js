@@ -114,7 +114,8 @@ function drawPill(item, size, group) {
   const text = letters("", "title", size.w / 2, 18.5, place, { class: "on-pill", "text-anchor": "middle" });
   shape("tspan", {}, text).textContent = item.title;
   if (item.detail) {
-    shape("tspan", { class: "t-detail on-pill", dx: 7 }, text).textContent = item.detail;
+    text.append(" ");
+    shape("tspan", { class: "t-detail on-pill", dx: 3.4 }, text).textContent = item.detail;
   }
   shape("title", {}, place).textContent = item.tip || "";
 }
@@ -124,12 +125,14 @@ function drawCard(item, size, group) {
   let y = border;
   rowsOf(item).forEach((row, position) => {
     const place = spot(item, position, group, rowLabel(item, row, position));
-    drawRow(item, row, place, size, y, position);
+    const top = y;
     y += ROW;
+    drawRow(item, row, place, size, top);
     for (const mark of rowMarks(row)) {
       drawMark(mark, border, y, inner, place);
       y += MARK;
     }
+    drawFigures(row, place, size, top, badgeOf(item, position, row.copies), group);
   });
   for (const mark of cardMarks(item)) {
     drawMark(mark, border, y, inner, group);
@@ -144,10 +147,10 @@ function rowLabel(item, row, position) {
   const marks = [...rowMarks(row), ...cardMarks(item)].map((mark) => markText(mark).join(" "));
   const copies = row.copies ? alikeText(item, position, row.copies) : "";
   const count = countOf(row) ? `${countOf(row)}${countWords()}` : "";
-  return [row.title, row.detail, row.path, copies, count, ...marks].filter(Boolean).join(", ");
+  return [row.title, row.detail, row.path, ...marks, count, copies].filter(Boolean).join(", ");
 }
 
-function drawRow(item, row, place, size, y, position) {
+function drawRow(item, row, place, size, y) {
   const { border, inner, names } = size;
   const look = lookOf(row);
   const classes = `row-fill kind-${look}${row.muted ? " muted" : ""}`;
@@ -166,17 +169,21 @@ function drawRow(item, row, place, size, y, position) {
   if (row.path) {
     letters(row.path, "path", border + BAR + GAP + names + 10, y + 16, place, { class: text });
   }
+  shape("rect", { class: "outline", x: border + 1, y: y + 1, width: inner - 2, height: ROW - 2 }, place);
+  shape("title", {}, place).textContent = row.tip || "";
+}
+
+/** At the right of a row: its parameters or cost, and before its border of how many it is one. */
+function drawFigures(row, place, { border, inner }, y, badge, group) {
   let right = border + inner - GAP;
   if (row.copies) {
-    const badge = badgeOf(item, position, row.copies);
-    drawBadge(badge, right + 2, y + ROW / 2, place);
+    drawBadge(badge, right + 2, y + ROW / 2, shape("g", { class: "aside-of-row" }, group));
     right -= badgeWidth(badge) + 8;
   }
   if (countOf(row)) {
-    letters(countOf(row), "detail", right, y + 16, place, { class: `soft ${text}`, "text-anchor": "end" });
+    const muted = row.muted ? "faded" : "";
+    letters(countOf(row), "detail", right, y + 16, place, { class: `soft ${muted}`, "text-anchor": "end" });
   }
-  shape("rect", { class: "outline", x: border + 1, y: y + 1, width: inner - 2, height: ROW - 2 }, place);
-  shape("title", {}, place).textContent = row.tip || "";
 }
 
 function drawChevron(x, middle, open, parent, usable) {

@@ -26,7 +26,7 @@ function table(head, rows, label) {
   if (!rows.length) {
     return null;
   }
-  const cells = (kind, texts) => tag("tr", {}, ...texts.map((text) => tag(kind, {}, text || "")));
+  const cells = (kind, texts) => tag("tr", {}, ...texts.map((text) => tag(text || kind === "td" ? kind : "td", {}, text || "")));
   return tag("table", { "aria-label": label }, tag("thead", {}, cells("th", head)),
     tag("tbody", {}, ...rows.map((texts) => cells("td", texts))));
 }
