@@ -116,6 +116,47 @@ def test_nothing_lies_over_what_it_does_not_belong_to_in_any_state(name: str, vi
     assert page.evaluate(STATES) == {}
 
 
+def many_heads(sketch, count: int = 30, *, nested: bool = False) -> Graph:
+    """A stem and heads with an output each, in one container; `nested` ones have two layers in a container of their own."""
+    net = sketch("Heads")
+    net.modules("stem Linear *", "heads ModuleDict")
+    x = net.call("stem", "input:x")
+    for number in range(count):
+        path = f"heads.h{number}"
+        net.module(path, "model.Head" if nested else "Linear", None if nested else (4 + number, 4))
+        if nested:
+            net.module(f"{path}.fc", "Linear", (4 + number, 4))
+            net.modules(f"{path}.act ReLU")
+            net.enter(path)
+            y = net.chain(f"{path}.fc {path}.act", x)
+            net.leave()
+        else:
+            y = net.call(path, x, shape=(1, 4 + number))
+        net.output(y, f"h{number}")
+    return net.graph()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("count", [5, 30])
+@pytest.mark.parametrize("depth", [1, 9])
+def test_each_of_many_heads_has_its_output_below_it(visit, sketch, count, nested, depth):
+    page = visit(many_heads(sketch, count, nested=nested), options=PictureOptions(depth=depth))
+    off = page.evaluate(
+        """(count) => [...Array(count).keys()].filter((number) => {
+          const spot = document.querySelector(`.spot[data-path="heads.h${number}"]`);
+          const pill = [...document.querySelectorAll(".item.pill")].find((node) => node.textContent.trim().startsWith(`h${number} `));
+          const head = (spot.classList.contains("head") ? spot.closest(".container") : spot.closest(".item")).getBoundingClientRect();
+          const { left, right, top } = pill.getBoundingClientRect();
+          const middle = (left + right) / 2;
+          return middle < head.left || middle > head.right || top < head.bottom;
+        })""",
+        count,
+    )
+    assert off == []
+    page.evaluate(FAULTS)
+    assert page.evaluate("faults()") == []
+
+
 def test_a_line_beside_an_open_container_runs_upright_along_it(visit, sketch):
     page = visit(translator(sketch))
     swerves = page.evaluate(

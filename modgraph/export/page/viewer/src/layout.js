@@ -51,6 +51,7 @@ function layOut(container) {
   runUpright(placed, lines);
   alignFrames(placed, lines);
   passFrames(placed, lines);
+  hangBelow(placed, lines);
   placeLoose(loose, placed, lines, [...nodes.values()]);
   return frame(container, [...nodes.values()], lines, short);
 }
@@ -119,7 +120,7 @@ function linesOf(container, nodes) {
   return withTags(container, [...found.values()]);
 }
 
-/** One port for each net, or one for all where they are many. */
+/** One port for each net; one for all where they are many, unless each only leads out, as the outputs of many heads do. */
 function portsOf(edges, nodes) {
   const nets = { in: new Set(), out: new Set() };
   for (const edge of edges) {
@@ -130,8 +131,11 @@ function portsOf(edges, nodes) {
       nets.out.add(edge.net);
     }
   }
+  const goingOn = new Set(edges.filter((edge) => edge.head !== PORT).map((edge) => edge.tail));
+  const onlyOut = edges.every((edge) => edge.head !== PORT || edge.tail === PORT || !goingOn.has(edge.tail));
+  const most = { in: MOST_PORTS, out: onlyOut ? MOST : MOST_PORTS };
   return (side, net) => {
-    const key = nets[side].size > MOST_PORTS ? side : `${side} ${net}`;
+    const key = nets[side].size > most[side] ? side : `${side} ${net}`;
     let node = nodes.get(key);
     if (!node) {
       node = { port: side, key, nets: [], w: 2, h: 1 };
