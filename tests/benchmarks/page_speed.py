@@ -151,7 +151,7 @@ def measure(browser: Browser, name: str, graph: Graph) -> None:
         page.evaluate(LONGEST)
         start = time.perf_counter()
         page.evaluate(OPEN_EVERYTHING)
-        page.wait_for_function(IS_OPEN)
+        page.wait_for_function(IS_OPEN, timeout=120_000)
         opened = time.perf_counter() - start
         opening = page.evaluate(LONGEST)
         moving = look_around(page)

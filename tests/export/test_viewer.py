@@ -393,6 +393,32 @@ def test_colours_say_another_measure_without_anything_moving(visit, sketch, sche
     assert "kind-weights" in row.locator(".row-fill").get_attribute("class")
 
 
+def test_the_keyboard_chooses_colours_and_no_letter_of_that_moves_the_drawing(visit, sketch):
+    page = visit(with_costs(nested(sketch)))
+    read = "document.getElementById('world').getAttribute('transform')"
+    page.locator("#zoom-in").click()
+    before = page.evaluate(read)
+    page.get_by_label("Colour by").focus()
+    press(page, "f")
+    assert page.evaluate(read) == before
+    assert page.get_by_label("Colour by").input_value() == "flops"
+    assert page.locator("#said").inner_text().startswith("Colours say flops: from 0 to 12 kFLOP")
+
+
+def test_a_print_has_the_colours_and_their_legend_and_no_controls(visit, sketch):
+    page = visit(with_costs(nested(sketch)), options=PictureOptions(color="time"))
+    page.emulate_media(media="print")
+    try:
+        assert page.locator("#legend").is_visible()
+        assert page.locator("#drawing").is_visible()
+        adjusted = page.locator(".swatch").first.evaluate("node => getComputedStyle(node).printColorAdjust")
+        assert adjusted == "exact"
+        hidden = ("#tools", "#filters", "#panel", "#colouring", "#sides")
+        assert not any(page.locator(name).is_visible() for name in hidden)
+    finally:
+        page.emulate_media(media="screen")
+
+
 def test_only_measures_are_offered_that_the_graph_has(visit, sketch):
     page = visit(nested(sketch))
     assert page.get_by_label("Colour by").locator("option").all_inner_texts() == ["kind", "parameters"]

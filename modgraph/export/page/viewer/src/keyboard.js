@@ -157,7 +157,8 @@ function listenToKeys() {
       query.select();
       return;
     }
-    const own = control && !["Escape", "f", "w"].includes(event.key);
+    const chooses = control && control.localName === "select"; // its letters choose an entry
+    const own = control && (chooses || !["Escape", "f", "w"].includes(event.key));
     if (KEYS[event.key] && !own) {
       event.preventDefault();
       KEYS[event.key]();
