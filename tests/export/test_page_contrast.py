@@ -132,6 +132,19 @@ def test_text_has_4_5_to_1_and_signs_have_3_to_1(visit, nets, sketch, name, sche
     assert result["found"] == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("color", ["kind", "time"])
+def test_what_a_filter_does_not_show_can_be_read_all_the_same(visit, sketch, color, scheme):
+    options = PictureOptions(depth=9, color=color)
+    page = visit(with_costs(nested(sketch)), options=options, color_scheme=scheme, **TALL)
+    fill = "node => getComputedStyle(node).fill"
+    row = page.locator('[data-path="stem"] .row-fill')
+    before = row.evaluate(fill)
+    page.locator('[data-filter="never called"]').click()
+    assert row.evaluate(fill) != before
+    assert page.evaluate(CONTRAST)["found"] == []
+
+
 @cache
 def axe() -> str:
     """The source of axe-core, or "" where it is not there."""
