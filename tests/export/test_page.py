@@ -260,7 +260,7 @@ def test_a_page_needs_nothing_from_elsewhere(nets):
     text = html.render(nets["residual"]().graph())
     page = Page(text)
     policy = [attributes["content"] for tag, attributes in page.tags if tag == "meta" and "http-equiv" in attributes]
-    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"]
     for tag, attributes in page.tags:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base")
         assert not {"src", "srcset", "action"} & set(attributes), tag
