@@ -219,6 +219,11 @@ def content(form: Form) -> int:
     return math.gcd(*(count for monomial, count in form.terms.items() if monomial)) if form.terms else 0
 
 
+def largest(form: Form) -> int:
+    """The number with which most of one product is in it."""
+    return max((abs(count) for monomial, count in form.terms.items() if monomial), default=0)
+
+
 # ---- division ------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,8 @@ from modgraph.prediction.domain.forms import Form, Symbol, TooLargeError
 Relation = Literal["==", "!=", ">="]
 HUGE = 2**40
 """No size, and no product of sizes, is taken to reach it."""
+_MOST_TIMES = 2**16
+"""Nor so many times one of them."""
 _MAX_POWER = 8
 _MOST_DECIDED = 1000
 
@@ -301,7 +303,7 @@ class Size:
             if isinstance(other, float):
                 return _compared(Ratio(self, 1), other, relation, more, sign)
             return NotImplemented
-        if type(other) is int and abs(other) >= HUGE:
+        if type(other) is int and abs(other) >= HUGE and forms.largest(self.form) <= _MOST_TIMES:
             value = sign * (self.witness - other) + more
             return value == 0 if relation == "==" else value != 0 if relation == "!=" else value >= 0
         try:

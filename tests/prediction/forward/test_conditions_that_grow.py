@@ -55,6 +55,15 @@ def test_it_is_told_in_short_time(tmp_path: Path, kind: str) -> None:
     assert not any(call.certain for call in graph.calls[1:]) or any(each.followed for each in graph.model.inputs)
 
 
+@pytest.mark.parametrize("times", [2**17, 2**64, 10**25])
+def test_a_size_that_is_multiplied_is_compared_with_numbers_as_large(tmp_path: Path, times: int) -> None:
+    graph = _predicted(
+        tmp_path, f"x = self.a(x)\nif n * {times} >= {times * max(64, 2**40 // times)}:\n    x = self.a(x)"
+    )
+    certain = [call.certain for call in graph.calls if call.module == "a"]
+    assert certain == [True, False] or any(each.followed for each in graph.model.inputs)
+
+
 def _turn(form: forms.Form) -> forms.Form:
     return forms.floor_divide(forms.add(forms.scale(form, 3), forms.number(1)), forms.number(2))
 
