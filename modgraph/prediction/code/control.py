@@ -133,7 +133,7 @@ def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:
         following = nodes.following(current)
         if following is None:
             return machine.execute(frame, current.orelse)
-        current = following
+        frame.statement = current = following
 
 
 def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Outcome:
@@ -148,6 +148,7 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     def otherwise() -> Outcome:
         following = nodes.following(node)
         if following is not None:
+            frame.statement = following
             return execute_if(machine, frame, following)
         return machine.execute(frame, node.orelse)
 
