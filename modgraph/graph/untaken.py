@@ -17,6 +17,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.given_back import settled
 from modgraph.graph.may_be import MayBe, Side, end_of
 from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenPlace, Operation, SourceLocation
+from modgraph.graph.opened import Told, open_call
 from modgraph.graph.turns import Order, told_by_run
 
 _Item = TypeVar("_Item", Call, Operation)
@@ -474,6 +475,8 @@ class _Joined:
     def add(self) -> None:
         """What was predicted and did not run."""
         builder = self.builder
+        if self.observed is False:
+            self._open_calls()
         ran = {(edge.producer, edge.consumer) for edge in builder.edges}
         ends = {end for pair in ran for end in pair}  # a call at which data ends has made no other
         for call in self.predicted.calls:
@@ -495,6 +498,46 @@ class _Joined:
             called.setdefault(call.module, []).append(call.index)
         builder.modules = [_calling(node, called.get(node.path, [])) for node in builder.modules]
         self._add_edges(ran)
+
+    def _open_calls(self) -> None:
+        """Opens calls that made no other, and may have."""
+        ends = {end for edge in self.builder.edges for end in (edge.producer, edge.consumer)}
+        around = {
+            call.parent: self.calls[call.parent]
+            for call in self.predicted.calls
+            if call.parent in self.calls and call.index not in self.calls and call.module in self.paths
+        }
+        told: list[Told] | None = None
+        for call, known in around.items():
+            if f"call:{known}" not in ends or not self._ran_once(call, known):
+                continue
+            if told is None:
+                placed = ((edge, *self.ends(edge)) for edge in self.predicted.edges)
+                told = [(edge, one, other) for edge, one, other in placed if one is not None and other is not None]
+            open_call(self.builder, known, told, self._read_in(call))
+
+    def _read_in(self, call: int | None) -> set[str]:
+        """What is read in a predicted call by it or by what did not run, as the run has it."""
+        found: set[str] = set()
+        for edge in self.predicted.edges:
+            around = self._callers.get(edge.consumer)
+            producer = self._end(edge.producer)
+            while producer is not None and around is not None and around != call and around not in self.calls:
+                around = self._callers[f"call:{around}"]
+            if producer is not None and around == call:
+                found.add(producer)
+        return found
+
+    def _ran_once(self, call: int | None, known: int) -> bool:
+        """It and all inside are one thing each in the run, and all that ran inside was predicted."""
+        operations = self.their_operations.get(call, [])
+        standing = [self.standing.get(each.id, ()) for each in operations]
+        inside = [each.id for each in self.our_operations.get(known, [])]
+        return (
+            len(self.standing.get(f"call:{call}", ())) == 1
+            and all(len(each) <= 1 for each in standing)
+            and sorted(end for ends in standing for end in ends) == sorted(inside)
+        )
 
     def tell_what_has_no_place(self) -> None:
         """Calls inside one that has made none, at which data ends: that they may be is all that is told of them."""

@@ -118,20 +118,19 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         judgement = beside(judgement, others)
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
-        more = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
-        ways = [None if way.like is not None else GraphBuilder.of(builder.build()) for way in judgement.ways]
-        add_forward(builder, judgement.followed, paths, tensors)
+        runs = [judgement.followed, *(way.followed for way in judgement.ways if way.like is None)]
+        runs += [others] if others is not None and others.failure is None else []
+        usual, *read = _read(builder.build(), runs, paths, tensors)
+        vars(builder).update(vars(usual))
+        more = read.pop() if others is not None and others.failure is None else None
+        ways = [None if way.like is not None else read.pop(0) for way in judgement.ways]
         if wanted.training is not None:
             builder.model = replace(builder.model, mode="train" if wanted.training else "eval")
         rule = Parts.of(builder)
-        for each, way in zip(ways, judgement.ways, strict=True):
-            if each is not None:
-                add_forward(each, way.followed, paths, tensors)
         if judgement.telling is not None and ways:
             told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
             add_ways(builder, told, judgement.telling.when)
-        if more is not None and others is not None:
-            add_forward(more, others, paths, tensors)
+        if more is not None:
             add_other_ways(builder, more.build(), rule)
         if others is not None:
             open_ways = _open_ways(others, more, builder.problems)
@@ -142,6 +141,31 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
             builder.calls = [each if each.certain else replace(each, may_repeat=True) for each in builder.calls]
 
     return build_graph(prediction, target, extend)
+
+
+def _read(
+    tree: Graph, runs: Sequence[Followed], paths: Mapping[Address, str], tensors: Mapping[Address, str]
+) -> list[GraphBuilder]:
+    """The graph of each run. Where a module calls none in one, and others in another, data goes through it in both."""
+
+    def read(run: Followed, holding: frozenset[str] = frozenset()) -> GraphBuilder:
+        builder = GraphBuilder.of(tree)
+        add_forward(builder, run, paths, tensors, holding)
+        return builder
+
+    found = [read(run) for run in runs]
+    holding = [_that_call(each) for each in found]
+    everywhere = frozenset().union(*holding)
+    for place, run in enumerate(runs):
+        others = everywhere - holding[place]
+        if not others.isdisjoint(call.module for call in found[place].calls):
+            found[place] = read(run, others)
+    return found
+
+
+def _that_call(builder: GraphBuilder) -> frozenset[str]:
+    """Modules that call others."""
+    return frozenset(builder.calls[call.parent].module for call in builder.calls if call.parent is not None)
 
 
 def _open_ways(others: Followed, told: GraphBuilder | None, said: Iterable[Problem]) -> OpenPlace | None:
