@@ -41,6 +41,11 @@ OPERATIONS = {
     "torch.cross(x, y, dim=0)": "b x n; c x n",
     "F.affine_grid(x, (4, 1, 5, 5))": "b x n x 3",
     "F.ctc_loss(x.log_softmax(2), torch.ones(2, 3).long(), torch.tensor([6, 6]), torch.tensor([2, 2]))": "n x b x 5",
+    "rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [3, 2, 1]))[0]": "n x b x 2",
+    "rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [2, 4, 1], True, False))[0]": "b x n x 2",
+    "rnn.pack_padded_sequence(x, [3, 2, 1]).data": "n x b x 2",
+    "nn.GRU(2, 2)(rnn.pack_padded_sequence(x, [3, 2, 1]))[1]": "n x b x 2",
+    "nn.GRU(2, 2)(rnn.pack_padded_sequence(x, [3, 2, 1]), y)[1]": "5 x 3 x 2; 1 x n x 2",
     "torch.linalg.lstsq(torch.eye(5), x)[0]": "n x m",
     "torch.linalg.solve(torch.eye(5), x)": "n x m",
     "torch.linalg.multi_dot([x, y, torch.ones(6, 2)])": "b x n; c x m",
@@ -62,13 +67,13 @@ def test_what_an_operation_refuses_is_told(body: str, tmp_path: Path) -> None:
     """Where all that is told holds, torch runs; where what is required does not, torch refuses."""
     specs = [each.strip() for each in OPERATIONS[body].split(";")]
     text = NET.format(names=", ".join("xy"[: len(specs)]), body=body)
-    (tmp_path / "net.py").write_text(PRELUDE + text)
+    (tmp_path / "net.py").write_text(PRELUDE + "from torch.nn.utils import rnn\n" + text)
     found = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=specs)
     assert not found.problems
     required = [each for one in found.model.inputs for each in one.constraints]
     taken = [each for one in found.model.inputs for each in one.followed]
     assert required or taken
-    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F, "rnn": nn.utils.rnn}
     exec(text, space)
     names = sorted(set(re.findall(r"\b[a-z]\b", OPERATIONS[body])) - {"x"})
     known = 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import CUT, TensorObject
 from modgraph.prediction.domain.registry import demands
 from modgraph.prediction.domain.values import FALSE, NONE, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import number
@@ -73,7 +73,7 @@ def _of_packed(arguments: Arguments, machine: Machine, sequences: Packed, states
         _require_dtype_of(machine, sequences.data, weights)
     require_rank(machine, name, sequences.data.shape, (2,))
     rows = sequences.data.shape[0] if sequences.data.shape else None
-    if is_larger(sequences.steps, rows):
+    if CUT in sequences.data.attributes or is_larger(sequences.steps, rows):
         refuse(machine, f"{rows} rows are less than the {sequences.steps} of the sequences")
     if differ(sequences.steps, rows):
         machine.may_fail()

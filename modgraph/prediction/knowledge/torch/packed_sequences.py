@@ -11,9 +11,9 @@ from itertools import pairwise
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import BATCH, TensorObject
+from modgraph.prediction.domain.objects import BATCH, CUT, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.values import FALSE, NONE, ClassValue, Constant, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Address, ClassValue, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import number
 from modgraph.prediction.knowledge.tensors.demanding import (
     NOT_KNOWN,
@@ -82,10 +82,13 @@ def packed(arguments: Arguments, machine: Machine) -> Value:
         refuse(machine, message)
     _require_descending(machine, lengths.elements)
     sizes = _steps(machine, lengths.elements or ())
-    # Of a sequence that is said to be longer than it is, all is taken.
-    is_within = sizes is not None and type(longest) is int
-    rows = sum(sizes[:longest]) if sizes is not None and is_within else None
+    rows = None if sizes is None or longest is None else sum(sizes)
+    # Of a sequence that is said to be longer than it is, all is taken; what comes after it refuses that.
+    if is_cut := sizes is not None and is_larger(len(sizes), longest):
+        rows = sum(sizes[:longest]) if sizes is not None and type(longest) is int else None
     data = _with(machine, source, None if shape is None else (rows, *shape[2:]))
+    if is_cut:
+        machine.state.change(data, TensorObject).attributes[CUT] = TRUE
     return TupleValue((data, _sizes(machine, sizes, batch)))
 
 
@@ -122,7 +125,7 @@ def _sizes(machine: Machine, sizes: tuple[int, ...] | None, batch: Size) -> Valu
     return found
 
 
-def _with(machine: Machine, source: TensorObject, shape: Shape | None) -> Value:
+def _with(machine: Machine, source: TensorObject, shape: Shape | None) -> Address:
     return made(machine, shape, source.dtype, requires_grad=source.requires_grad)
 
 
@@ -135,8 +138,8 @@ def padded(arguments: Arguments, machine: Machine) -> Value:
     if length is not None and is_larger(longest, length):
         refuse(machine, f"Expected total_length to be at least {longest}, but got {length}")
     held = sizes.elements or ()
-    if shape and held and differ(shape[0], int(sum(held))):
-        refuse(machine, f"{told(shape)} are not the steps of sequences, of which there are {sum(held)}")
+    if CUT in source.attributes or (shape and held and differ(shape[0], int(sum(held)))):
+        refuse(machine, f"{told(shape or ())} are not the steps of sequences, of which there are {sum(held)}")
     lengths = _steps(machine, held)
     front = (None, None) if first is None else (batch, length) if first else (length, batch)
     data = _with(machine, source, (*front, *shape[1:]) if shape else None)
