@@ -10,6 +10,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import demands
+from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import NONE, Constant
 from modgraph.prediction.knowledge.shapes.arithmetic import joined
 from modgraph.prediction.knowledge.shapes.fitting import fitted
@@ -157,11 +158,11 @@ def of_variances(arguments: Arguments, machine: Machine) -> None:
     shape, held = source.shape, variance.shape
     if shape is None or held is None:
         return
-    fits = len(held) == len(shape) - 1 and not any(map(differ, shape[:-1], held))
-    if len(held) == len(shape):
+    fits = len(held) in (len(shape), len(shape) - 1) and not any(map(differ, shape, held))
+    if not fits and len(held) == len(shape):
         # One for each of a dimension: what is not equal is one dimension, and of size 1.
-        fits = sum(other or 0 for size, other in zip(shape, held, strict=True) if differ(size, other)) <= 1
-        fits = fits and not any(differ(*pair) and pair[1] == 0 for pair in zip(shape, held, strict=True))
+        others = [size for given, size in zip(shape, held, strict=True) if differ(given, size)]
+        fits = len(others) == 1 and is_one(others[0])
     if not fits:
         refuse(machine, "var is of incorrect size", "ValueError")
     if variance.dtype is not None and category(variance.dtype) < 2:
