@@ -529,6 +529,8 @@ def size_object(arguments: Arguments, machine: Machine) -> Value:
 def asked(arguments: Arguments, machine: Machine) -> Value:
     tensor = tensor_of(machine, arguments.positional[0])
     name = last_name(arguments.function)
+    if name == "is_tensor" and machine.guesses.doubts(arguments.positional[0]):
+        return machine.unknown("whether it is a tensor is not known")
     if name == "is_tensor" and not isinstance(arguments.positional[0], Unknown):
         return Constant(tensor is not None)
     size = count(tensor.shape) if tensor is not None else None
