@@ -145,7 +145,8 @@ def predict(
 ) -> Graph:
     """What the constructor will register, read from the source: torch is not imported and nothing of it is executed.
 
-    With `inputs`, `forward` is predicted too: its calls, operations, dataflow and shapes.
+    So is what `forward` does: its calls, operations, dataflow and shapes, for the inputs that are given, else for such
+    as its signature and the first layers suggest.
 
     Args:
         target: "package.module:Class" or "file.py:Class"; a factory function or a module-level instance likewise. A
@@ -156,7 +157,7 @@ def predict(
         against: a checkpoint with which the predicted state dict is compared; see `analyze`.
         assume: values that the names of parameters suggest, for a class that needs arguments which neither you nor its
             project give; else these are unknown.
-        inputs: what `forward` is given: "1x3x224x224", "ids=1x128:int64", "flag=True".
+        inputs: what `forward` is given: "1x3x224x224", "ids=batch x 128:int64", "flag=True".
         forward: False leaves `forward` out.
         mode: "eval" or "train": what `forward` is predicted for. What it does in the other mode alone is not certain.
 

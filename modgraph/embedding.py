@@ -14,7 +14,7 @@ import argparse
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -34,7 +34,7 @@ from modgraph.graph.model import Graph
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
 _OPENING = re.compile(r" {0,3}<!--\s*modgraph:\s*(?P<words>.*?)\s*-->\s*")
-_CLOSING = re.compile(r" {0,3}<!--\s*/modgraph(?:\s+(?P<mark>[0-9a-f]+))?\s*-->\s*")
+_CLOSING = re.compile(r" {0,3}<!--\s*/modgraph(?:\s+(?P<mark>[0-9a-f]+)(?P<run>\s+of a run)?)?\s*-->\s*")
 _MARK_LENGTH = 12
 _STYLES: tuple[Look, Look] = ("screen", "dark")
 _FOLDER = "images"
@@ -53,6 +53,8 @@ class Place:
     """What the comment says."""
     mark: str | None = None
     """Of what was drawn when it was written last."""
+    of_run: bool = False
+    """The model was run for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ class Embedded:
     target: str
     fresh: bool = False
     """It was drawn already as it would be now."""
+    passed_over: bool = False
+    """It was drawn of a run, and now nothing is run: it stays as it is."""
     images: tuple[Path, ...] = ()
     lines: tuple[str, ...] = ()
     """What is to stand below its comment; () where that stays."""
@@ -95,7 +99,8 @@ def places_in(text: str) -> tuple[Place, ...]:
         elif (opening := _OPENING.fullmatch(line)) is not None:
             places.append(Place(line=number, end=number, words=opening["words"]))
         elif (closing := _CLOSING.fullmatch(line)) is not None and places and places[-1].end == places[-1].line:
-            places[-1] = replace(places[-1], end=number, mark=closing["mark"] or "")
+            mark, of_run = closing["mark"] or "", closing["run"] is not None
+            places[-1] = replace(places[-1], end=number, mark=mark, of_run=of_run)
     return tuple(places)
 
 
@@ -147,7 +152,9 @@ def _parser() -> _Parser:
     return parser
 
 
-def embed(file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool = False) -> tuple[Embedded, ...]:
+def embed(
+    file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool = False, runs: bool = False
+) -> tuple[Embedded, ...]:
     """Draw what `file` asks for, and write what there is to show into it.
 
     A picture that fails keeps no other from being drawn, and stays as it was.
@@ -155,6 +162,10 @@ def embed(file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: boo
     Args:
         graph_of: the graph of what is wished for; targets are seen from the folder, which is that of `file`.
         only_look: nothing is written.
+        runs: these are graphs of runs. Without, pictures that were drawn of a run are left as they are.
+
+    Returns:
+        What became of each picture, with the line of its comment in the file as it is then.
 
     Raises:
         ConfigError: the file cannot be read, or asks for nothing.
@@ -166,7 +177,7 @@ def embed(file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: boo
         raise ConfigError(
             f"{file} asks for no picture", hint="write <!-- modgraph: model.py:Net --> on a line of its own, and again"
         )
-    page = _Page(file, graph_of, only_look=only_look)
+    page = _Page(file, graph_of, only_look=only_look, runs=runs)
     results = [page.tried(place) for place in places]
     ending = "\r" if "\r\n" in text else ""
     lines = text.split("\n")
@@ -176,18 +187,29 @@ def embed(file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: boo
     written = "\n".join(lines)
     if written != text and not only_look:
         write_file(file, written)
-    return tuple(results)
+    return tuple(_moved(file, places, results))
+
+
+def _moved(file: Path, places: Sequence[Place], results: Sequence[Embedded]) -> Iterator[Embedded]:
+    """The results with the lines that their comments have when what stands above them is written."""
+    more = 0
+    for place, result in zip(places, results, strict=True):
+        if result.error is not None and (result.error.file, result.error.line) == (str(file), place.line):
+            result.error.line = place.line + more
+        yield replace(result, line=place.line + more)
+        more += len(result.lines) - (place.end - place.line) if result.lines else 0
 
 
 class _Page:
     """One file whose pictures are drawn."""
 
-    def __init__(self, file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool) -> None:
+    def __init__(self, file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool, runs: bool) -> None:
         self.file = file
         self.folder = file.parent
         self.border = _border(file)
         self.graph_of = graph_of
         self.only_look = only_look
+        self.runs = runs
         self.taken: dict[Path, int] = {}
         """The line of the comment that an image is of."""
 
@@ -201,6 +223,8 @@ class _Page:
 
     def _one(self, place: Place) -> Embedded:
         wish = wish_of(place.words)
+        if place.of_run and not self.runs:
+            return Embedded(line=place.line, target=wish.target, passed_over=True)
         graph = self.graph_of(wish, self.folder)
         images = self._images(wish, graph)
         other = self.taken.setdefault(images[0], place.line)
@@ -209,14 +233,16 @@ class _Page:
         picture = picture_of(graph, wish.options)
         shown = _shown(picture, images)
         mark = _mark(write_dot(picture), shown)
-        fresh = mark == place.mark and all((self.folder / image).is_file() for image in images)
+        fresh = (mark, self.runs) == (place.mark, place.of_run) and all(
+            (self.folder / image).is_file() for image in images
+        )
         result = Embedded(line=place.line, target=wish.target, fresh=fresh, images=images)
         if fresh or self.only_look:
             return result
         for image, style in zip(images, _STYLES, strict=True):
             drawn = render(graph, "svg", replace(wish.options, style=style))
             write_file(self._place(image), drawn, below=self.border)
-        return replace(result, lines=(*shown, f"<!-- /modgraph {mark} -->"))
+        return replace(result, lines=(*shown, f"<!-- /modgraph {mark}{' of a run' if self.runs else ''} -->"))
 
     def _images(self, wish: Wish, graph: Graph) -> tuple[Path, Path]:
         """For a light ground, and for a dark one; relative to the folder of the file.

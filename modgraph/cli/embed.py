@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for name in dict.fromkeys(arguments.files):
         try:
             graph_of = partial(_graph_of, console=console, runs=arguments.run)
-            found = embed(Path(name), graph_of, only_look=arguments.check)
+            found = embed(Path(name), graph_of, only_look=arguments.check, runs=arguments.run)
         except ConfigError as error:
             if len(arguments.files) == 1:
                 raise
@@ -82,6 +82,9 @@ def _told(name: str, found: Embedded, console: Console, *, only_look: bool) -> E
     if isinstance(found.error, ModgraphError):
         console.error(found.error)
         return ExitStatus.FAILED
+    if found.passed_over:
+        console.note(f"{what}: drawn of a run, and left as it is without --run")
+        return ExitStatus.OK
     if found.fresh:
         console.note(f"{what}: fresh")
         return ExitStatus.OK

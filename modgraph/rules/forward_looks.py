@@ -54,7 +54,7 @@ def sizes_are_in_question(subject: Subject) -> bool:
     """Two layers at least have sizes that are known, or may be, and not all of these are one number."""
     if not _has_forward(subject):
         return False
-    layers, numbers = 0, set[object]()
+    layers, numbers = 0, set[int | str]()
     reader = _Sizes(subject)
     for method in subject.facts.reached("__init__"):
         for call in method.calls:
@@ -71,13 +71,13 @@ _Asked = tuple[str, str]
 
 
 class _Sizes:
-    """Which expressions of methods may be known sizes: a number, or None of one that is reckoned."""
+    """Which expressions of methods may be known sizes: a number, or the text of one that is reckoned."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.answers: dict[_Asked, bool] = {}
 
-    def of_call(self, call: ast.Call, method: Method) -> list[int | None]:
+    def of_call(self, call: ast.Call, method: Method) -> list[int | str]:
         """Among the arguments of a layer, or of a class by the look of its name."""
         name = _last(call)
         if name in STATEFUL:
@@ -89,12 +89,12 @@ class _Sizes:
                 return []
         else:
             return []
-        found: list[int | None] = []
+        found: list[int | str] = []
         for each in given:
             if isinstance(each, ast.Constant):
                 found += [each.value] if type(each.value) is int else []
             elif self.is_known(each, method):
-                found.append(None)
+                found.append(ast.unparse(each))
         return found
 
     def is_known(self, node: ast.expr, method: Method) -> bool:

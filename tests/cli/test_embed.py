@@ -133,7 +133,10 @@ def test_several_pictures_and_one_that_fails(embed, project: Path):
     assert status == 2
     assert out.count("→") == 2
     assert "none.py" in err
-    assert "README.md:4" in err
+    # That is where it stands now: the picture above it has five lines more, and its closing comment was there.
+    number = (project / "README.md").read_text("utf-8").split("\n").index("<!-- modgraph: none.py -->") + 1
+    assert number > 4
+    assert f"README.md:{number}" in err
     assert [line for line in text.split("\n") if line in lines] == [
         line for line in lines if not line.startswith("<!-- /")
     ]
@@ -192,6 +195,24 @@ def test_a_comment_that_cannot_be_used_writes_nothing(embed, project: Path, word
     assert "README.md:1" in err
     assert sorted(each for each in project.parent.rglob("*")) == before
     assert not (project / "it ran").exists()
+
+
+@pytest.mark.needs_torch
+def test_pictures_of_runs_are_left_alone_where_nothing_is_run(embed, project: Path):
+    assert embed("README.md", "--run")[0] == 0
+    assert (project / "it ran").exists()
+    text = (project / "README.md").read_text("utf-8")
+    assert re.search(r"<!-- /modgraph [0-9a-f]+ of a run -->", text)
+    assert "predicted" not in text
+    (project / "it ran").unlink()
+    (project / "net.py").write_text(NET.format(size=3))
+    for arguments in (("README.md",), ("README.md", "--check")):
+        status, _, err = embed(*arguments)
+        assert status == 0
+        assert "left as it is without --run" in err
+    assert (project / "README.md").read_text("utf-8") == text
+    assert not (project / "it ran").exists()
+    assert embed("README.md", "--run", "--check")[0] == 1
 
 
 def test_two_pictures_of_one_name_are_told(embed, project: Path):

@@ -53,7 +53,7 @@ def test_what_a_run_did_not_take_says_that_too(tmp_path: Path) -> None:
     path.write_text(NET.replace("STEPS", "x = torch.tanh(x)"), encoding="utf-8")
     drawn = render(modgraph.analyze(f"{path}:Net", inputs=["2x4"]), "dot")
     (card,) = [line for line in drawn.splitlines() if "<b>tanh</b>" in line]
-    assert "not taken: scale is not None" in card
+    assert "scale is not None; not taken" in card
     # The main path passes beside it, and its label is given room there.
     (arrow,) = [line for line in drawn.splitlines() if line.startswith("  first -> second ")]
     assert "label=" in arrow

@@ -63,13 +63,16 @@ def test_soft_text_can_be_read_on_it(fill: str):
     assert contrast(DARK[style.MUTED], DARK[fill]) >= 4.5
 
 
-@pytest.mark.parametrize("ground", [style.PILL, style.REPEAT, *{state.strong for state in style.STATES.values()}])
+@pytest.mark.parametrize(
+    "ground", sorted({style.PILL, style.REPEAT, *(state.strong for state in style.STATES.values())})
+)
 def test_what_is_white_elsewhere_can_be_read_on_it(ground: str):
     assert contrast(DARK["white"], DARK[ground]) >= 4.5
 
 
 @pytest.mark.parametrize(
-    "line", [style.LINE, style.REPEAT, style.FADED, *{each.frame_color for each in style.STATES.values()} - {""}]
+    "line",
+    sorted({style.LINE, style.REPEAT, style.FADED, *(each.frame_color for each in style.STATES.values())} - {""}),
 )
 def test_lines_can_be_seen(line: str):
     assert contrast(DARK[line], GROUND) >= 3

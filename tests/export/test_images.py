@@ -100,9 +100,9 @@ def test_an_old_graphviz_is_told_of_once(tmp_path, monkeypatch, nets, version, t
     ("counts", "note"),
     [
         ([0], None),
-        ([2, 2], "2 labels have no room beside the arrow: see the tooltip"),
-        ([1, 1], "1 label has no room beside the arrow: see the tooltip"),
-        ([3, 2, 2], "2 labels have no room beside the arrow: see the tooltip"),
+        ([2, 2], "2 labels have no room beside the arrow (in the SVG: its tooltip)"),
+        ([1, 1], "1 label has no room beside the arrow (in the SVG: its tooltip)"),
+        ([3, 2, 2], "2 labels have no room beside the arrow (in the SVG: its tooltip)"),
         ([1, 0, 0], "\u00a0"),
     ],
 )

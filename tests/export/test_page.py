@@ -152,7 +152,7 @@ def test_what_a_run_did_not_take_is_drawn_and_marked_and_is_no_call_of_it(sketch
     data = data_of(builder.build())
     (number,) = [i for i, item in enumerate(data["items"]) if any(r.get("of") == "aux" for r in item.get("rows", ()))]
     item = data["items"][number]
-    assert item["rows"][0]["marks"] == [["conditional", "not taken: self.training"]]
+    assert item["rows"][0]["marks"] == [["conditional", "self.training; not taken"]]
     assert item["state"] == "conditional"
     edges = data["items"][0]["edges"]
     assert [edges[i + 4] for i in range(0, len(edges), 5) if edges[i + 1] == number] == [4]
@@ -260,7 +260,7 @@ def test_a_page_needs_nothing_from_elsewhere(nets):
     text = html.render(nets["residual"]().graph())
     page = Page(text)
     policy = [attributes["content"] for tag, attributes in page.tags if tag == "meta" and "http-equiv" in attributes]
-    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"]
     for tag, attributes in page.tags:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base")
         assert not {"src", "srcset", "action"} & set(attributes), tag

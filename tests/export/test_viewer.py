@@ -1,91 +1,28 @@
 """The interactive page in headless Chromium: what a reader sees, clicks and types. One browser for all of these tests."""
 
+# ruff: noqa: F811 (a fixture that is imported has the name of an argument)
+
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+import io
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 import modgraph
-from modgraph.errors import ExportError
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.page import html
-from modgraph.export.picture import images
 from modgraph.findings import Finding
+from modgraph.graph.measures import CallCost, Profile
 from modgraph.graph.model import Graph, Problem
+from tests.export.browsing import browser, complaints, new_page, usual_page, visit  # noqa: F401
 from tests.export.page_geometry import FAULTS, STATES, translator
 from tests.export.test_turns import cell_net
 
-playwright_sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 pytestmark = [pytest.mark.needs_browser, pytest.mark.xdist_group("browser")]
-
-
-USUAL = {"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce"}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_sync.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--headless=new", "--no-sandbox", "--disable-gpu"]
-        )
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
-def complaints() -> list[str]:
-    """Messages on the console, errors, and addresses that were asked for beside the page."""
-    return []
-
-
-@pytest.fixture(scope="module")
-def new_page(browser, complaints: list[str]) -> Callable[..., Any]:
-    def make(**context: Any) -> Any:
-        page = browser.new_context(**{**USUAL, **context}).new_page()
-        page.set_default_timeout(5000)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda asked: asked.resource_type == "document" or complaints.append(asked.url))
-        return page
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def usual_page(new_page) -> Any:
-    """A page as most readers have it, for one test after the other."""
-    return new_page()
-
-
-@pytest.fixture
-def visit(
-    new_page, usual_page, complaints: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Any]:
-    """Opens the page of a graph; in the end there was no message, no error, and nothing was asked for elsewhere."""
-
-    def missing(*_: object) -> bytes:
-        raise ExportError("no Graphviz found")
-
-    monkeypatch.setattr(images, "render", missing)
-    complaints.clear()
-    visits: list[str] = []
-
-    def open_page(graph: Graph, at: str = "", options: PictureOptions | None = None, **context: Any) -> Any:
-        file = tmp_path / f"page{len(visits)}.html"
-        visits.append(at)
-        file.write_text(html.render(graph, options), encoding="utf-8")
-        page = new_page(**context) if context else usual_page
-        page.goto(file.as_uri() + at)
-        return page
-
-    yield open_page
-    assert complaints == []
 
 
 def nested(sketch) -> Graph:
@@ -179,6 +116,47 @@ def test_nothing_lies_over_what_it_does_not_belong_to_in_any_state(name: str, vi
     assert page.evaluate(STATES) == {}
 
 
+def many_heads(sketch, count: int = 30, *, nested: bool = False) -> Graph:
+    """A stem and heads with an output each, in one container; `nested` ones have two layers in a container of their own."""
+    net = sketch("Heads")
+    net.modules("stem Linear *", "heads ModuleDict")
+    x = net.call("stem", "input:x")
+    for number in range(count):
+        path = f"heads.h{number}"
+        net.module(path, "model.Head" if nested else "Linear", None if nested else (4 + number, 4))
+        if nested:
+            net.module(f"{path}.fc", "Linear", (4 + number, 4))
+            net.modules(f"{path}.act ReLU")
+            net.enter(path)
+            y = net.chain(f"{path}.fc {path}.act", x)
+            net.leave()
+        else:
+            y = net.call(path, x, shape=(1, 4 + number))
+        net.output(y, f"h{number}")
+    return net.graph()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("count", [5, 30])
+@pytest.mark.parametrize("depth", [1, 9])
+def test_each_of_many_heads_has_its_output_below_it(visit, sketch, count, nested, depth):
+    page = visit(many_heads(sketch, count, nested=nested), options=PictureOptions(depth=depth))
+    off = page.evaluate(
+        """(count) => [...Array(count).keys()].filter((number) => {
+          const spot = document.querySelector(`.spot[data-path="heads.h${number}"]`);
+          const pill = [...document.querySelectorAll(".item.pill")].find((node) => node.textContent.trim().startsWith(`h${number} `));
+          const head = (spot.classList.contains("head") ? spot.closest(".container") : spot.closest(".item")).getBoundingClientRect();
+          const { left, right, top } = pill.getBoundingClientRect();
+          const middle = (left + right) / 2;
+          return middle < head.left || middle > head.right || top < head.bottom;
+        })""",
+        count,
+    )
+    assert off == []
+    page.evaluate(FAULTS)
+    assert page.evaluate("faults()") == []
+
+
 def test_a_line_beside_an_open_container_runs_upright_along_it(visit, sketch):
     page = visit(translator(sketch))
     swerves = page.evaluate(
@@ -217,6 +195,49 @@ def test_blocks_that_are_alike_are_drawn_once_and_each_can_be_looked_at(visit, n
     page.locator("#panel .after").click()
     assert page.locator("#panel .path").first.inner_text() == "blocks.2"
     assert page.url.endswith("#blocks.2")
+
+
+def with_costs(graph: Graph) -> Graph:
+    """Each call has taken as many milliseconds as its number says, and done a thousand times as many operations."""
+    costs = tuple(
+        CallCost(
+            call=call.index, flops=1000 * (call.index + 1), seconds=(call.index + 1) / 1000, allocated=10 * call.index
+        )
+        for call in graph.calls
+    )
+    return replace(graph, profile=Profile(flops=1, seconds=1.0, calls=costs))
+
+
+@pytest.mark.parametrize("inner", ["", ".fc1", ".fc2"])
+@pytest.mark.parametrize("block", [0, 1, 2])
+def test_a_link_to_a_member_of_a_fold_opens_the_fold_and_tells_of_that_member(visit, nets, block, inner):
+    graph = with_costs(nets["residual"]().graph())
+    path = f"blocks.{block}{inner}"
+    page = visit(graph, f"#{path}")
+    panel = page.locator("#panel").inner_text()
+    assert page.locator("#panel .path").first.inner_text() == path
+    (call,) = next(node.calls for node in graph.modules if node.path == path)
+    assert f"{1000 * (call + 1):,} flops" in panel
+    assert f"{block + 1} of 3 alike" in panel
+    around = path.rpartition(".")[0]
+    assert page.locator("#panel dd .path").inner_text() == around
+    badge = page.locator("#drawing .badge + text").first.text_content()
+    assert badge == (f"{block + 1} of 3" if block else "×3")
+    assert page.locator(".spot.selected").get_attribute("data-path") == f"blocks.0{inner}"
+    assert page.locator(".spot.selected").is_visible()
+
+
+def test_walking_inside_a_fold_stays_with_the_member_that_is_told_of(visit, nets):
+    page = visit(nets["residual"]().graph(), "#blocks.1.fc1")
+    spot(page, "blocks.0.fc2").click()
+    assert page.url.endswith("#blocks.1.fc2")
+    page.get_by_role("button", name="The next").click()
+    assert page.url.endswith("#blocks.2.fc2")
+    assert page.locator("#said").inner_text() == "blocks.2.fc2"
+    press(page, "Escape")
+    assert page.url.endswith("#blocks.2")
+    page.evaluate("location.hash = 'blocks.0.fc1'")
+    page.wait_for_function("() => document.querySelector('#drawing .badge + text').textContent === '×3'")
 
 
 def test_a_focus_opens_the_page_at_that_module_unless_the_address_names_another(visit, sketch):
@@ -347,6 +368,77 @@ def test_the_page_is_coloured_as_it_was_asked_for(visit, sketch):
     assert page.locator("#legend .swatch:has(+ .swatch)").count() >= 1
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_say_another_measure_without_anything_moving(visit, sketch, scheme):
+    graph = with_costs(nested(sketch))
+    page = visit(graph, options=PictureOptions(depth=9), color_scheme=scheme)
+    choice = page.get_by_label("Colour by")
+    assert choice.locator("option").all_inner_texts() == ["kind", "parameters", "FLOPs", "time", "memory"]
+    row = page.locator('[data-path="body.1.inner.fc"]')
+    places = "nodes => nodes.map((node) => node.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y, width, height])"
+    before = page.eval_on_selector_all(".item, .frame", places)
+    kinds = page.locator("#legend").inner_text()
+    assert "20" in row.text_content()
+    (call,) = next(node.calls for node in graph.modules if node.path == "body.1.inner.fc")
+    words = {"parameters": "20", "time": f"{call + 1:.2f} ms"[:4].rstrip("0").rstrip("."), "flops": f"{call + 1}"}
+    for measure, figure in words.items():
+        choice.select_option(measure)
+        assert page.locator("#legend").inner_text().startswith(f"{measure}: 0")
+        assert "kind-heat" in row.locator(".row-fill").get_attribute("class")
+        assert figure in row.text_content()
+        assert page.eval_on_selector_all(".item, .frame", places) == before
+        assert page.locator("#said").inner_text().startswith(f"Colours say {measure}")
+    choice.select_option("kind")
+    assert page.locator("#legend").inner_text() == kinds
+    assert "kind-weights" in row.locator(".row-fill").get_attribute("class")
+
+
+def test_the_keyboard_chooses_colours_and_no_letter_of_that_moves_the_drawing(visit, sketch):
+    page = visit(with_costs(nested(sketch)))
+    read = "document.getElementById('world').getAttribute('transform')"
+    page.locator("#zoom-in").click()
+    before = page.evaluate(read)
+    page.get_by_label("Colour by").focus()
+    press(page, "f")
+    assert page.evaluate(read) == before
+    assert page.get_by_label("Colour by").input_value() == "flops"
+    assert page.locator("#said").inner_text().startswith("Colours say flops: from 0 to 12 kFLOP")
+
+
+def test_a_print_has_the_colours_and_their_legend_and_no_controls(visit, sketch):
+    page = visit(with_costs(nested(sketch)), options=PictureOptions(color="time"))
+    page.emulate_media(media="print")
+    try:
+        assert page.locator("#legend").is_visible()
+        assert page.locator("#drawing").is_visible()
+        adjusted = page.locator(".swatch").first.evaluate("node => getComputedStyle(node).printColorAdjust")
+        assert adjusted == "exact"
+        hidden = ("#tools", "#filters", "#panel", "#colouring", "#sides")
+        assert not any(page.locator(name).is_visible() for name in hidden)
+    finally:
+        page.emulate_media(media="screen")
+
+
+def test_only_measures_are_offered_that_the_graph_has(visit, sketch):
+    page = visit(nested(sketch))
+    assert page.get_by_label("Colour by").locator("option").all_inner_texts() == ["kind", "parameters"]
+    net = sketch("Bare")
+    net.modules("act ReLU")
+    net.output(net.call("act", "input:x"))
+    assert visit(net.graph()).locator("#colouring").is_hidden()
+
+
+def test_a_saved_picture_has_the_colours_that_are_seen(visit, sketch):
+    page = visit(with_costs(nested(sketch)), options=PictureOptions(depth=9, color="time"))
+    assert page.get_by_label("Colour by").input_value() == "time"
+    page.locator("#save").click()
+    with page.expect_download() as download:
+        page.locator("#save-svg").click()
+    fills = set(re.findall(r'fill="(rgb[^"]*)"', Path(download.value.path()).read_text(encoding="utf-8")))
+    seen = page.eval_on_selector_all(".row-fill", "nodes => nodes.map((node) => getComputedStyle(node).fill)")
+    assert set(seen) <= fills
+
+
 def test_the_first_view_stands_before_any_frame_of_a_motion_is_drawn(new_page, tmp_path, sketch):
     file = tmp_path / "still.html"
     file.write_text(html.render(nested(sketch)), encoding="utf-8")
@@ -418,6 +510,56 @@ def test_f_fits_and_plus_and_minus_zoom(visit, sketch):
     assert page.evaluate(read) == fitted
 
 
+def long_chain(sketch, layers: int = 55, wide: int = 1) -> Graph:
+    """Layers in a row, each of another size, so that nothing folds; or rows of them beside each other."""
+    net = sketch("Long")
+    ends = ["input:x"] * wide
+    for number in range(layers):
+        for lane in range(wide):
+            net.module(f"layer{number}_{lane}", "Linear", (4 + number, 4 + lane))
+            ends[lane] = net.call(f"layer{number}_{lane}", ends[lane])
+    net.output(net.op("torch.cat", *ends))
+    return net.graph()
+
+
+SMALLEST_TEXT = """() => {
+  const world = document.getElementById("world");
+  const scale = world.getScreenCTM().a;
+  return Math.min(...[...world.querySelectorAll("text")].map((node) => parseFloat(getComputedStyle(node).fontSize) * scale));
+}"""
+
+
+@pytest.mark.parametrize(("layers", "wide", "more"), [(55, 1, ["below"]), (2, 14, ["right"]), (3, 2, [])])
+def test_fit_is_never_below_text_that_can_be_read_and_says_where_there_is_more(visit, sketch, layers, wide, more):
+    page = visit(long_chain(sketch, layers, wide), options=PictureOptions(depth=1))
+    for _ in range(2):
+        assert page.evaluate(SMALLEST_TEXT) >= 7.9
+        shown_signs = page.eval_on_selector_all(".side:not([hidden])", "nodes => nodes.map((n) => n.classList[1])")
+        assert sorted(shown_signs) == more
+        stage, world = (page.locator(name).bounding_box() for name in ("#stage", "#world"))
+        inside = all(world[at] >= stage[at] and world[at] + world[size] <= stage[at] + stage[size]
+                     for at, size in (("x", "width"), ("y", "height")))  # fmt: skip
+        assert inside == (not more)
+        press(page, "w", "f")
+    press(page, "w")
+    assert page.locator(".side:not([hidden])").count() == 0
+    world = page.locator("#world").bounding_box()
+    assert world["y"] >= stage["y"]
+    assert world["y"] + world["height"] <= stage["y"] + stage["height"]
+
+
+def test_a_sign_that_there_is_more_goes_there_and_is_told_of(visit, sketch):
+    page = visit(long_chain(sketch))
+    press(page, "w", "f")
+    assert page.locator("#said").inner_text() == "Part of the drawing; there is more below. Press w for the whole."
+    sign = page.get_by_role("button", name="More below")
+    sign.focus()
+    press(page, "Enter")
+    assert spot(page, "layer0_0").bounding_box()["y"] < 0
+    assert page.get_by_role("button", name="More above").count() == 1
+    assert page.locator("#sides").is_visible()
+
+
 def test_wheel_zooms_and_dragging_moves(visit, sketch):
     page = visit(nested(sketch))
     before = spot(page, "stem").bounding_box()
@@ -448,6 +590,89 @@ def test_screen_readers_get_a_tree_with_names(visit, sketch):
     )
     assert unnamed == 0
     assert page.locator('#said[role="status"]').count() == 1
+
+
+# --- what is taken along ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_seen_is_saved_as_svg_with_its_own_colours_and_fonts(visit, sketch, scheme):
+    page = visit(nested(sketch), color_scheme=scheme)
+    page.get_by_role("button", name="Save").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="As SVG").click()
+    assert download.value.suggested_filename == "Nested.svg"
+    root = ElementTree.parse(download.value.path()).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    texts = ["".join(node.itertext()) for node in root.iter(f"{space}text")]
+    assert {"Linear", "stem", "body", "head"} <= set(texts)
+    assert not [node for node in root.iter() if "class" in node.attrib or "var(" in str(node.attrib)]
+    assert all(node.get("font-family", "").startswith(("Arial", '"Courier New"')) for node in root.iter(f"{space}text"))
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert root.find(f"{space}rect").get("fill") == ground
+    arrows = {node.get("marker-end") for node in root.iter(f"{space}path")} - {None}
+    assert arrows <= {f"url(#{node.get('id')})" for node in root.iter(f"{space}marker")}
+    assert page.locator("#said").inner_text() == "Saved as Nested.svg"
+    assert page.evaluate("document.activeElement.id") == "save"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_seen_is_saved_as_png_as_it_is_seen(visit, sketch, scheme):
+    image = pytest.importorskip("PIL.Image")
+    page = visit(nested(sketch), color_scheme=scheme)
+    stage = page.locator("#stage").bounding_box()
+    page.locator("#save").focus()
+    press(page, "Enter", "ArrowDown")
+    with page.expect_download() as download:
+        press(page, "Enter")
+    assert download.value.suggested_filename == "Nested.png"
+    saved = image.open(download.value.path()).convert("RGB")
+    assert saved.size == (round(2 * stage["width"]), round(2 * stage["height"]))
+    seen = image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB").resize(saved.size)
+    pairs = zip(
+        saved.resize((120, 120)).get_flattened_data(), seen.resize((120, 120)).get_flattened_data(), strict=True
+    )
+    far = sum(max(abs(a - b) for a, b in zip(one, other, strict=True)) > 60 for one, other in pairs)
+    assert far < 120 * 120 * 0.01
+
+
+def test_only_what_is_seen_is_saved_and_a_menu_closes_by_escape(visit, sketch):
+    page = visit(long_chain(sketch))
+    page.locator("#save").focus()
+    press(page, "Enter")
+    assert page.locator("#save").get_attribute("aria-expanded") == "true"
+    with page.expect_download() as download:
+        page.locator("#save-svg").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert ">layer3_0<" in text
+    assert ">layer50_0<" not in text
+    page.locator("#save").focus()
+    press(page, "ArrowDown", "Escape")
+    assert page.locator("#save-menu").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "save"
+
+
+def test_a_path_and_a_link_are_copied(visit, sketch):
+    page = visit(nested(sketch), "#body.0.inner.fc", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy path").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Path copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == "body.0.inner.fc"
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Link copied'")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url
+    assert link.endswith("#body.0.inner.fc")
+
+
+def test_a_page_without_a_clipboard_copies_all_the_same(visit, sketch):
+    page = visit(nested(sketch), "#body.0.inner.fc")
+    page.evaluate("""() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+      document.execCommand = () => { window.copied = document.activeElement.value; return true; };
+    }""")
+    page.get_by_role("button", name="Copy path").click()
+    page.wait_for_function("() => document.getElementById('said').textContent === 'Path copied'")
+    assert page.evaluate("window.copied") == "body.0.inner.fc"
 
 
 # --- the reader's wishes ---------------------------------------------------------------------------------------------

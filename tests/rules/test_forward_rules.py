@@ -399,6 +399,29 @@ def test_the_instances_are_named_where_not_all_fail(tmp_path: Path) -> None:
     assert "; forward fails with every input" in finding.message
 
 
+SIZES_BY_NAME = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width=8, hidden=64, classes=16):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(){more})
+        self.head = nn.Linear({size}, classes)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+"""
+
+
+@pytest.mark.parametrize("more", ["", ", nn.Linear(hidden, hidden)", ", nn.Linear(hidden, hidden // 2)"])
+@pytest.mark.parametrize("size", ["hidden", "hidden * 2", "width", "hidden // 2", "classes"])
+def test_sizes_that_are_all_arguments_with_defaults_are_in_question(size: str, more: str, tmp_path: Path) -> None:
+    text = SIZES_BY_NAME.format(size=size, more=more)
+    found = found_in(text, tmp_path)
+    fails = all(line is not None for line in runs_of(text, "Net"))
+    assert [each.line for each in found] == ([10] if fails else [])
+
+
 def test_a_finding_names_both_layers_their_sizes_and_their_lines(tmp_path: Path) -> None:
     code = next(rule for rule in rules() if rule.code == "MG301").invalid[0].code
     (finding,) = found_in(code, tmp_path)

@@ -16,6 +16,7 @@ from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.paths import is_open_place
 
 NOTE_LENGTH = 44
+_NOT_TAKEN = "; not taken"
 _OF_CALLS = ("failed", "conditional", "taken")
 """States of a module that are said of each call instead."""
 
@@ -101,8 +102,9 @@ def conditional_mark(occurrence: Occurrence) -> list[Mark]:
     if part.observed and occurrence.operation is not None and _beside_the_same(occurrence, part.condition):
         return []
     text = part.condition.text.removeprefix("depends on ")
-    not_taken = "not taken: " if part.observed is False else ""
-    return [Mark(state="taken" if part.observed else "conditional", note=cut_end(not_taken + text, NOTE_LENGTH))]
+    if part.observed is False:
+        return [Mark(state="conditional", note=f"{cut_end(text, NOTE_LENGTH - len(_NOT_TAKEN))}{_NOT_TAKEN}")]
+    return [Mark(state="taken" if part.observed else "conditional", note=cut_end(text, NOTE_LENGTH))]
 
 
 def _beside_the_same(occurrence: Occurrence, condition: Condition) -> bool:

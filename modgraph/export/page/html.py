@@ -10,6 +10,7 @@ from typing import Any
 
 from modgraph.doors.printing import json_text
 from modgraph.errors import ExportError
+from modgraph.export.look.dark import DARK
 from modgraph.export.look.kinds import NOTATION, SIGNS
 from modgraph.export.look.labels import cut_end
 from modgraph.export.look.options import PictureOptions
@@ -31,15 +32,20 @@ DAGRE = "vendor/dagre.min.js"
 SCRIPTS = (
     "data.js",
     "svg.js",
+    "colours.js",
+    "members.js",
     "cards.js",
     "layout.js",
     "places.js",
     "drawing.js",
+    "filling.js",
+    "slices.js",
     "camera.js",
     "panel.js",
     "selection.js",
     "search.js",
     "filters.js",
+    "saving.js",
     "keyboard.js",
     "main.js",
 )
@@ -88,7 +94,8 @@ def page_data(graph: Graph, options: PictureOptions) -> dict[str, Any]:
         **({"notes": notes} if (notes := _notes(graph)) else {}),
         "kinds": {kind: style.legend for kind, style in KINDS.items()},
         "states": {state: [style.sign, style.words] for state, style in STATES.items()},
-        **({"ramp": drawn.ramp} if drawn.ramp else {}),
+        **({"measures": drawn.measures} if drawn.measures else {}),
+        **({"color": options.color} if options.color != "kind" else {}),
         **({"turns": "to the next turn"} if drawn.has_turns else {}),
         **({"open": OPEN} if drawn.is_open else {}),
         **({"conditional": CONDITIONAL} if drawn.is_conditional else {}),
@@ -166,24 +173,30 @@ def library_text() -> str:
 
 
 def _palette() -> str:
-    """Colours of kinds and states as properties, so that the page and the pictures have them from one place."""
+    """Colours of kinds, costs and states as properties, so that the page and the pictures have them from one place."""
     names = [state.replace(" ", "-") for state in STATES]
-    lines = [":root {"]
-    lines += [f"  --{kind}-fill: {style.fill}; --{kind}-strong: {style.strong};" for kind, style in KINDS.items()]
-    lines += [f"  --{name}: {look.strong};" for name, look in zip(names, STATES.values(), strict=True)]
-    lines.append("}")
-    for kind in KINDS:
-        lines.append(f".kind-{kind} {{ fill: var(--{kind}-fill); background: var(--{kind}-fill); }}")
-        lines.append(f".strong-{kind} {{ border-color: var(--{kind}-strong); }}")
-        lines.append(f".bar.strong-{kind} {{ fill: var(--{kind}-strong); }}")
-    for step, look in enumerate(RAMP):
-        lines.append(f".kind-heat{step} {{ fill: {look.fill}; background: {look.fill}; }}")
-        lines.append(f".strong-heat{step} {{ border-color: {look.strong}; }}")
-        lines.append(f".bar.strong-heat{step} {{ fill: {look.strong}; }}")
+    looks = {str(kind): look for kind, look in KINDS.items()}
+    looks |= {f"heat{step}": look for step, look in enumerate(RAMP)}
+    colours = {f"{name}-{part}": getattr(look, part) for name, look in looks.items() for part in ("fill", "strong")}
+    colours |= {name: look.strong for name, look in zip(names, STATES.values(), strict=True)}
+    lines = _properties(colours)
+    lines += [
+        "@media (prefers-color-scheme: dark) {",
+        *_properties({key: DARK[it] for key, it in colours.items()}),
+        "}",
+    ]
+    for name in looks:
+        lines.append(f".kind-{name} {{ fill: var(--{name}-fill); background: var(--{name}-fill); }}")
+        lines.append(f".strong-{name} {{ border-color: var(--{name}-strong); }}")
+        lines.append(f".bar.strong-{name} {{ fill: var(--{name}-strong); }}")
     for name in names:
         lines.append(f".mark-{name} {{ fill: var(--{name}); background: var(--{name}); }}")
         lines.append(f".sign-{name} {{ color: var(--{name}); }}")
     return "\n".join(lines) + "\n"
+
+
+def _properties(colours: dict[str, str]) -> list[str]:
+    return [":root {", *(f"  --{name}: {colour};" for name, colour in colours.items()), "}"]
 
 
 def _static(graph: Graph, options: PictureOptions) -> str:

@@ -6,16 +6,18 @@ and words are those of the pictures: the arrangement is the one with every conta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from modgraph.errors import ExportError
 from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Block, Cut, Unit, arrange
 from modgraph.export.look.idioms import name_idioms
 from modgraph.export.look.labels import cut, cut_end
-from modgraph.export.look.options import PictureOptions
+from modgraph.export.look.options import MEASURES, Measure, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Join, Mark, Pill, Row
-from modgraph.export.picture.composition import Composer, Style
+from modgraph.export.picture.composition import Composer
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import merged
 from modgraph.export.picture.own_tensors import leave_out_own_tensors
@@ -44,8 +46,10 @@ class Drawn:
     """Path of a module -> the item that shows it, and the row of that item."""
     labels: list[str] = field(default_factory=list)
     """What stands on edges."""
-    ramp: tuple[str, str] | None = None
-    """What colours measure, and the cost of the strongest; None where they say the kind."""
+    measures: list[tuple[Measure, str]] = field(default_factory=list)
+    """What colours can tell beside the kind, and the cost of the strongest.
+
+    What a row costs by each stands in it in this order: the words, and the step of the ramp."""
     has_turns: bool = False
     """Something goes from one turn of a loop to the next."""
     is_open: bool = False
@@ -63,19 +67,36 @@ def drawn_items(graph: Graph, options: PictureOptions) -> tuple[Run, Drawn]:
     leave_out_own_tensors(run)
     likeness = fold(run) if options.fold else Likeness(run)
     arrangement = arrange(run, likeness, EVERYTHING if options.fold else UNFOLDED)
-    costs = None if options.color == "kind" else Costs(run, options.color)
-    if costs is not None:
-        costs.scale(arrangement.units)
-    writer = _ItemWriter(run, Composer(run, arrangement, Style(costs=costs)))
+    measured = list(_measured(run, arrangement.units, options.color))
+    writer = _ItemWriter(run, Composer(run, arrangement), measured)
     writer.write(arrangement.root)
-    writer.drawn.ramp = None if costs is None else costs.legend()
+    writer.drawn.measures = [(costs.measure, costs.legend()[1]) for costs in measured]
     return run, writer.drawn
 
 
+def _measured(run: Run, units: list[Unit], asked: Measure) -> Iterator[Costs]:
+    """Costs by each measure that the graph has figures of.
+
+    Raises:
+        ExportError: it has none of the one that is asked for.
+    """
+    for measure in MEASURES[1:]:
+        try:
+            costs = Costs(run, measure)
+        except ExportError:
+            if measure == asked:
+                raise
+            continue
+        costs.scale(units)
+        if costs.top or measure == asked:
+            yield costs
+
+
 class _ItemWriter:
-    def __init__(self, run: Run, composer: Composer) -> None:
+    def __init__(self, run: Run, composer: Composer, measured: list[Costs]) -> None:
         self.run = run
         self.composer = composer
+        self.measured = measured
         self.drawn = Drawn()
         self.items = self.drawn.items
         self.item_of: dict[Spot, int] = {}
@@ -146,6 +167,9 @@ class _ItemWriter:
             row = self.composer.row(unit, self._below(block.parent))
             item["of"] = (block if frame.copies > 1 or held is None else held).occurrence.path
         item["row"] = _row(row)
+        self._write_costs(item["row"], block.members)
+        if self.measured:
+            item["details"] = self._details(block)
         if frame.marks:
             item["marks"] = _marks(frame.marks)
         if frame.state:
@@ -212,6 +236,7 @@ class _ItemWriter:
         rows = []
         for unit, row in zip(spot.units, shown.rows, strict=True):
             written = _row(row)
+            self._write_costs(written, unit.members, together=unit.series)
             if unit.occurrence.is_module:
                 written["of"] = unit.occurrence.path
                 if unit.occurrence.call is not None and unit.occurrence.call.observed is not False:
@@ -230,6 +255,23 @@ class _ItemWriter:
             if unit.occurrence.is_module:
                 self._place(unit.members, number, position)
         return number
+
+    def _write_costs(self, row: dict[str, Any], members: list[Occurrence], *, together: bool = False) -> None:
+        """What a row costs, by each measure; None where it has no costs."""
+        found = [(costs, costs.of_all(members, together=together)) for costs in self.measured]
+        if any(cost is not None for _, cost in found):
+            row["costs"] = [None if cost is None else [by.text(cost), by.heat(cost)] for by, cost in found]
+
+    def _details(self, block: Block) -> list[str]:
+        """What stands in the frame below its title, by each measure."""
+        how, details = self.composer.how, []
+        for costs in self.measured:
+            self.composer.how = replace(how, costs=costs)
+            is_open = block in self.composer.contents
+            frame = self._with_only_child(block)[1] if is_open else self.composer.frame(block, ())
+            details.append(frame.detail)
+        self.composer.how = how
+        return details
 
     def _members(self, item: dict[str, Any], members: list[Occurrence]) -> None:
         paths = list(dict.fromkeys(member.path for member in members))
@@ -358,8 +400,6 @@ class _ItemWriter:
 def _row(row: Row) -> dict[str, Any]:
     words = {"detail": row.detail, "path": row.path, "count": row.count, "tip": row.tooltip}
     written: dict[str, Any] = {"kind": row.kind, "title": row.title.removeprefix("▸ "), **_without_empty(words)}
-    if row.heat is not None:
-        written["heat"] = row.heat
     if row.copies > 1:
         written["copies"] = row.copies
     if row.muted:

@@ -133,7 +133,7 @@ def _with_left_out(picture: Picture, *, engine: Engine, seconds: float, many: bo
         told = laid.left_out
         words = "1 label has" if told == 1 else f"{told} labels have"
         # An empty line leaves everything where there was room for all.
-        note = f"{words} no room beside the arrow: see the tooltip" if told else "\u00a0"
+        note = f"{words} no room beside the arrow (in the SVG: its tooltip)" if told else "\u00a0"
         noted = replace(picture, notes=(*picture.notes, note))
         laid = lay_out(write_dot(noted), engine=engine, many=many, seconds=seconds)
     return laid

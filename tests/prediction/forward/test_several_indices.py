@@ -10,12 +10,14 @@ import torch
 
 import modgraph
 
+pytestmark = pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
 INDICES = {
     "i": torch.tensor([[1], [0]]),
     "j": torch.tensor([0, 1, 1]),
     "k": torch.tensor([2, -1, 0]),
     "n": torch.tensor(1),
     "m": torch.tensor([True, False]),
+    "u": torch.tensor([1, 0], dtype=torch.uint8),
     "mm": torch.tensor([[True, False, True], [False, True, True]]),
 }
 SIZES = (2, 3, 2, 4)
@@ -24,12 +26,25 @@ import torch
 from torch import nn
 
 """
-NET = """
-class Net{number}(nn.Module):
-    def forward(self, x, i, j, k, n, m, mm):
-        return {result}
-"""
-KEYS = ["i", "j", "k", "n", "m", "mm", ":", "1:", "::2", "None", "...", "0", "-1", "[1, 0]", "[0, 1, 1]", "range(2)"]
+KEYS = [
+    "i",
+    "j",
+    "k",
+    "n",
+    "m",
+    "u",
+    "mm",
+    ":",
+    "1:",
+    "::2",
+    "None",
+    "...",
+    "0",
+    "-1",
+    "[1, 0]",
+    "[0, 1, 1]",
+    "range(2)",
+]
 
 
 def keys(count: int, seed: int) -> list[str]:
@@ -37,7 +52,7 @@ def keys(count: int, seed: int) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < count:
         key = ", ".join(draw.choices(KEYS, k=draw.randint(1, 5)))
-        if any(name in key for name in "ijkm[r") and key.count("...") < 2:
+        if any(name in key for name in "ijkmu[r") and key.count("...") < 2:
             found.setdefault(key)
     return list(found)
 
@@ -53,14 +68,16 @@ TRIED = {key: really(key) for key in keys(500, 7)}
 RUN = [key for key, what in TRIED.items() if isinstance(what, torch.Size)]
 REFUSED = [key for key, what in TRIED.items() if isinstance(what, IndexError)]
 INPUTS = [f"x={'x'.join(map(str, SIZES))}"] + [
-    f"{name}={'x'.join(map(str, tensor.shape)) or 'scalar'}:{'bool' if tensor.dtype == torch.bool else 'int64'}"
+    f"{name}={'x'.join(map(str, tensor.shape)) or 'scalar'}:{str(tensor.dtype).removeprefix('torch.')}"
     for name, tensor in INDICES.items()
 ]
 
 
 def made_inside() -> str:
     """The indices as constants of `forward`, so that their elements are known."""
-    return "\n        ".join(f"{name} = torch.tensor({tensor.tolist()})" for name, tensor in INDICES.items())
+    return "\n        ".join(
+        f"{name} = torch.tensor({tensor.tolist()}, dtype={tensor.dtype})" for name, tensor in INDICES.items()
+    )
 
 
 def test_both_kinds_were_drawn():
@@ -82,7 +99,7 @@ def test_shapes_of_what_runs(tmp_path: Path):
 
 
 def test_elements_that_are_not_known_leave_open_what_a_mask_takes(tmp_path: Path):
-    text = PRELUDE + "\nclass Net(nn.Module):\n    def forward(self, x, i, j, k, m, mm):\n"
+    text = PRELUDE + "\nclass Net(nn.Module):\n    def forward(self, x, i, j, k, m, u, mm):\n"
     some = [key for key in RUN if "n" not in key.replace("None", "").replace("range", "")]
     text += "        return {\n" + "".join(f"            {key!r}: x[{key}],\n" for key in some) + "        }\n"
     (tmp_path / "net.py").write_text(text)
@@ -96,7 +113,7 @@ def test_elements_that_are_not_known_leave_open_what_a_mask_takes(tmp_path: Path
         if shape is not None:
             assert len(shape) == len(real), key
             assert all(size in (None, there) for size, there in zip(shape, real, strict=True)), (key, shape, real)
-        if "m" not in key:
+        if not any(name in key for name in "mu"):
             assert shape == tuple(real), key
 
 

@@ -23,6 +23,8 @@ from modgraph.prediction.knowledge.tensors.tensor_tuples import places
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, made, size_of, tensor_of
 from modgraph.prediction.python.plain import data_unknown, plain
 
+_MASKS = ("bool", "uint8")
+"""Tensors of these types choose where they are not zero (aten/src/ATen/native/IndexingUtils.h)."""
 _MOST_LISTED = 4096
 """Numbers of a `range` that are looked at one by one."""
 _WHOLE = SliceValue(NONE, NONE, NONE)
@@ -42,7 +44,7 @@ def by_indices(machine: Machine, source: TensorObject, keys: list[Value]) -> Gat
     index = _index(machine, keys[place])
     if index is None or index.shape is None or index.dtype is None:
         return None, None
-    if index.dtype == "bool":
+    if index.dtype in _MASKS:
         return _masked(source, place, index)
     shape = (*source.shape[:place], *index.shape, *source.shape[place + 1 :])
     size = source.shape[place]
@@ -95,7 +97,7 @@ def _taken_by(key: Value, index: TensorObject | None) -> int | None:
     if index is not None:
         if index.shape is None or index.dtype is None:
             return None
-        is_mask = index.dtype in ("bool", "uint8")
+        is_mask = index.dtype in _MASKS
         return (len(index.shape) or None) if is_mask else 1
     if key in (NONE, Constant(...)):
         return 0
@@ -105,7 +107,7 @@ def _taken_by(key: Value, index: TensorObject | None) -> int | None:
 
 def _shape_of_index(machine: Machine, index: TensorObject, sizes: Shape) -> Shape | None:
     """What a tensor of whole numbers has, or where a mask is true."""
-    if index.dtype not in ("bool", "uint8"):
+    if index.dtype not in _MASKS:
         size = sizes[0]
         require_inside(machine, index, size, 0 if size is None else -size)
         return index.shape

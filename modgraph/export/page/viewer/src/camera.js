@@ -2,6 +2,8 @@
 
 const LEAST = 0.05;
 const LARGEST = 3;
+const READABLE = 8 / 10.5; // at this scale the smallest text of the drawing has 8 pixels
+const MARGIN = 12;
 const view = { x: 0, y: 0, scale: 1 };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let stage;
@@ -10,6 +12,8 @@ let moving = false; // the first view stands at once: a picture may be taken bef
 
 function look() {
   world.setAttribute("transform", `translate(${round(view.x)} ${round(view.y)}) scale(${view.scale})`);
+  showSides();
+  fillSoon();
 }
 
 /** Goes to another view, smoothly unless the reader wants no motion. */
@@ -37,7 +41,7 @@ function glide(target) {
 }
 
 function zoomAt(x, y, factor) {
-  const scale = Math.min(LARGEST, Math.max(LEAST, view.scale * factor));
+  const scale = Math.min(LARGEST, Math.max(Math.min(LEAST, wholeScale()), view.scale * factor));
   const ratio = scale / view.scale;
   Object.assign(view, { x: x - (x - view.x) * ratio, y: y - (y - view.y) * ratio, scale });
   look();
@@ -45,14 +49,90 @@ function zoomAt(x, y, factor) {
 
 const zoomBy = (factor) => zoomAt(stage.clientWidth / 2, stage.clientHeight / 2, factor);
 
-/** The whole drawing; with `readable`, its upper part where the whole would be too small to read. */
-function fit(readable) {
+/** The scale at which all of the drawing is seen. */
+function wholeScale() {
+  const { w, h } = layoutOf(items[0]);
+  return Math.min((stage.clientWidth - 2 * MARGIN) / w, (stage.clientHeight - 2 * MARGIN) / h, 1.25);
+}
+
+/** As much of the drawing as can be read, from its beginning on; all of it where that can be read. */
+function fit() {
   const { w, h } = layoutOf(items[0]);
   const [width, height] = [stage.clientWidth, stage.clientHeight];
-  const all = Math.min((width - 24) / w, (height - 24) / h, 1.25);
-  const scale = Math.max(readable && all < 0.7 ? Math.min(1, (width - 24) / w) : all, LEAST);
-  const y = scale > all ? 12 : (height - h * scale) / 2;
-  glide({ x: (width - w * scale) / 2, y: Math.max(y, 12), scale });
+  const all = wholeScale();
+  if (all >= READABLE) {
+    showWhole();
+    return;
+  }
+  const scale = Math.max(READABLE, Math.min(1, (width - 2 * MARGIN) / w));
+  const x = w * scale <= width ? (width - w * scale) / 2 : aroundFirst(w * scale, width, scale);
+  const y = h * scale <= height ? (height - h * scale) / 2 : MARGIN;
+  glide({ x, y, scale });
+  sayWhatIsSeen(x, y, scale);
+}
+
+/** All of the drawing, however small. */
+function showWhole() {
+  const { w, h } = layoutOf(items[0]);
+  const scale = wholeScale();
+  glide({ x: (stage.clientWidth - w * scale) / 2, y: (stage.clientHeight - h * scale) / 2, scale });
+}
+
+/** Of a drawing that is wider than the stage: where it stands so that what comes first is in the middle. */
+function aroundFirst(whole, width, scale) {
+  const shown = layoutOf(items[0]).nodes.filter((node) => node.item);
+  if (!shown.length) {
+    return MARGIN;
+  }
+  const first = shown.reduce((one, other) => (other.y < one.y - 1 ? other : one));
+  const level = shown.filter((node) => Math.abs(node.y - first.y) <= 1);
+  const middle = level.reduce((sum, node) => sum + node.x, 0) / level.length;
+  return Math.min(MARGIN, Math.max(width - MARGIN - whole, width / 2 - middle * scale));
+}
+
+// --- where it goes on ----------------------------------------------------------------------------------------------
+
+const SIDES = { left: [1, 0, "at the left"], right: [-1, 0, "at the right"], above: [0, 1, "above"], below: [0, -1, "below"] };
+const sides = new Map();
+
+/** The sides at which the drawing goes on beyond what is seen of it, in a view. */
+function sidesBeyond({ x, y, scale }) {
+  const { w, h } = layoutOf(items[0]);
+  const slack = 6;
+  const beyond = {
+    left: x < -slack, right: x + w * scale > stage.clientWidth + slack,
+    above: y < -slack, below: y + h * scale > stage.clientHeight + slack,
+  };
+  return Object.keys(beyond).filter((side) => beyond[side]);
+}
+
+/** A sign at each side where there is more, which goes there. */
+function showSides() {
+  const beyond = sidesBeyond(view);
+  for (const [side, sign] of sides) {
+    sign.hidden = !beyond.includes(side);
+  }
+}
+
+function makeSides() {
+  const around = document.getElementById("sides");
+  for (const [side, [dx, dy, words]] of Object.entries(SIDES)) {
+    const arrow = { left: "◂", right: "▸", above: "▴", below: "▾" }[side];
+    const go = () => glide({
+      x: view.x + dx * 0.8 * stage.clientWidth, y: view.y + dy * 0.8 * stage.clientHeight, scale: view.scale,
+    });
+    const sign = tag("button", { type: "button", class: `side ${side}`, hidden: true, "aria-label": `More ${words}`, onclick: go },
+      side === "below" || side === "above" ? `${arrow} more` : arrow);
+    sides.set(side, sign);
+    around.append(sign);
+  }
+}
+
+function sayWhatIsSeen(x, y, scale) {
+  const beyond = sidesBeyond({ x, y, scale }).map((side) => SIDES[side][2]);
+  if (beyond.length && moving) {
+    say(`Part of the drawing; there is more ${beyond.join(", ")}. Press w for the whole.`);
+  }
 }
 
 /** Where an item stands in the drawing. */

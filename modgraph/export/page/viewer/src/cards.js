@@ -42,12 +42,13 @@ function markWidth(mark) {
 function cardSize(item) {
   const rows = rowsOf(item);
   let [names, paths, counts, h, widest] = [0, 0, 0, 0, 0];
-  for (const row of rows) {
+  for (const [position, row] of rows.entries()) {
     const chevron = item.type === "container" ? 15 : 0;
     const detail = row.detail ? 6 + widthOf(row.detail, "detail") : 0;
     names = Math.max(names, chevron + widthOf(row.title, "title") + detail);
     paths = Math.max(paths, widthOf(row.path, "path"));
-    counts = Math.max(counts, widthOf(row.count, "detail") + (row.copies ? 10 + badgeWidth(row.copies) : 0));
+    const count = Math.max(...allCounts(row).map((words) => widthOf(words, "detail")));
+    counts = Math.max(counts, count + (row.copies ? 10 + badgeWidth(badgeOf(item, position, row.copies)) : 0));
     h += ROW + MARK * rowMarks(row).length;
   }
   const marks = [...rows.flatMap(rowMarks), ...cardMarks(item)];
@@ -59,13 +60,12 @@ function cardSize(item) {
   return { w: w + 2 * border, h: h + 2 * border, inner: w, names, paths, border };
 }
 
-const badgeText = (copies) => `×${copies}`;
-const badgeWidth = (copies) => widthOf(badgeText(copies), "mark") + 12;
+const badgeWidth = (text) => widthOf(text, "mark") + 12;
 
-function drawBadge(copies, right, middle, parent) {
-  const w = badgeWidth(copies);
+function drawBadge(text, right, middle, parent) {
+  const w = badgeWidth(text);
   shape("rect", { class: "badge", x: right - w, y: middle - 8.5, width: w, height: 17, rx: 8.5 }, parent);
-  letters(badgeText(copies), "mark", right - w / 2, middle + 4, parent, { class: "on-dark", "text-anchor": "middle" });
+  letters(text, "mark", right - w / 2, middle + 4, parent, { class: "on-dark", "text-anchor": "middle" });
 }
 
 /** The closed form of an item, drawn around (0, 0) as its upper left corner. */
@@ -114,7 +114,8 @@ function drawPill(item, size, group) {
   const text = letters("", "title", size.w / 2, 18.5, place, { class: "on-pill", "text-anchor": "middle" });
   shape("tspan", {}, text).textContent = item.title;
   if (item.detail) {
-    shape("tspan", { class: "t-detail on-pill", dx: 7 }, text).textContent = item.detail;
+    text.append(" ");
+    shape("tspan", { class: "t-detail on-pill", dx: 3.4 }, text).textContent = item.detail;
   }
   shape("title", {}, place).textContent = item.tip || "";
 }
@@ -123,13 +124,15 @@ function drawCard(item, size, group) {
   const { border, inner } = size;
   let y = border;
   rowsOf(item).forEach((row, position) => {
-    const place = spot(item, position, group, rowLabel(item, row));
-    drawRow(item, row, place, size, y);
+    const place = spot(item, position, group, rowLabel(item, row, position));
+    const top = y;
     y += ROW;
+    drawRow(item, row, place, size, top);
     for (const mark of rowMarks(row)) {
       drawMark(mark, border, y, inner, place);
       y += MARK;
     }
+    drawFigures(row, place, size, top, badgeOf(item, position, row.copies), group);
   });
   for (const mark of cardMarks(item)) {
     drawMark(mark, border, y, inner, group);
@@ -140,16 +143,16 @@ function drawCard(item, size, group) {
   drawStateFrame(item.state, edge, group);
 }
 
-function rowLabel(item, row) {
+function rowLabel(item, row, position) {
   const marks = [...rowMarks(row), ...cardMarks(item)].map((mark) => markText(mark).join(" "));
-  const copies = row.copies ? `${row.copies} alike` : "";
-  const count = row.count ? `${row.count} parameters` : "";
-  return [row.title, row.detail, row.path, copies, count, ...marks].filter(Boolean).join(", ");
+  const copies = row.copies ? alikeText(item, position, row.copies) : "";
+  const count = countOf(row) ? `${countOf(row)}${countWords()}` : "";
+  return [row.title, row.detail, row.path, ...marks, count, copies].filter(Boolean).join(", ");
 }
 
 function drawRow(item, row, place, size, y) {
   const { border, inner, names } = size;
-  const look = row.heat === undefined ? row.kind : `heat${row.heat}`;
+  const look = lookOf(row);
   const classes = `row-fill kind-${look}${row.muted ? " muted" : ""}`;
   shape("rect", { class: classes, x: border, y, width: inner, height: ROW }, place);
   shape("rect", { class: `bar strong-${look}`, x: border, y, width: BAR, height: ROW }, place);
@@ -166,16 +169,21 @@ function drawRow(item, row, place, size, y) {
   if (row.path) {
     letters(row.path, "path", border + BAR + GAP + names + 10, y + 16, place, { class: text });
   }
-  let right = border + inner - GAP;
-  if (row.copies) {
-    drawBadge(row.copies, right + 2, y + ROW / 2, place);
-    right -= badgeWidth(row.copies) + 8;
-  }
-  if (row.count) {
-    letters(row.count, "detail", right, y + 16, place, { class: `soft ${text}`, "text-anchor": "end" });
-  }
   shape("rect", { class: "outline", x: border + 1, y: y + 1, width: inner - 2, height: ROW - 2 }, place);
   shape("title", {}, place).textContent = row.tip || "";
+}
+
+/** At the right of a row: its parameters or cost, and before its border of how many it is one. */
+function drawFigures(row, place, { border, inner }, y, badge, group) {
+  let right = border + inner - GAP;
+  if (row.copies) {
+    drawBadge(badge, right + 2, y + ROW / 2, shape("g", { class: "aside-of-row" }, group));
+    right -= badgeWidth(badge) + 8;
+  }
+  if (countOf(row)) {
+    const muted = row.muted ? "faded" : "";
+    letters(countOf(row), "detail", right, y + 16, place, { class: `soft ${muted}`, "text-anchor": "end" });
+  }
 }
 
 function drawChevron(x, middle, open, parent, usable) {

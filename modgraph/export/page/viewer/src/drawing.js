@@ -1,6 +1,6 @@
 // From layouts to shapes. What did not change keeps its elements: they are moved, not drawn again.
 
-const drawnFrames = new Map(); // open containers, with the layout that they were drawn from
+const drawnFrames = new Map(); // open containers: the layout that they were drawn from, and their elements
 let world;
 
 /** Draws what changed since the last time. */
@@ -9,8 +9,10 @@ function draw() {
   if (world.firstChild !== model) {
     world.replaceChildren(model);
   }
+  fillSeen();
 }
 
+/** The frame of an open container, with its title; what stands in it is filled in where it is seen. */
 function drawFrame(container) {
   const layout = layoutOf(container);
   const known = drawnFrames.get(container.id);
@@ -22,20 +24,11 @@ function drawFrame(container) {
     drawBox(container, layout, group);
   }
   const lines = shape("g", { class: "lines", "aria-hidden": "true" }, group);
-  fan(layout.lines);
-  layout.lines.forEach((line) => drawLine(line, lines));
-  layout.back.forEach((way) => drawBack(way, lines));
   if (container.in !== undefined) {
     drawHead(container, layout, group);
   }
   const inner = shape("g", { role: "group", id: `inside-${container.id}` }, group);
-  for (const node of layout.nodes.filter((each) => !each.port)) {
-    const drawn = drawNode(node);
-    drawn.setAttribute("transform", `translate(${round(node.x - node.w / 2)} ${round(node.y - node.h / 2)})`);
-    inner.appendChild(drawn);
-  }
-  layout.lines.forEach((line) => drawLabel(line, inner));
-  drawnFrames.set(container.id, { layout, group });
+  drawnFrames.set(container.id, { layout, group, lines, inner, full: false });
   return group;
 }
 
@@ -58,9 +51,9 @@ function drawBox(container, layout, group) {
 
 /** Title of an open container: its name and class, and how to close it. */
 function drawHead(container, layout, group) {
-  const [title, detail] = container.frame;
+  const [title, detail] = [frameTitle(container), detailOf(container)];
   const path = pathOf(container, 0);
-  const copies = container.copies ? `, ${container.copies} alike` : "";
+  const copies = container.copies ? `, ${alikeText(container, 0, container.copies)}` : "";
   const place = spot(container, 0, group, `${title}, ${detail}${copies}`);
   place.classList.add("head");
   place.setAttribute("aria-expanded", "true");
@@ -70,9 +63,9 @@ function drawHead(container, layout, group) {
   drawChevron(PAD - 4, 17, true, place, true);
   letters(title, "frame", PAD + 12, 21, place, { class: "halo" });
   letters(detail, "detail", PAD + 12, 35, place, { class: "soft halo" });
-  shape("title", {}, place).textContent = path || title;
+  shape("title", {}, place).textContent = inToldMember(path, container) || title;
   if (container.copies) {
-    drawBadge(container.copies, layout.w - 10, 20, group);
+    drawBadge(badgeOf(container, 0, container.copies), layout.w - 10, 20, group);
   }
   (container.marks || []).forEach((mark, i) => drawMark(mark, 1, HEAD + i * MARK - 2, layout.w - 2, group));
 }

@@ -115,10 +115,13 @@ const KEYS = {
   Enter: () => pressed(),
   " ": () => pressed(),
   Escape: () => leave(),
-  f: () => fit(false),
+  f: () => fit(),
+  w: () => showWhole(),
   "+": () => zoomBy(1.25),
   "=": () => zoomBy(1.25),
   "-": () => zoomBy(0.8),
+  o: () => openMore(),
+  O: () => openEverything(),
   Home: () => select(items[0], 0),
 };
 
@@ -131,9 +134,11 @@ function pressed() {
   }
 }
 
-/** Takes a filter off, else goes to the container around. */
+/** Stops what is under way, else takes a filter off, else goes to the container around. */
 function leave() {
-  if (chosen) {
+  if (work) {
+    stopOpening();
+  } else if (chosen) {
     filter(chosen);
   } else if (selected.item.in !== undefined) {
     select(items[selected.item.in], 0);
@@ -145,14 +150,15 @@ function listenToKeys() {
     if (event.ctrlKey || event.metaKey || event.altKey) {
       return;
     }
-    const control = event.target.closest && event.target.closest("button, a, input, #panel");
+    const control = event.target.closest && event.target.closest("button, a, input, select, #panel");
     if (event.key === "/") {
       event.preventDefault();
       query.focus();
       query.select();
       return;
     }
-    const own = control && !["Escape", "f"].includes(event.key);
+    const chooses = control && control.localName === "select"; // its letters choose an entry
+    const own = control && (chooses || !["Escape", "f", "w"].includes(event.key));
     if (KEYS[event.key] && !own) {
       event.preventDefault();
       KEYS[event.key]();

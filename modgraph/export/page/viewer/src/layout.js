@@ -11,9 +11,9 @@ const LANE = 12; // between two arrows that lead back
 const BACK_ROOM = 10; // below the node that they leave, above the one that they lead to
 const MOST_USERS = 4; // of a source, before they get tags with its name instead of lines
 
-const open = new Set([0]);
+let open = new Set([0]);
 const firstShown = new Map();
-const layouts = new Map();
+let layouts = new Map();
 
 /** The layout of an open container is needed anew, and so are those of all around it. */
 function forget(container) {
@@ -21,6 +21,7 @@ function forget(container) {
   for (const outer of around(container)) {
     layouts.delete(outer.id);
   }
+  tellWork(container);
 }
 
 const isOpen = (item) => open.has(item.id);
@@ -50,6 +51,7 @@ function layOut(container) {
   runUpright(placed, lines);
   alignFrames(placed, lines);
   passFrames(placed, lines);
+  hangBelow(placed, lines);
   placeLoose(loose, placed, lines, [...nodes.values()]);
   return frame(container, [...nodes.values()], lines, short);
 }
@@ -118,7 +120,7 @@ function linesOf(container, nodes) {
   return withTags(container, [...found.values()]);
 }
 
-/** One port for each net, or one for all where they are many. */
+/** One port for each net; one for all where they are many, unless each only leads out, as the outputs of many heads do. */
 function portsOf(edges, nodes) {
   const nets = { in: new Set(), out: new Set() };
   for (const edge of edges) {
@@ -129,8 +131,11 @@ function portsOf(edges, nodes) {
       nets.out.add(edge.net);
     }
   }
+  const goingOn = new Set(edges.filter((edge) => edge.head !== PORT).map((edge) => edge.tail));
+  const onlyOut = edges.every((edge) => edge.head !== PORT || edge.tail === PORT || !goingOn.has(edge.tail));
+  const most = { in: MOST_PORTS, out: onlyOut ? MOST : MOST_PORTS };
   return (side, net) => {
-    const key = nets[side].size > MOST_PORTS ? side : `${side} ${net}`;
+    const key = nets[side].size > most[side] ? side : `${side} ${net}`;
     let node = nodes.get(key);
     if (!node) {
       node = { port: side, key, nets: [], w: 2, h: 1 };
@@ -264,7 +269,8 @@ function frame(container, nodes, lines, short) {
   const h = bottom - top + head + (isModel ? 2 * PAD : 6 + PAD) + (hasExit(nodes) ? 6 : 0);
   const tagged = nodes.filter((node) => node.tags);
   const tags = tagged.flatMap((node) => node.tags);
-  const layout = { container, nodes: [...nodes, ...tags], lines: [...lines, ...short], back, w, h, in: new Map(), out: new Map() };
+  const rows = nodes.reduce((sum, node) => sum + amountOf(node), 0);
+  const layout = { container, rows, nodes: [...nodes, ...tags], lines: [...lines, ...short], back, w, h, in: new Map(), out: new Map() };
   nodes.forEach((node) => settle(node, dx, dy, h, layout));
   tagged.forEach(placeTags);
   back.forEach((way) => (way.lane += dx));
@@ -285,6 +291,12 @@ function backOf(container, nodes) {
     .filter(({ tail, head }) => tail && head)
     .sort((one, other) => one.tail.y - one.head.y - (other.tail.y - other.head.y));
 }
+
+/** How much there is to draw of a node. */
+const amountOf = (node) => (node.inside ? node.inside.rows + 1 : node.item && node.item.rows ? node.item.rows.length : 1);
+
+/** How much there is to draw in a container, what is closed in it as it is. */
+const amountIn = ({ items: inner }) => inner.reduce((sum, id) => sum + (items[id].rows || [1]).length, 0);
 
 const hasExit = (nodes) => nodes.some((node) => node.port === "out");
 
@@ -308,8 +320,8 @@ function titleSize(container) {
   if (container.in === undefined) {
     return { title: 0, badge: 0, marks: 0 };
   }
-  const [title, detail] = container.frame;
-  const width = 12 + Math.max(widthOf(title, "frame"), widthOf(detail, "detail"));
+  const details = allDetails(container).map((words) => widthOf(words, "detail"));
+  const width = 12 + Math.max(widthOf(frameTitle(container), "frame"), ...details);
   const marks = Math.max(0, ...(container.marks || []).map(markWidth));
-  return { title: width, badge: container.copies ? badgeWidth(container.copies) + 6 : 0, marks };
+  return { title: width, badge: container.copies ? badgeWidth(badgeOf(container, 0, container.copies)) + 6 : 0, marks };
 }

@@ -20,15 +20,23 @@ function build() {
   }, shape("defs", {}, drawing));
   shape("path", { d: "M0 1.2 10 5 0 8.8z", fill: "context-stroke" }, marker);
   world = shape("g", { id: "world" }, drawing);
+  makeSides();
 }
 
-/** The model's own level and the one below are open; what holds nothing but a container opens it as well. */
-function openAtFirst() {
+/** What `--depth` asks for, else the model's own level and the one below; what holds nothing but a container opens it. */
+const openedAtFirst = () => {
   const depth = data.depth === undefined ? 1 : data.depth;
-  const limit = data.depth === undefined ? MOST_AT_FIRST : Infinity;
+  return items.filter((item) => isContainer(item) && item.in !== undefined && item.level <= depth);
+};
+
+/** Opens as much of it as stands there at once; what is asked for beyond that is opened when the page can be used. */
+function openAtFirst() {
+  const wanted = openedAtFirst();
+  const amount = wanted.reduce((sum, item) => sum + amountIn(item), amountIn(items[0]));
+  const limit = data.depth === undefined || amount > MOST_WHOLE ? MOST_AT_FIRST : Infinity;
   let drawn = items[0].items.length;
-  for (const item of items) {
-    if (isContainer(item) && item.in !== undefined && item.level <= depth && isOpen(items[item.in])) {
+  for (const item of wanted.filter((each) => limit === Infinity || each.level <= 1)) {
+    if (isOpen(items[item.in])) {
       drawn += item.items.length;
       if (drawn > limit) {
         break;
@@ -38,15 +46,23 @@ function openAtFirst() {
   }
 }
 
+function openTheRest() {
+  const closed = data.depth === undefined ? [] : openedAtFirst().filter((item) => !isOpen(item));
+  if (closed.length) {
+    openAll(closed);
+  }
+}
+
 function drawLegend() {
   const rows = items.flatMap((item) => item.rows || []);
-  const seen = new Set(rows.filter((row) => row.heat === undefined && !data.ramp).map((row) => row.kind));
+  const seen = new Set(colouring === KIND ? rows.map((row) => row.kind) : []);
   const legend = document.getElementById("legend");
+  legend.replaceChildren();
   const sign = (name, words) => legend.append(tag("li", {}, tag("span", { class: `swatch ${name}` }), ` ${words}`));
-  if (data.ramp) {
-    const steps = [...new Set(rows.map((row) => row.heat))].filter((heat) => heat !== undefined).sort();
-    const swatches = steps.map((heat) => tag("span", { class: `swatch kind-heat${heat} strong-heat${heat}` }));
-    legend.append(tag("li", {}, `${data.ramp[0]}: 0 `, ...swatches, ` ${data.ramp[1]} and more`));
+  if (colouring !== KIND) {
+    const steps = [...new Set([...rows, ...items.map((item) => item.row || {})].map(lookOf))].filter((look) => /^heat/.test(look || "")).sort();
+    const swatches = steps.map((look) => tag("span", { class: `swatch kind-${look} strong-${look}` }));
+    legend.append(tag("li", {}, `${colouring}: 0 `, ...swatches, ` ${data.measures[measured()][1]} and more`));
   }
   for (const [kind, words] of Object.entries(data.kinds)) {
     if (seen.has(kind)) {
@@ -72,12 +88,15 @@ function drawLegend() {
 
 function openMore() {
   const closed = items.filter((item) => isContainer(item) && !isOpen(item) && [...around(item)].every(isOpen));
-  closed.forEach((item) => setOpen(item, true));
-  redraw();
-  say(`${number(closed.length)} opened`);
+  openAll(closed);
+}
+
+function openEverything() {
+  openAll(items.filter((item) => isContainer(item) && !isOpen(item)));
 }
 
 function closeAll() {
+  stopWork();
   open.clear();
   open.add(0);
   layouts.clear();
@@ -85,7 +104,7 @@ function closeAll() {
 }
 
 /** Draws everything anew and shows it; what was selected may be in a closed container now. */
-function redraw() {
+function redraw({ fitted = true } = {}) {
   draw();
   showMatches();
   let visible = selected.item;
@@ -95,31 +114,38 @@ function redraw() {
     }
   }
   if (visible !== selected.item) {
-    select(visible, 0, { focus: false });
+    select(visible, 0, { focus: false, move: fitted });
   } else {
-    select(selected.item, selected.row, { path: selected.path, focus: false });
+    select(selected.item, selected.row, { path: selected.path, focus: false, move: fitted });
   }
-  fit(true);
+  if (fitted) {
+    fit();
+  }
 }
 
 function listenToButtons() {
   const on = (id, action) => document.getElementById(id).addEventListener("click", action);
   on("open-more", openMore);
+  on("open-all", openEverything);
   on("close-all", closeAll);
+  on("stop", stopOpening);
   on("zoom-in", () => zoomBy(1.25));
   on("zoom-out", () => zoomBy(0.8));
-  on("fit", () => fit(false));
+  on("fit", fit);
+  on("whole", showWhole);
   on("panel-toggle", () => {
     const hidden = document.body.classList.toggle("no-panel");
     document.getElementById("panel-toggle").setAttribute("aria-expanded", String(!hidden));
   });
   window.addEventListener("hashchange", () => readUrl({}));
+  window.addEventListener("resize", showSides);
 }
 
 function start() {
   build();
   openAtFirst();
   draw();
+  drawColouring();
   drawLegend();
   drawFilters();
   listenToPointer();
@@ -128,6 +154,7 @@ function start() {
   listenToSearch();
   listenToKeys();
   listenToButtons();
+  listenToSaving();
   if (matchMedia("(max-width: 760px)").matches) {
     document.getElementById("panel-toggle").click();
   }
@@ -137,13 +164,14 @@ function start() {
     place.setAttribute("tabindex", "0"); // the way into the drawing with the Tab key
   }
   showDetails();
-  fit(true);
+  fit();
   if (location.hash.length > 1) {
     readUrl({ focus: false });
   } else if (data.openedAt !== undefined && goTo(data.openedAt, { focus: false })) {
     say(`Opened at ${data.openedAt}`);
   }
   moving = true;
+  openTheRest();
 }
 
 start();

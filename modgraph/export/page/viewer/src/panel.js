@@ -26,7 +26,7 @@ function table(head, rows, label) {
   if (!rows.length) {
     return null;
   }
-  const cells = (kind, texts) => tag("tr", {}, ...texts.map((text) => tag(kind, {}, text || "")));
+  const cells = (kind, texts) => tag("tr", {}, ...texts.map((text) => tag(text || kind === "td" ? kind : "td", {}, text || "")));
   return tag("table", { "aria-label": label }, tag("thead", {}, cells("th", head)),
     tag("tbody", {}, ...rows.map((texts) => cells("td", texts))));
 }
@@ -49,6 +49,7 @@ function modelDetails() {
   return [
     tag("h2", {}, data.name),
     tag("p", { class: "class" }, model.class || ""),
+    copyButtons(""),
     factTable([
       ["target", model.target],
       ["assumed", model.assumed],
@@ -69,7 +70,8 @@ function modelDetails() {
     section("Problems", ...data.problems.map(problemNote)),
     section("Findings", ...data.findings.map(findingNote)),
     section("Keys", factTable([
-      ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["/", "search"], ["f", "show everything"],
+      ["↑ ↓ ← →", "along the edges"], ["Enter", "open, close"], ["o", "open one level more"],
+      ["Shift+O", "open everything"], ["/", "search"], ["f", "fit, as large as can be read"], ["w", "show the whole"],
       ["+  −", "zoom"], ["Escape", "to the container around"],
     ])),
     section("Signs", factTable(Object.entries(data.signs).map(([sign, words]) => [sign, words.replaceAll("`", "")]))),
@@ -107,6 +109,7 @@ function moduleDetails(module, item, row) {
     tag("h2", {}, own.class === "NoneType" ? "None" : name),
     tag("p", { class: "path" }, module.path),
     tag("p", { class: "class" }, own.class || "its class is not known"),
+    copyButtons(module.path),
     memberSwitch(item, row, module),
     stateNotes(module),
     ...(module.problems || []).map((each) => problemNote(data.problems[each])),
@@ -119,27 +122,28 @@ function moduleDetails(module, item, row) {
 
 /** The module around another: by the items, whose containers are modules or turns of a loop. */
 function parentPath(item, module) {
-  const outer = [...around(item)].find((each) => each.of !== undefined && each.of !== module.path);
-  return outer ? outer.of : undefined;
+  const paths = [...around(item)].map((each) => toldPath(each, 0));
+  return paths.find((path) => path !== undefined && path !== module.path);
 }
 
-/** Of a row that stands for several alike modules: which of them is told of. */
+/** Of a row that stands for several alike modules, or is in one that does: which of them is told of. */
 function memberSwitch(item, row, module) {
-  const members = membersOf(item, row);
-  const at = members.indexOf(module.path);
-  if (at < 0) {
+  const fold = foldOf(item, row, module.path);
+  if (!fold || fold.at < 0) {
     return null;
   }
+  const { holder, members, at } = fold;
   const step = (by) => () => {
     select(item, row, { path: members[at + by], focus: false });
     const again = panel.querySelector(by < 0 ? ".before" : ".after");
     (again.disabled ? panel : again).focus();
+    say(members[at + by]);
   };
-  const holder = item.type === "card" ? item.rows[row] : item;
+  const last = members.length - 1;
   return tag("p", { class: "members" },
     tag("button", { type: "button", class: "before", onclick: step(-1), disabled: at === 0, "aria-label": "The one before" }, "‹"),
     ` ${at + 1} of ${members.length} alike `,
-    tag("button", { type: "button", class: "after", onclick: step(1), disabled: at === members.length - 1, "aria-label": "The next" }, "›"),
+    tag("button", { type: "button", class: "after", onclick: step(1), disabled: at === last, "aria-label": "The next" }, "›"),
     holder.differ ? tag("span", { class: "at" }, holder.differ) : null);
 }
 
@@ -224,7 +228,7 @@ function stepDetails(item, row) {
   if (!step) {
     return [tag("h2", {}, item.title || (item.frame && item.frame[0]) || ""), tag("p", {}, item.detail || (item.frame && item.frame[1]) || "")];
   }
-  const inside = step.inside !== undefined ? link(step.inside) : undefined;
+  const inside = step.inside !== undefined ? link(inToldMember(step.inside, item)) : undefined;
   return [
     tag("h2", {}, step.word || rowOf(item, row).title),
     tag("p", { class: "class" }, step.name),

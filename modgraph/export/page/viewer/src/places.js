@@ -2,6 +2,8 @@
 
 const SIDE_BY_SIDE = 12; // in a column of things that no data reaches
 const MANY = 80; // lines, with which the best layout would take too long
+const MANY_ENDS = 4; // of one open container
+const DROP = 34; // from an open container to what hangs below it
 const BESIDE = 3; // of them beside one that data reaches
 
 // --- the main path -------------------------------------------------------------------------------------------------
@@ -269,6 +271,43 @@ function runUpright(nodes, lines) {
       taken.push({ x: lane, top, bottom });
     }
   }
+}
+
+/** Many ends of an open container, the outputs of its heads: each below where its data comes out, if there is room. */
+function hangBelow(nodes, lines) {
+  for (const node of nodes.filter((each) => each.inside)) {
+    const hung = node.out.filter(({ head }) => head.item && !head.inside && !head.tags && !head.out.length && head.into.length === 1);
+    if (hung.length < MANY_ENDS) {
+      continue;
+    }
+    const port = (line) => node.x + offset(node, "out", line.net);
+    hung.sort((one, other) => port(one) - port(other));
+    const places = sideBySide(hung.map((line) => ({ x: port(line), w: line.head.w })));
+    const ends = new Set(hung.map((line) => line.head));
+    const [top, bottom] = [node.y + node.h / 2, node.y + node.h / 2 + DROP + Math.max(...[...ends].map((end) => end.h))];
+    const [left, right] = [Math.min(...places) - 100, Math.max(...places) + 100];
+    const isThere = (x, y) => y > top && y < bottom && x > left && x < right;
+    const taken = nodes.some((each) => each !== node && !ends.has(each) && each.y + each.h / 2 > top && each.y - each.h / 2 < bottom &&
+      each.x + each.w / 2 > left && each.x - each.w / 2 < right) ||
+      lines.some((line) => !hung.includes(line) && line.points.some((point) => isThere(point.x, point.y)));
+    if (!taken) {
+      hung.forEach((line, i) => {
+        Object.assign(line.head, { x: places[i], y: top + DROP + line.head.h / 2 });
+        Object.assign(line, { points: [], at: undefined, label: "" });
+      });
+    }
+  }
+}
+
+/** Places for things that each want one, in their order, so that none lies on another. */
+function sideBySide(wanted) {
+  const places = wanted.map(({ x }) => x);
+  const apart = (i) => (wanted[i - 1].w + wanted[i].w) / 2 + 8;
+  for (let i = 1; i < places.length; i += 1) {
+    places[i] = Math.max(places[i], places[i - 1] + apart(i));
+  }
+  const over = places.reduce((sum, place, i) => sum + place - wanted[i].x, 0) / places.length;
+  return places.map((place) => place - over);
 }
 
 /** What no data reaches: beside the sibling before it, a few in a row; in columns where nothing is linked. */

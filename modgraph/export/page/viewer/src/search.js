@@ -6,7 +6,9 @@ let hits;
 let found = [];
 let active = -1;
 
-const searched = modules.map((module) => {
+let searched = null;
+
+const entriesOf = () => modules.map((module) => {
   const own = facts[module.facts].class || "";
   const path = module.path.toLowerCase();
   return { module, path, last: path.slice(path.lastIndexOf(".") + 1), name: own.split(".").pop().toLowerCase() };
@@ -31,6 +33,7 @@ function rank(entry, text) {
 
 function search() {
   const text = query.value.trim().toLowerCase();
+  searched = searched || entriesOf();
   const ranked = text ? searched.map((entry) => [rank(entry, text), entry.module]).filter(([score]) => score) : [];
   ranked.sort((one, other) => one[0] - other[0]);
   found = ranked.slice(0, MOST_HITS).map(([, module]) => module);

@@ -14,7 +14,7 @@ function toggle(item, wanted = !isOpen(item)) {
   say(`${rowOf(item, 0).title} ${pathOf(item, 0) || ""} ${wanted ? "opened" : "closed"}`);
 }
 
-const selectedPath = (item) => (selected.item === item ? selected.path : pathOf(item, 0));
+const selectedPath = (item) => (selected.item === item ? selected.path : toldPath(item, 0));
 
 function setOpen(item, wanted) {
   if (wanted) {
@@ -26,16 +26,17 @@ function setOpen(item, wanted) {
   } else {
     open.delete(item.id);
   }
+  tellWork(item, wanted);
   forget(item);
 }
 
-/** Opens what is around an item, so that it is drawn; nothing where that is so already. */
-function openWayTo(item) {
+/** Opens what is around an item, so that it is drawn; draws nothing where that is so already, unless it is `changed`. */
+function openWayTo(item, changed = false) {
   let inner = item;
-  let changed = false;
   for (const outer of around(item)) {
     if (!isOpen(outer)) {
       open.add(outer.id);
+      tellWork(outer, true);
       forget(outer);
       changed = true;
     }
@@ -79,15 +80,17 @@ function turnPage(container, side) {
 }
 
 /** Selects a row: its details are shown, it has the focus, and the URL names it. */
-function select(item, row, { path, middle = false, focus = true, url = true } = {}) {
+function select(item, row, { path, middle = false, focus = true, url = true, move = true } = {}) {
   const before = spotNode(selected.item, selected.row);
   if (before) {
     before.classList.remove("selected");
     before.setAttribute("aria-selected", "false");
     before.setAttribute("tabindex", "-1");
   }
-  Object.assign(selected, { item, row, path: path !== undefined ? path : pathOf(item, row) });
-  openWayTo(item);
+  const changed = tellOf(item, row, path);
+  Object.assign(selected, { item, row, path: path !== undefined ? path : toldPath(item, row) });
+  openWayTo(item, changed);
+  fillWayTo(item);
   const node = spotNode(item, row);
   if (node) {
     node.classList.add("selected");
@@ -97,7 +100,7 @@ function select(item, row, { path, middle = false, focus = true, url = true } = 
       node.focus({ preventScroll: true });
     }
   }
-  if (item.in !== undefined) {
+  if (item.in !== undefined && move) {
     (middle ? centre : intoView)(item);
   }
   lightUp(item);

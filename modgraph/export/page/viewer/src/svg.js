@@ -47,6 +47,7 @@ function shape(name, attributes, parent) {
 function letters(text, font, x, y, parent, attributes = {}) {
   const element = shape("text", { x, y, ...attributes, class: `t-${font} ${attributes.class || ""}` }, parent);
   element.textContent = text;
+  parent.append(" "); // between words, for those who hear them
   return element;
 }
 
