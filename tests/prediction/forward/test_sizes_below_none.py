@@ -26,7 +26,7 @@ MADE = [
     "x.as_strided((n - 3, 4), (8, 1))", "x.as_strided((2, 4), (n - 3, 1))", "x.as_strided((2, 4), (8, 1), n - 3)",
     "F.one_hot(torch.ones(4, dtype=torch.long), n - 3)", "torch.ones(1, 8).expand(n - 5, 8)",
     "torch.ones(8).expand(n - 5, 8)", "torch.ones(8, 1).expand(8, n - 5)", "torch.ones(3, 8).expand(n - 5, 8)",
-    "torch.broadcast_to(torch.ones(1, 8), (n - 5, 8))",
+    "torch.broadcast_to(torch.ones(1, 8), (n - 5, 8))", "x.new_ones(8 - n, 8)", "torch.zeros(8 - n, 8)",
 ]  # fmt: skip
 
 
