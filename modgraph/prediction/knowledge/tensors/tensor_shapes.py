@@ -15,7 +15,7 @@ from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import BELOW, LEAF, OF_LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import is_one, same
+from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -548,7 +548,7 @@ def _spread(machine: Machine, shape: Shape, wanted: Shape) -> Shape:
     """
     offset = len(wanted) - len(shape)
     _require_expandable(machine, shape, wanted, offset)
-    stays = [i >= offset and size is not None and same(size, -1) for i, size in enumerate(wanted)]
+    stays = [i >= offset and size is not None and size == -1 for i, size in enumerate(wanted)]
     return tuple(shape[i - offset] if stays[i] else size for i, size in enumerate(wanted))
 
 
@@ -563,10 +563,10 @@ def _require_expandable(machine: Machine, shape: Shape, wanted: Shape, offset: i
         raise machine.raises("RuntimeError", f"{message} in the tensor ({len(shape)})")
     for place, size in enumerate(wanted):
         held = shape[place - offset] if place >= offset else 1
-        if size is None or held is None or (place >= offset and same(size, -1)):
+        if size is None or held is None or (place >= offset and size == -1):
             continue
-        if same(size, -1):
-            message = "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension"
+        if size < 0:
+            message = f"The expanded size of the tensor ({size}) isn't allowed in dimension"
             raise machine.raises("RuntimeError", f"{message} {place}")
         if not is_one(held) and held != size:
             message = f"The expanded size of the tensor ({size}) must match the existing size ({held})"
