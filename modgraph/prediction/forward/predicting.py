@@ -98,10 +98,25 @@ def _place_of(problem: Problem, followed: Followed, model: SourceLocation | None
         file, line = model.file, model.line
     if _NO_FORWARD in message:
         message = "the class has no forward"
-    elif followed.is_refused and (tensors := [each.name for each in followed.inputs if each.tensors]):
-        are = "is taken for a tensor" if len(tensors) == 1 else "are taken for tensors"
-        message += f"; {', '.join(tensors)} {are}, as nobody gave inputs"
+    elif followed.is_refused and (taken := _taken_for(followed)):
+        message += f"; {taken}, as nobody gave inputs"
     return OpenPlace(message=message, module=problem.module or None, file=file, line=line)
+
+
+_SEVERAL = {"a tensor": "tensors", "a mapping of tensors": "mappings of tensors"}
+
+
+def _taken_for(followed: Followed) -> str:
+    """What the inputs are taken for, where that is tensors, or what holds some."""
+    told = []
+    for word, is_held in (("a tensor", False), ("a mapping of tensors", True)):
+        names = [
+            each.name for each in followed.inputs if each.tensors and (each.tensors[0].name != each.name) is is_held
+        ]
+        if names:
+            told.append(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} taken for ")
+            told[-1] += word if len(names) == 1 else _SEVERAL[word]
+    return ", ".join(told)
 
 
 def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
@@ -113,7 +128,9 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
     others = None
     if followed.failure is None and not followed.has_run_out:
         # On the same inputs: what was found of them is found once.
-        others = follow(prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses)
+        others = follow(
+            prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses, guessed=followed.guessed
+        )
     if others is not None and others.failure is None:
         judgement = beside(judgement, others)
 
