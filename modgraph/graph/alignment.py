@@ -31,14 +31,21 @@ MAX_COMPARED = 4_000_000
 """Pairs that are compared; of more, only those that begin and end alike are matched."""
 
 
-def aligned(first: Sequence[Item], second: Sequence[Item], key: Callable[[Item], Hashable]) -> list[tuple[Item, Item]]:
+def aligned(
+    first: Sequence[Item],
+    second: Sequence[Item],
+    key: Callable[[Item], Hashable],
+    weigh: Callable[[Part, Part], int] | None = None,
+) -> list[tuple[Item, Item]]:
     """Pairs in order.
 
     Args:
         first: what may happen.
         second: what did.
         key: equal for what one of the one and one of the other must have in common.
+        weigh: what it is worth to take the one for the other; `weight` without it.
     """
+    weigh = weigh or weight
     ones, twos = list(map(key, first)), list(map(key, second))
     if ones == twos and all(_is_at_one_line(*pair) for pair in zip(first, second, strict=True)):
         return list(zip(first, second, strict=True))
@@ -54,9 +61,9 @@ def aligned(first: Sequence[Item], second: Sequence[Item], key: Callable[[Item],
     pairs = list(zip(first[:start], second[:start], strict=True))
     middle, other = first[start : len(first) - end], second[start : len(second) - end]
     if len(middle) * len(other) <= MAX_WEIGHED:
-        pairs += _heaviest(middle, other, key)
+        pairs += _heaviest(middle, other, key, weigh)
     elif len(middle) * len(other) <= MAX_COMPARED:
-        pairs += _longest(middle, other, key)
+        pairs += _longest(middle, other, key, weigh)
     if end:
         pairs += zip(first[-end:], second[-end:], strict=True)
     return pairs
@@ -66,7 +73,7 @@ def _is_at_one_line(one: Part, two: Part) -> bool:
     return one.source is None or two.source is None or one.source == two.source
 
 
-def _weight(one: Part, two: Part) -> int:
+def weight(one: Part, two: Part) -> int:
     """What it is worth to take the one for the other, which have one key; 0 where it cannot be."""
     if _is_at_one_line(one, two):
         return 4 if one.certain else 2
@@ -74,12 +81,15 @@ def _weight(one: Part, two: Part) -> int:
 
 
 def _heaviest(
-    first: Sequence[Item], second: Sequence[Item], key: Callable[[Item], Hashable]
+    first: Sequence[Item],
+    second: Sequence[Item],
+    key: Callable[[Item], Hashable],
+    weigh: Callable[[Part, Part], int],
 ) -> list[tuple[Item, Item]]:
     """The pairs in order that are worth most together; of several such rows the one that begins first."""
     n_first, n_second = len(first), len(second)
     best = [[0] * (n_second + 1) for _ in range(n_first + 1)]
-    weights = _weights(first, second, key)
+    weights = _weights(first, second, key, weigh)
     for place in range(n_first - 1, -1, -1):
         below, row, worth = best[place + 1], best[place], weights[place]
         for at in range(n_second - 1, -1, -1):
@@ -99,25 +109,35 @@ def _heaviest(
     return pairs
 
 
-def _weights(first: Sequence[Item], second: Sequence[Item], key: Callable[[Item], Hashable]) -> list[dict[int, int]]:
+def _weights(
+    first: Sequence[Item],
+    second: Sequence[Item],
+    key: Callable[[Item], Hashable],
+    weigh: Callable[[Part, Part], int],
+) -> list[dict[int, int]]:
     """For each of the one, by place, those of the other that it may be, and what that is worth."""
     places: dict[Hashable, list[int]] = {}
     for at, two in enumerate(second):
         places.setdefault(key(two), []).append(at)
     found = []
     for one in first:
-        worth = {at: _weight(one, second[at]) for at in places.get(key(one), ())}
+        worth = {at: weigh(one, second[at]) for at in places.get(key(one), ())}
         found.append({at: weight for at, weight in worth.items() if weight})
     return found
 
 
-def _longest(first: Sequence[Item], second: Sequence[Item], key: Callable[[Item], Hashable]) -> list[tuple[Item, Item]]:
+def _longest(
+    first: Sequence[Item],
+    second: Sequence[Item],
+    key: Callable[[Item], Hashable],
+    weigh: Callable[[Part, Part], int],
+) -> list[tuple[Item, Item]]:
     blocks = SequenceMatcher(None, list(map(key, first)), list(map(key, second)), autojunk=False)
     return [
         pair
         for block in blocks.get_matching_blocks()
         for pair in zip(first[block.a : block.a + block.size], second[block.b : block.b + block.size], strict=True)
-        if _weight(*pair)
+        if weigh(*pair)
     ]
 
 

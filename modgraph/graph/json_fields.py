@@ -76,10 +76,10 @@ KEYS: dict[Any, str] = {
     HookInfo: "kind name",
     SourceLocation: "file line",
     Call: "index module parent inputs outputs source error direct? recomputed? ranks? "
-    "predicted? observed&predicted certain&predicted condition? may_repeat?",
+    "predicted? observed&predicted certain&predicted condition? held? may_repeat?",
     TensorInfo: "name* shape dtype device* statistics? sharding?",
     Statistics: "mean std min max numel nan? inf?",
-    Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition? arguments?",
+    Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition? held? arguments?",
     Edge: "from:producer to:consumer tensor or_from? or_others? output? made_by? ranks? "
     "predicted? observed&predicted certain&predicted condition?",
     LeftOut: "file line last_line error",

@@ -233,10 +233,17 @@ class Call:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
+    """On what it depends; None where it is certain."""
+    held: Condition | None = None
+    """Of what a run did: the test of the program that was met, where it would not have been done else."""
     may_repeat: bool = False
     """It stands in a loop of which nobody knows how many turns it takes, in some way through `forward`: it may be made
     more often than it is told."""
+
+    @property
+    def depends_on(self) -> Condition | None:
+        """The test without which it is not done, whether that is open or was met."""
+        return self.condition or self.held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,10 +266,17 @@ class Operation:
     certain: bool = True
     """False where it depends on a branch or loop that cannot be decided."""
     condition: Condition | None = None
-    """On what it depends, or has depended where a run did it; None where it depends on nothing."""
+    """On what it depends; None where it is certain."""
+    held: Condition | None = None
+    """Of what a run did: the test of the program that was met, where it would not have been done else."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Literals that it was given and on which its meaning hangs, by the names of torch's schemas: {"dim": -1}. JSON
     values; the key of an indexing is its text, "..., ::2"."""
+
+    @property
+    def depends_on(self) -> Condition | None:
+        """The test without which it is not done, whether that is open or was met."""
+        return self.condition or self.held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,7 +280,7 @@ class Likeness:
 
 def _depends(part: Call | Operation) -> Hashable:
     """On what it depends that it is there."""
-    return None if part.condition is None else (part.condition.text, part.observed is False)
+    return None if part.depends_on is None else (part.depends_on.text, part.observed is False)
 
 
 def _leaf(number: int) -> Source:

@@ -71,7 +71,7 @@ class AnySizes(Likeness):
 
     def _facts(self, occurrence: Occurrence) -> Hashable:
         part = occurrence.operation or occurrence.call
-        told = None if part is None else (part.condition, part.observed, part.predicted)
+        told = None if part is None else (part.depends_on, part.observed, part.predicted)
         return (super()._facts(occurrence), told)
 
     def form(self, call: Occurrence) -> Hashable:
@@ -92,9 +92,9 @@ class _Functions(Colors):
     def word(self, child: Occurrence) -> Hashable | None:
         """The operation, the module without weights, or the parameter."""
         if child.operation is not None:
-            return (super().word(child), child.operation.condition, child.operation.observed)
+            return (super().word(child), child.operation.depends_on, child.operation.observed)
         if child.call is not None and child.end is not None and not _holds_tensors(self.run, child.path):
-            return (child.path, child.call.condition, child.call.observed)
+            return (child.path, child.call.depends_on, child.call.observed)
         return child.end if (child.end or "").startswith("param:") else None
 
 

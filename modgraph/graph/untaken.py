@@ -7,16 +7,18 @@ What only the prediction has comes behind what ran, with `observed=False`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from modgraph.graph.alignment import Interleaved, aligned
+from modgraph.graph.alignment import Interleaved, Part, aligned, weight
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.doubts import Doubts, are_alike, both, doubts_of, in_all, name_of
 from modgraph.graph.given_back import settled
+from modgraph.graph.may_be import MayBe, Side, end_of
 from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenPlace, Operation, SourceLocation
+from modgraph.graph.opened import Told, open_call
 from modgraph.graph.turns import Order, told_by_run
 
 _Item = TypeVar("_Item", Call, Operation)
@@ -175,6 +177,9 @@ class _Joined:
     standing: dict[str, list[str]] = field(default_factory=dict)
     """Of each predicted end that ran, all that it is in the run: several, where it is one turn of a loop."""
 
+    may_be: MayBe | None = None
+    """Which predicted parts those of the run may be, once they are matched."""
+
     def __post_init__(self) -> None:
         self.paths = {node.path for node in self.builder.modules if node.observed is not False}
         self.names = {node.path: node.alias_of or node.path for node in self.builder.modules}
@@ -184,6 +189,30 @@ class _Joined:
         self.our_operations = _by_call(self.builder.operations)
 
     def match(self) -> None:
+        self._match()
+        if self.observed is not False:
+            return
+        for _ in range(2):
+            self.may_be = may_be = self._may_be()
+            known = {end_of(part): may_be.of(part) for part in _parts(self.builder)}
+            if all(one in known[end] for one, ends in self.standing.items() for end in ends if known.get(end)):
+                return
+            for table in (self.calls, self.operations, self.standing, self.ran, self.turns):
+                table.clear()
+            self.__dict__.pop("_taken", None)
+            self._match()
+        self.may_be = self._may_be()
+
+    def _may_be(self) -> MayBe:
+        predicted, run = self.predicted, self.builder
+        return MayBe(
+            Side(predicted.calls, predicted.operations, predicted.edges),
+            Side(run.calls, run.operations, run.edges),
+            self.standing,
+            self._key_of_part,
+        )
+
+    def _match(self) -> None:
         pending: list[tuple[int | None, int | None]] = [(None, None)]
         met: list[tuple[int | None, int | None, list[tuple[Operation, Operation]]]] = []
         while pending:
@@ -240,12 +269,22 @@ class _Joined:
         )
         calls: list[tuple[Call, Call]] = []
         operations: list[tuple[Operation, Operation]] = []
-        for each, other in aligned(*rows, self._key_of_part):
+        for each, other in aligned(*rows, self._key_of_part, self._weight):
             if isinstance(each, Call) and isinstance(other, Call):
                 calls.append((each, other))
             elif isinstance(each, Operation) and isinstance(other, Operation):
                 operations.append((each, other))
         return calls, operations
+
+    def _weight(self, one: Part, two: Part) -> int:
+        """What takes its data from elsewhere is matched with what nothing else is."""
+        worth = 2 * weight(one, two)
+        if self.may_be is None or not worth or one.certain:
+            return worth
+        assert isinstance(one, Call | Operation)
+        assert isinstance(two, Call | Operation)
+        known = self.may_be.of(two)
+        return 1 if known and end_of(one) not in known else worth
 
     @cached_property
     def _orders(self) -> tuple[Interleaved, Interleaved]:
@@ -398,27 +437,38 @@ class _Joined:
         operations = {end for ends in self.standing.values() for end in ends}
         ran = {(edge.producer, edge.consumer) for edge in builder.edges}
         edges = told_by_run(self.predicted.edges, self.standing, ran)
-        why = self._conditions()
         builder.calls = [
-            replace(each, predicted=each.index in self.ran, condition=why.get(f"call:{each.index}"))
-            for each in builder.calls
+            replace(each, predicted=each.index in self.ran, held=self._held(each)) for each in builder.calls
         ]
         builder.operations = [
-            replace(each, predicted=each.id in operations, condition=why.get(each.id)) for each in builder.operations
+            replace(each, predicted=each.id in operations, held=self._held(each)) for each in builder.operations
         ]
         builder.edges = [replace(each, predicted=(each.producer, each.consumer) in edges) for each in builder.edges]
 
-    def _conditions(self) -> dict[str, Condition]:
-        """On what it has depended that the run did what it did, by what that is: tests of the program alone."""
-        parts: list[tuple[str, Condition | None]] = [
-            *((f"call:{call.index}", call.condition) for call in self.predicted.calls),
-            *((each.id, each.condition) for each in self.predicted.operations),
-        ]
+    def _held(self, part: Call | Operation) -> Condition | None:
+        return None if self.may_be is None else self.may_be.held(part, self._conditions)
+
+    @cached_property
+    def _conditions(self) -> dict[str, Condition | None]:
+        """On what each predicted part depends."""
+        return {end_of(part): part.condition for part in _parts(self.predicted)}
+
+    @cached_property
+    def _in_doubt(self) -> dict[str, Condition]:
+        """What is said of those of which the run does not tell which it took."""
+        if self.may_be is None:
+            return {}
+        found: dict[str, dict[str, None]] = {}
+        for part in _parts(self.builder):
+            ends = sorted(self.may_be.of(part))
+            texts = {condition.text for end in ends if (condition := self._conditions.get(end))}
+            if len(texts) > 1:
+                for end in ends:
+                    found.setdefault(end, {}).update(dict.fromkeys(sorted(texts)))
         return {
-            end: condition
-            for name, condition in parts
-            if condition is not None and condition.line is not None and not condition.text.startswith("depends on ")
-            for end in self.standing.get(name, ())
+            end: replace(condition, text=f"depends on which of {', '.join(f'`{text}`' for text in texts)} held")
+            for end, texts in found.items()
+            if (condition := self._conditions.get(end))
         }
 
     def take_last_turns(self) -> None:
@@ -429,6 +479,8 @@ class _Joined:
     def add(self) -> None:
         """What was predicted and did not run."""
         builder = self.builder
+        if self.observed is False:
+            self._open_calls()
         ran = {(edge.producer, edge.consumer) for edge in builder.edges}
         ends = {end for pair in ran for end in pair}  # a call at which data ends has made no other
         for call in self.predicted.calls:
@@ -442,13 +494,54 @@ class _Joined:
                 continue
             self.calls[call.index] = index = len(builder.calls)
             self.new.add(f"call:{index}")
-            builder.calls.append(replace(call, index=index, parent=parent, observed=self.observed))
+            condition = self._in_doubt.get(f"call:{call.index}", call.condition)
+            builder.calls.append(replace(call, index=index, parent=parent, observed=self.observed, condition=condition))
         self._add_operations()
         called: dict[str, list[int]] = {}
         for call in builder.calls:
             called.setdefault(call.module, []).append(call.index)
         builder.modules = [_calling(node, called.get(node.path, [])) for node in builder.modules]
         self._add_edges(ran)
+
+    def _open_calls(self) -> None:
+        """Opens calls that made no other, and may have."""
+        ends = {end for edge in self.builder.edges for end in (edge.producer, edge.consumer)}
+        around = {
+            call.parent: self.calls[call.parent]
+            for call in self.predicted.calls
+            if call.parent in self.calls and call.index not in self.calls and call.module in self.paths
+        }
+        told: list[Told] | None = None
+        for call, known in around.items():
+            if f"call:{known}" not in ends or not self._ran_once(call, known):
+                continue
+            if told is None:
+                placed = ((edge, *self.ends(edge)) for edge in self.predicted.edges)
+                told = [(edge, one, other) for edge, one, other in placed if one is not None and other is not None]
+            open_call(self.builder, known, told, self._read_in(call))
+
+    def _read_in(self, call: int | None) -> set[str]:
+        """What is read in a predicted call by it or by what did not run, as the run has it."""
+        found: set[str] = set()
+        for edge in self.predicted.edges:
+            around = self._callers.get(edge.consumer)
+            producer = self._end(edge.producer)
+            while producer is not None and around is not None and around != call and around not in self.calls:
+                around = self._callers[f"call:{around}"]
+            if producer is not None and around == call:
+                found.add(producer)
+        return found
+
+    def _ran_once(self, call: int | None, known: int) -> bool:
+        """It and all inside are one thing each in the run, and all that ran inside was predicted."""
+        operations = self.their_operations.get(call, [])
+        standing = [self.standing.get(each.id, ()) for each in operations]
+        inside = [each.id for each in self.our_operations.get(known, [])]
+        return (
+            len(self.standing.get(f"call:{call}", ())) == 1
+            and all(len(each) <= 1 for each in standing)
+            and sorted(end for ends in standing for end in ends) == sorted(inside)
+        )
 
     def tell_what_has_no_place(self) -> None:
         """Calls inside one that has made none, at which data ends: that they may be is all that is told of them."""
@@ -480,8 +573,24 @@ class _Joined:
                 continue
             if any(end.startswith("call:") and int(end[5:]) in holding for end in (producer, consumer)):
                 continue
-            edge = replace(edge, producer=producer, consumer=consumer, observed=self.observed, made_by=None)
-            builder.edges.append(edge)
+            condition = self._condition_of(edge)
+            builder.edges.append(
+                replace(
+                    edge,
+                    producer=producer,
+                    consumer=consumer,
+                    observed=self.observed,
+                    made_by=None,
+                    condition=condition,
+                )
+            )
+
+    def _condition_of(self, edge: Edge) -> Condition | None:
+        """That of an end, where the run does not tell whether it is the end."""
+        for end in (edge.producer, edge.consumer):
+            if edge.condition is not None and self._conditions.get(end) == edge.condition:
+                return self._in_doubt.get(end, edge.condition)
+        return edge.condition
 
     def _order(self) -> Order:
         """When each thing was; what did not run stands behind what it takes."""
@@ -538,7 +647,10 @@ class _Joined:
             self.operations[operation.id] = name = f"op:{number}"
             taken.add(name)
             self.new.add(name)
-            builder.operations.append(replace(operation, id=name, call=call, observed=self.observed))
+            condition = self._in_doubt.get(operation.id, operation.condition)
+            builder.operations.append(
+                replace(operation, id=name, call=call, observed=self.observed, condition=condition)
+            )
 
     def ends(self, edge: Edge) -> tuple[str | None, str | None]:
         return self._end(edge.producer), self._end(edge.consumer)
@@ -552,6 +664,11 @@ class _Joined:
         if kind == "op":
             return self.operations.get(end)
         return None if kind == "const" else end
+
+
+def _parts(graph: Graph | GraphBuilder) -> Iterator[Call | Operation]:
+    yield from graph.calls
+    yield from graph.operations
 
 
 def _outside(edge: Edge) -> list[str]:

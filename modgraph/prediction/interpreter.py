@@ -342,6 +342,7 @@ class Interpreter(Machine):
         """One path raised, others did not: the `try` around them, if there is one, has to go both ways."""
         if self.leading is not None:
             self.leading.dropped.append(raised)
+        failed.note(self, [raised])
         if self.guards:
             self.guards[-1].append((raised.kept(), self.state))
 

@@ -147,10 +147,11 @@ def test_what_ran_on_a_condition_keeps_it(tmp_path: Path) -> None:
     assert [(call.certain, call.observed) for call in calls] == [(True, True)] * 3
     operations = [each for each in graph.operations if each.name == "torch.Tensor.tanh"]
     for part in (*calls, *operations):
-        assert part.condition is not None
-        assert part.condition.text == "rows.any()"
-        assert "if rows.any():" in CHOSEN.splitlines()[(part.condition.line or 0) - 1]
-    assert all(each.condition is None for each in graph.operations if each.name == "torch.zeros_like")
+        assert part.condition is None  # it is certain: it ran
+        assert part.held is not None
+        assert part.held.text == "rows.any()"
+        assert "if rows.any():" in CHOSEN.splitlines()[(part.held.line or 0) - 1]
+    assert all(each.held is None for each in graph.operations if each.name == "torch.zeros_like")
     drawn = str(render(graph, "dot"))
     assert re.search(r"only if.*rows\.any\(\)", drawn)
     assert "depends on" not in drawn

@@ -141,9 +141,9 @@ def _unfollowed(graph: Graph) -> str:
 def _condition(node: ModuleNode, index: GraphIndex) -> str:
     """On what it depends whether the module is called at all; empty where one call is certain."""
     calls = [call for number in node.calls if (call := index.graph.calls[number]).observed is not False]
-    if not calls or any(call.condition is None for call in calls):
+    if not calls or any(call.depends_on is None for call in calls):
         return ""
-    return any_of(call.condition for call in calls)
+    return any_of(call.depends_on for call in calls)
 
 
 def failure_in(index: GraphIndex, call: int) -> str | None:

@@ -92,16 +92,16 @@ def _failure(run: Run, occurrence: Occurrence) -> Mark | None:
 def conditional_mark(occurrence: Occurrence) -> list[Mark]:
     """On what it depends whether a call or an operation is made; said once, on the outermost that depends on it."""
     part = occurrence.call if occurrence.is_module else occurrence.operation
-    if part is None or part.condition is None:
+    if part is None or part.depends_on is None:
         return []
     above = occurrence.parent
     while above is not None:
-        if above.call is not None and above.call.condition == part.condition:
+        if above.call is not None and above.call.depends_on == part.depends_on:
             return []
         above = above.parent
-    if part.observed and occurrence.operation is not None and _beside_the_same(occurrence, part.condition):
+    if part.observed and occurrence.operation is not None and _beside_the_same(occurrence, part.depends_on):
         return []
-    text = part.condition.text.removeprefix("depends on ")
+    text = part.depends_on.text.removeprefix("depends on ")
     if part.observed is False:
         return [Mark(state="conditional", note=f"{cut_end(text, NOTE_LENGTH - len(_NOT_TAKEN))}{_NOT_TAKEN}")]
     return [Mark(state="taken" if part.observed else "conditional", note=cut_end(text, NOTE_LENGTH))]
@@ -110,7 +110,7 @@ def conditional_mark(occurrence: Occurrence) -> list[Mark]:
 def _beside_the_same(occurrence: Occurrence, condition: Condition) -> bool:
     """Whether a module stands beside an operation that was made on the same condition, and says so."""
     beside = () if occurrence.parent is None else occurrence.parent.children
-    return any(each.call is not None and each.call.condition == condition for each in beside)
+    return any(each.call is not None and each.call.depends_on == condition for each in beside)
 
 
 _NOTES: dict[State, str] = {

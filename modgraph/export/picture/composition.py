@@ -584,7 +584,7 @@ def _depends_on(condition: Condition, end: Occurrence) -> bool:
     at: Occurrence | None = end
     while at is not None:
         part = at.call if at.is_module else at.operation
-        if part is not None and part.condition == condition:
+        if part is not None and part.depends_on == condition:
             return True
         at = at.parent
     return False

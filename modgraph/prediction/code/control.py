@@ -133,7 +133,7 @@ def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:
         following = nodes.following(current)
         if following is None:
             return machine.execute(frame, current.orelse)
-        current = following
+        frame.statement = current = following
 
 
 def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Outcome:
@@ -148,6 +148,7 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     def otherwise() -> Outcome:
         following = nodes.following(node)
         if following is not None:
+            frame.statement = following
             return execute_if(machine, frame, following)
         return machine.execute(frame, node.orelse)
 
@@ -423,12 +424,12 @@ def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
         for _ in range(MAX_LOOP_ITERATIONS):
             machine.step()
             ends.begins_turn()
-            ends.require_end(lambda: _any_turns(machine, frame, node, HOW_FAR, since)[1])
+            ends.require_end(lambda: _any_turns(machine, frame, node, HOW_FAR, since, is_tested=False)[1])
             value = machine.test(frame, node.test)
             truth = machine.truth(value)
             if truth and (machine.steps > machine.widened_from or ends.is_open or ends.has_many):
                 ends.go_back()
-                outcome = unknown_while(machine, frame, node, HOW_FAR, since)
+                outcome = unknown_while(machine, frame, node, HOW_FAR, since, is_tested=False)
                 break
             if truth is None:
                 reason = node_text.reason_of_test(machine, node.test, value)
@@ -443,27 +444,41 @@ def execute_while(machine: Machine, frame: Frame, node: nodes.While) -> Outcome:
         else:
             reason = Reached(f"a loop of more than {MAX_LOOP_ITERATIONS} turns")
             machine.problem(reason)
-            outcome = unknown_while(machine, frame, node, reason, since)
+            outcome = unknown_while(machine, frame, node, reason, since, is_tested=False)
     return _leave(machine, frame, outcome, loop, node.orelse, since)
 
 
-def unknown_while(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> Outcome:
-    """Any number of turns. Where a `return` or an exception alone ends them, what stands behind them is not reached."""
+def unknown_while(
+    machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int, *, is_tested: bool = True
+) -> Outcome:
+    """Any number of turns. Where a `return` or an exception alone ends them, what stands behind them is not reached.
+
+    Args:
+        is_tested: the test before the first of them has been made, and what it gave is not known.
+    """
     may_end = bool(frame.loops[-1].breaks)
-    outcome, is_left = _any_turns(machine, frame, node, reason, since)
+    outcome, is_left = _any_turns(machine, frame, node, reason, since, is_tested=is_tested)
     goes_elsewhere = bool(frame.returns) or (bool(machine.guards) and bool(machine.guards[-1]))
     return "dead" if machine.is_recording and goes_elsewhere and not (may_end or is_left) else outcome
 
 
-def _any_turns(machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int) -> tuple[Outcome, bool]:
+def _any_turns(
+    machine: Machine, frame: Frame, node: nodes.While, reason: str, since: int, *, is_tested: bool
+) -> tuple[Outcome, bool]:
     """How they end, and whether the test or a `break` may end them."""
-    told, may_end = machine.told, False
+    told, may_end = machine.told, is_tested
+    is_behind = is_tested and machine.is_recording  # of each turn, the test that says whether there is another
 
     def turn() -> Outcome:
         nonlocal may_end
-        may_end = machine.truth(machine.test(frame, node.test)) is not True or may_end
+        if not is_behind:
+            may_end = machine.truth(machine.test(frame, node.test)) is not True or may_end
         outcome = machine.execute(frame, node.body)
         may_end = may_end or outcome == "break" or bool(frame.loops[-1].breaks)
+        if is_behind:
+            outcome = end_turn(machine, frame, outcome, since)
+            if outcome == "normal":
+                machine.test(frame, node.test)
         return outcome
 
     outcome = unknown_turns(machine, frame, turn, reason, since)

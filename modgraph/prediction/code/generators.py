@@ -163,7 +163,7 @@ def _if(machine: Machine, frame: Frame, node: nodes.If) -> Stepping:
         following = nodes.following(current)
         if following is None:
             return (yield from _block(machine, frame, current.orelse))
-        current = following
+        frame.statement = current = following
 
 
 def _for(machine: Machine, frame: Frame, node: nodes.For) -> Stepping:

@@ -20,6 +20,7 @@ from modgraph.prediction.domain.caches import Caches
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.file_changes import FileChanges
 from modgraph.prediction.domain.frames import Frame, Outcome
+from modgraph.prediction.domain.guesses import Guesses
 from modgraph.prediction.domain.leading import Leading
 from modgraph.prediction.domain.loaded import Loaded
 from modgraph.prediction.domain.state import State
@@ -112,6 +113,8 @@ class Machine(Budget):
         """What of that the code has asked for: names of functions, and what `domain.assumed` has beside them."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
+        self.guesses = Guesses()
+        """What that run takes its inputs for."""
         self.operating = 0
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []

@@ -15,7 +15,7 @@ _SHAPED = re.compile(
 )
 """As jaxtyping has it."""
 _TENSOR = re.compile(r"(?:\w+\.)*(?P<kind>[A-Z]\w*)?Tensor\Z")
-_OPTIONAL = re.compile(r"(?:\w+\.)*Optional\[(.+)\]\Z|(.+?)\s*\|\s*None\Z|None\s*\|\s*(.+)\Z")
+OPTIONAL = re.compile(r"(?:\w+\.)*Optional\[(.+)\]\Z|(.+?)\s*\|\s*None\Z|None\s*\|\s*(.+)\Z")
 _DTYPES = {
     "Float": "float32", "Float32": "float32", "Float16": "float16", "Half": "float16", "BFloat16": "bfloat16",
     "Float64": "float64", "Double": "float64", "Int": "int64", "Integer": "int64", "Int64": "int64", "Long": "int64",
@@ -36,7 +36,7 @@ def annotated_input(name: str | None, annotation: nodes.Expression | None) -> Gi
     text = code_text(annotation).strip()
     if text[:1] in "\"'" and text[-1:] == text[:1]:
         text = text[1:-1]
-    optional = _OPTIONAL.match(text)
+    optional = OPTIONAL.match(text)
     text = next((part for part in optional.groups() if part), text) if optional is not None else text
     shaped = _SHAPED.match(text)
     if shaped is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -78,9 +78,16 @@ class _Reader:
     """Walks the events once, in order."""
 
     def __init__(
-        self, followed: Followed, paths: Mapping[Address, str], tensors: Mapping[Address, str], builder: GraphBuilder
+        self,
+        followed: Followed,
+        paths: Mapping[Address, str],
+        tensors: Mapping[Address, str],
+        builder: GraphBuilder,
+        holding: Collection[str] = (),
     ) -> None:
         self.followed = followed
+        self.holding = holding
+        """Modules that call others in some way through `forward`: data goes through them in every way."""
         self.paths = dict(paths)
         self.tensors = tensors
         self.builder = builder
@@ -191,7 +198,7 @@ class _Reader:
         self.ended[call.index] = self.ended.get(call.index) or event.error is None
         for each in event.handed:
             self._alias(each.number, each.of, each.index)
-        if call.calls:
+        if call.calls or known.module in self.holding:
             return
         self.leaves.add(call.index)
         name = f"call:{call.index}"
@@ -714,10 +721,18 @@ def _output_name(name: str) -> str:
 
 
 def add_forward(
-    builder: GraphBuilder, followed: Followed, paths: Mapping[Address, str], tensors: Mapping[Address, str]
+    builder: GraphBuilder,
+    followed: Followed,
+    paths: Mapping[Address, str],
+    tensors: Mapping[Address, str],
+    holding: Collection[str] = (),
 ) -> None:
-    """Puts what a run did into a graph that has the tree."""
-    reader = _Reader(followed, paths, tensors, builder)
+    """Puts what a run did into a graph that has the tree.
+
+    Args:
+        holding: modules that call others in another way through `forward`.
+    """
+    reader = _Reader(followed, paths, tensors, builder, holding)
     reader.read(followed.events)
     reader.finish()
     calls: dict[str, list[int]] = {}

@@ -6,6 +6,8 @@ out otherwise by other sizes to reckon with (`solving.py`).
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,10 +18,11 @@ from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES
 from modgraph.prediction.domain.events import Enter, Leave, each_event, number_of
 from modgraph.prediction.domain.forms import Form, Symbol
+from modgraph.prediction.domain.guesses import OF_MAPPINGS
 from modgraph.prediction.domain.sizes import Conditions, Relation, as_size, witness_of
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
-from modgraph.prediction.forward.annotated_shapes import annotated_input
+from modgraph.prediction.forward.annotated_shapes import OPTIONAL, annotated_input
 from modgraph.prediction.forward.faults import certain_faults
 from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, joined_with, wish_of_first_layer
 from modgraph.prediction.forward.running import (
@@ -30,6 +33,7 @@ from modgraph.prediction.forward.running import (
     Given,
     follow,
     parameters_of_forward,
+    part_of,
     witness_for,
 )
 from modgraph.prediction.forward.solving import batch_of, of_few_turns, other_witnesses
@@ -51,10 +55,12 @@ class _Tries:
     prediction: Prediction
     training: bool | None = False
     left: int = MOST_RUNS
+    guessed: frozenset[str] = frozenset()
+    """What is taken for a tensor, or for a mapping, as nobody has said what it is."""
 
     def run(self, given: Sequence[Given], witnesses: Mapping[str, int]) -> Followed | None:
         self.left -= 1
-        return follow(self.prediction, given, self.training, witnesses=witnesses)
+        return follow(self.prediction, given, self.training, witnesses=witnesses, guessed=self.guessed)
 
 
 @dataclass
@@ -97,7 +103,7 @@ def follow_open(prediction: Prediction, inputs: Sequence[Given] = (), training: 
     wanted = _wanted(prediction)
     if wanted is None:
         return None
-    return _found(tries, wanted)
+    return _beyond_doubt(tries, wanted)
 
 
 def _with_indices(prediction: Prediction, inputs: Sequence[Given], found: Followed) -> list[Given] | None:
@@ -244,11 +250,25 @@ class _Wanted:
     """The names by which it is read, where it is no tensor."""
     is_mapping: bool = False
     """Its annotation says so."""
+    is_read_by_name: bool = False
+    """It is given as a mapping with those keys, if any."""
+    is_guess: bool = True
+    """Nothing says that it is a tensor or a mapping, and nothing else."""
+    values: frozenset[str] = frozenset()
+    """Which of these keys stand for something of which nothing is known."""
 
     @property
     def parts(self) -> Mapping[str, str]:
-        """By name, where what it has under that stands."""
-        return {key: f"{self.name}[{key!r}]" for key in self.keys}
+        """By name, where the tensors stand that it has under these."""
+        return {key: part_of(self.name, key) for key in self.keys if key not in self.values}
+
+    @property
+    def as_any_mapping(self) -> AnyMapping:
+        """With anything under its keys."""
+        return self.mapping(tuple((key, AnyTensor() if key in self.parts else AnyValue()) for key in self.keys))
+
+    def mapping(self, items: tuple[tuple[str, InputSpec | AnyTensor | AnyValue], ...]) -> AnyMapping:
+        return AnyMapping(None if self.is_positional else self.name, items, word=self.name)
 
 
 def _wanted(prediction: Prediction) -> list[_Wanted] | None:
@@ -270,19 +290,61 @@ def _wish_of(parameter: Parameter) -> _Wanted:
     name = None if is_positional else parameter.name
     given = annotated_input(name, parameter.annotation)
     annotation = "" if parameter.annotation is None else code_text(parameter.annotation).strip()
-    return _Wanted(parameter.name, is_positional, given, is_mapping=bool(_MAPPING.match(annotation)))
+    is_mapping = bool(_MAPPING.match(annotation))
+    is_guess = not annotation or bool(OPTIONAL.match(annotation))
+    return _Wanted(parameter.name, is_positional, given, is_mapping=is_mapping, is_guess=is_guess)
+
+
+_MOST_DOUBTS = 4
+
+
+def _beyond_doubt(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
+    """The run with nothing taken for a tensor of which a test asks whether it is one: it may be anything. One with
+    sizes stays, if both ways of the test come to their ends with it."""
+    found = None
+    for _ in range(_MOST_DOUBTS):
+        tries.left = MOST_RUNS
+        found = _found(tries, wanted)
+        if found is None or found.has_run_out:
+            break
+        shaped = [(each.name, seen.name) for each in found.inputs for seen in each.tensors if seen.shape]
+        sized = set(itertools.chain(*shaped))
+        is_whole = found.failure is None and not found.refusals
+        sure = {name for name in found.doubted if name in sized and is_whole}
+        changed = [_loosened(each, found.doubted - sure) for each in wanted]
+        if changed == wanted:
+            break
+        wanted = changed
+    return found
+
+
+def _loosened(wanted: _Wanted, loose: Iterable[str]) -> _Wanted:
+    """The same, of which nothing is known where it stands there."""
+    if wanted.name in loose:
+        given = AnyValue(None if wanted.is_positional else wanted.name)
+        return replace(wanted, given=given, keys=(), values=frozenset(), is_read_by_name=False, is_guess=False)
+    values = frozenset(key for each in loose if (key := _key_in(wanted.name, each)) is not None)
+    return replace(wanted, values=wanted.values | values)
+
+
+def _key_in(name: str, part: str) -> str | None:
+    """Under which key of that input it stands, if it does."""
+    inner = part.removeprefix(name)
+    key = ast.literal_eval(inner[1:-1]) if inner != part and inner.startswith("[") else None
+    return key if isinstance(key, str) else None
 
 
 def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     if (by_name := _read_by_name(tries, wanted, None)) is not None:
         return _found(tries, by_name)
-    shapes = {each.name: _Shape(each.name) for each in wanted if each.given is None and not each.keys}
+    tries.guessed = _guessed(wanted)
+    shapes = {each.name: _Shape(each.name) for each in wanted if each.given is None and not each.is_read_by_name}
     shapes.update((part, _Shape(part)) for each in wanted for part in each.parts.values())
     for each in wanted:
         if isinstance(each.given, AnyTensor):
             shapes[each.name] = _Shape(each.name, dtype=each.given.dtype)
     if not shapes:
-        return _accepted(tries, [each.given for each in wanted if each.given is not None], {})
+        return _accepted(tries, _inputs(wanted, shapes, False), {})
     unshaped = tries.run(_inputs(wanted, shapes, False), {})
     if unshaped is None or unshaped.has_run_out:
         return unshaped
@@ -373,9 +435,16 @@ def _of_one_rank(tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, 
 def _inputs(wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], generic: bool) -> list[Given]:
     found: list[Given] = []
     for each in wanted:
-        if each.keys:
-            items = tuple((key, shapes[part].given(True, generic)) for key, part in each.parts.items())
-            found.append(AnyMapping(each.name, items))
+        if each.is_read_by_name:
+            parts = each.parts
+            found.append(
+                each.mapping(
+                    tuple(
+                        (key, shapes[parts[key]].given(True, generic) if key in parts else AnyValue())
+                        for key in each.keys
+                    )
+                )
+            )
         elif each.name in shapes:
             found.append(shapes[each.name].given(each.is_positional, generic))
         else:
@@ -383,7 +452,10 @@ def _inputs(wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], generic: bo
     return found
 
 
-_BY_NAME = re.compile(r"cannot be indexed by a str|'Tensor' object has no attribute '(?:get|items|keys|values)'")
+_BY_NAME = re.compile(
+    "cannot be indexed by a str|must be a mapping, not Tensor|"
+    rf"'Tensor' object has no attribute '(?:{'|'.join(OF_MAPPINGS)})'"
+)
 _NO_KEY = re.compile(rf"{RAISES}KeyError: '?([^\W\d][\w.-]*)'?")
 _MAPPING = re.compile(r"['\"]?(?:\w+\.)*(?:dict|Dict|Mapping|MutableMapping|OrderedDict)(?:\[\s*str\b.*)?['\"]?\Z")
 """How the annotation of what is read by names looks."""
@@ -393,35 +465,74 @@ _MOST_KEYS = 16
 def _read_by_name(tries: _Tries, wanted: Sequence[_Wanted], unshaped: Followed | None) -> list[_Wanted] | None:
     """The same with the names by which one of them is read, which its annotation says, or that was taken for a tensor;
     None where none is."""
-    reason = "" if unshaped is None or unshaped.failure is None else unshaped.failure.reason
+    reasons = () if unshaped is None else _reasons(unshaped)
     for place, each in enumerate(wanted):
-        may_be = each.given is None or isinstance(each.given, AnyTensor)
-        if each.keys or not (each.is_mapping if unshaped is None else may_be and _BY_NAME.search(reason)):
+        may_be = each.is_guess and (each.given is None or isinstance(each.given, AnyTensor))
+        is_one = each.is_mapping if unshaped is None else may_be and any(map(_BY_NAME.search, reasons))
+        if each.is_read_by_name or not is_one:
             continue
-        keys = _keys_of(tries, wanted, place)
-        if keys:
-            return [*wanted[:place], replace(each, keys=keys, given=None, is_positional=False), *wanted[place + 1 :]]
+        changed = [*wanted]
+        changed[place] = replace(each, given=None, is_read_by_name=True)
+        if each.is_mapping or _with_keys(tries, changed, place) or _goes_by(tries, changed):
+            return _with_all_keys(tries, changed)
     return None
 
 
-def _keys_of(tries: _Tries, wanted: Sequence[_Wanted], place: int) -> tuple[str, ...]:
-    """The names that a run asks for, one after the other, of an input that has none but those before."""
-    keys: list[str] = []
-    others: list[Given] = [each.given or AnyTensor(each.name) for each in wanted]
-    while len(keys) < _MOST_KEYS:
-        items = tuple((key, AnyTensor()) for key in keys)
-        others[place] = AnyMapping(wanted[place].name, items, is_open=False)
-        found = follow(tries.prediction, [_by_name(each, one) for each, one in zip(others, wanted, strict=True)])
-        failure = None if found is None or found.has_run_out else found.failure
-        asked = None if failure is None else _NO_KEY.fullmatch(failure.reason)
-        if asked is None or asked[1] in keys:
+def _goes_by(tries: _Tries, wanted: Sequence[_Wanted]) -> bool:
+    """A run does not refuse the mapping, of which no name is asked."""
+    found = follow(tries.prediction, [_unshaped(each) for each in wanted], guessed=_guessed(wanted))
+    return found is not None and not found.is_refused
+
+
+def _with_all_keys(tries: _Tries, wanted: list[_Wanted]) -> list[_Wanted]:
+    """What one of them holds may have to be known for another to be read."""
+    for _ in range(_MOST_KEYS):
+        before = list(wanted)
+        for place, each in enumerate(before):
+            if each.is_read_by_name:
+                _with_keys(tries, wanted, place)
+        if wanted == before:
             break
-        keys.append(asked[1])
-    return tuple(keys)
+    return wanted
 
 
-def _by_name(given: Given, wanted: _Wanted) -> Given:
-    return given if isinstance(given, AnyMapping) else replace(given, name=wanted.name)
+def _with_keys(tries: _Tries, wanted: list[_Wanted], place: int) -> bool:
+    """Writes the names that a run asks for, one after the other, of an input that has none but those before; whether
+    more of these are known now."""
+    before = wanted[place]
+    while len(wanted[place].keys) < _MOST_KEYS:
+        each = wanted[place]
+        given = [_unshaped(one) for one in wanted]
+        given[place] = replace(each.as_any_mapping, is_open=False)
+        found = follow(tries.prediction, given, guessed=_guessed(wanted))
+        if found is None or found.has_run_out:
+            break
+        asked = [match[1] for reason in _reasons(found) if (match := _NO_KEY.fullmatch(reason))]
+        new = next((key for key in asked if key not in each.keys), None)
+        if new is None:
+            break
+        wanted[place] = replace(each, keys=(*each.keys, new))
+    return wanted[place].keys != before.keys
+
+
+def _reasons(found: Followed) -> tuple[str, ...]:
+    """Why it was refused, or, where it was not, why some ways were."""
+    return found.refusals if found.failure is None else (found.failure.reason,)
+
+
+def _guessed(wanted: Sequence[_Wanted]) -> frozenset[str]:
+    """What is only taken for a tensor, or for a mapping."""
+    found: set[str] = set()
+    for each in wanted:
+        if each.is_guess and not each.is_mapping:
+            found.add(each.name)
+        found.update(each.parts.values())
+    return frozenset(found)
+
+
+def _unshaped(wanted: _Wanted) -> Given:
+    name = None if wanted.is_positional else wanted.name
+    return wanted.as_any_mapping if wanted.is_read_by_name else wanted.given or AnyTensor(name)
 
 
 def _guess(prediction: Prediction, unshaped: Followed, shapes: Mapping[str, _Shape]) -> Mapping[str, Wish]:

@@ -100,10 +100,25 @@ def _place_of(problem: Problem, followed: Followed, model: SourceLocation | None
         file, line = model.file, model.line
     if _NO_FORWARD in message:
         message = "the class has no forward"
-    elif followed.is_refused and (tensors := [each.name for each in followed.inputs if each.tensors]):
-        are = "is taken for a tensor" if len(tensors) == 1 else "are taken for tensors"
-        message += f"; {', '.join(tensors)} {are}, as nobody gave inputs"
+    elif followed.is_refused and (taken := _taken_for(followed)):
+        message += f"; {taken}, as nobody gave inputs"
     return OpenPlace(message=message, module=problem.module or None, file=file, line=line)
+
+
+_SEVERAL = {"a tensor": "tensors", "a mapping of tensors": "mappings of tensors"}
+
+
+def _taken_for(followed: Followed) -> str:
+    """What the inputs are taken for, where that is tensors, or what holds some."""
+    told = []
+    for word, is_held in (("a tensor", False), ("a mapping of tensors", True)):
+        names = [
+            each.name for each in followed.inputs if each.tensors and (each.tensors[0].name != each.name) is is_held
+        ]
+        if names:
+            told.append(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} taken for ")
+            told[-1] += word if len(names) == 1 else _SEVERAL[word]
+    return ", ".join(told)
 
 
 def _followed(prediction: Prediction, wanted: Wanted) -> Followed | None:
@@ -115,25 +130,26 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
     others = None
     if followed.failure is None and not followed.has_run_out:
         # On the same inputs: what was found of them is found once.
-        others = follow(prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses)
+        others = follow(
+            prediction, followed.specs, None, every_way=True, witnesses=followed.witnesses, guessed=followed.guessed
+        )
     if others is not None and others.failure is None:
         judgement = beside(judgement, others)
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
-        more = None if others is None or others.failure is not None else GraphBuilder.of(builder.build())
-        ways = [None if way.like is not None else GraphBuilder.of(builder.build()) for way in judgement.ways]
-        add_forward(builder, judgement.followed, paths, tensors)
+        runs = [judgement.followed, *(way.followed for way in judgement.ways if way.like is None)]
+        runs += [others] if others is not None and others.failure is None else []
+        usual, *read = _read(builder.build(), runs, paths, tensors)
+        vars(builder).update(vars(usual))
+        more = read.pop() if others is not None and others.failure is None else None
+        ways = [None if way.like is not None else read.pop(0) for way in judgement.ways]
         if wanted.training is not None:
             builder.model = replace(builder.model, mode="train" if wanted.training else "eval")
         rule = Parts.of(builder)
-        for each, way in zip(ways, judgement.ways, strict=True):
-            if each is not None:
-                add_forward(each, way.followed, paths, tensors)
         if judgement.telling is not None and ways:
             told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
             add_ways(builder, told, partial(_when, prediction, judgement.telling))
-        if more is not None and others is not None:
-            add_forward(more, others, paths, tensors)
+        if more is not None:
             add_other_ways(builder, more.build(), rule)
         if others is not None:
             open_ways = _open_ways(others, more, builder.problems)
@@ -155,6 +171,31 @@ def _judged(prediction: Prediction, followed: Followed, wanted: Wanted) -> Judge
 
 def _when(prediction: Prediction, telling: Telling, gone: frozenset[int]) -> Condition:
     return attempt(prediction.machine, lambda: telling.when(gone), lambda _: telling.asked(gone))
+
+
+def _read(
+    tree: Graph, runs: Sequence[Followed], paths: Mapping[Address, str], tensors: Mapping[Address, str]
+) -> list[GraphBuilder]:
+    """The graph of each run. Where a module calls none in one, and others in another, data goes through it in both."""
+
+    def read(run: Followed, holding: frozenset[str] = frozenset()) -> GraphBuilder:
+        builder = GraphBuilder.of(tree)
+        add_forward(builder, run, paths, tensors, holding)
+        return builder
+
+    found = [read(run) for run in runs]
+    holding = [_that_call(each) for each in found]
+    everywhere = frozenset().union(*holding)
+    for place, run in enumerate(runs):
+        others = everywhere - holding[place]
+        if not others.isdisjoint(call.module for call in found[place].calls):
+            found[place] = read(run, others)
+    return found
+
+
+def _that_call(builder: GraphBuilder) -> frozenset[str]:
+    """Modules that call others."""
+    return frozenset(builder.calls[call.parent].module for call in builder.calls if call.parent is not None)
 
 
 def _open_ways(others: Followed, told: GraphBuilder | None, said: Iterable[Problem]) -> OpenPlace | None:

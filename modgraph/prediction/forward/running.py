@@ -12,6 +12,7 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
+from modgraph.prediction.domain.guesses import Guesses
 from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
@@ -49,10 +50,12 @@ class AnyValue:
 class AnyMapping:
     """An input that is read by names, of which some are known."""
 
-    name: str
-    items: tuple[tuple[str, InputSpec | AnyTensor], ...] = ()
+    name: str | None
+    items: tuple[tuple[str, InputSpec | AnyTensor | AnyValue], ...] = ()
     is_open: bool = True
     """It may hold more."""
+    word: str = ""
+    """How it is called where it is given in a row."""
 
     @property
     def shape(self) -> tuple[int | str, ...]:
@@ -91,6 +94,12 @@ class Followed:
     """What it gives that is not known, and may be a tensor."""
     fails_always: bool = False
     """It was refused, and so is whatever else the model is given."""
+    guessed: frozenset[str] = frozenset()
+    """Inputs, and parts of them, that nobody has said are what they are taken for: that decides no test."""
+    doubted: frozenset[str] = frozenset()
+    """Those of them of which a test asked whether they are something else."""
+    refusals: tuple[str, ...] = ()
+    """Why Python or torch refused some ways, while others went on."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
@@ -118,6 +127,7 @@ class _Way:
     training: bool | None
     every_way: bool
     witnesses: Mapping[str, int]
+    guessed: frozenset[str]
 
 
 def follow(
@@ -127,6 +137,7 @@ def follow(
     *,
     every_way: bool = False,
     witnesses: Mapping[str, int] | None = None,
+    guessed: frozenset[str] = frozenset(),
     grad: bool = True,
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
@@ -137,6 +148,7 @@ def follow(
         every_way: flags of `forward` that are not given may be on or off, whatever their default.
         witnesses: for each size that is left open, by name, one with which is reckoned; what is found holds for all
             sizes that meet the conditions which come with it.
+        guessed: inputs, and parts of them ("batch['x']"), that nobody has said are what they are given as.
         grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
     """
     machine, root = prediction.machine, prediction.root
@@ -153,9 +165,10 @@ def follow(
             if not grad:
                 without = machine.call(machine.resolve("torch.no_grad"))
                 machine.call(machine.get_attribute(without, "__enter__"))
-            return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}))
+            return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}, guessed))
     finally:
         machine.is_recording = False
+        machine.guesses = Guesses()
         machine.operating = 0
         machine.layer_frames = -1
         machine.state = built
@@ -168,6 +181,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     sizes = {name: conditions.symbol(name, witness) for name, witness in _witnesses(inputs, way.witnesses).items()}
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
+    machine.guesses = _guesses(machine, inputs, named, way.guessed)
     further = _further(machine, root) if way.every_way else None
     if way.every_way:
         given = {name for name, _ in named}
@@ -212,7 +226,35 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         began,
         tuple(names),
         possible,
+        guessed=way.guessed,
+        doubted=frozenset(machine.guesses.doubted),
+        refusals=tuple(machine.guesses.refusals),
     )
+
+
+def _guesses(
+    machine: Interpreter, inputs: Sequence[Given], named: Sequence[tuple[str, Value]], guessed: frozenset[str]
+) -> Guesses:
+    found = Guesses()
+    kinds: dict[Value, str] = {}
+    mappings: set[Value] = set()
+    are_open = any(isinstance(each, AnyMapping) for each in inputs)
+    for name, value in named:
+        if name in guessed:
+            kinds[value] = name
+        held = machine.state.find(value, DictObject) if are_open else None
+        if held is None:
+            continue
+        mappings.add(value)
+        parts = {part_of(name, key.value): each for key, each in held.entries.items() if isinstance(key, Constant)}
+        kinds.update((each, part) for part, each in parts.items() if part in guessed)
+    found.kinds, found.mappings = kinds, frozenset(mappings)
+    return found
+
+
+def part_of(name: str, key: object) -> str:
+    """How what an input has under that key is called."""
+    return f"{name}[{key!r}]"
 
 
 def _is_in_rule(machine: Interpreter) -> bool:
@@ -329,7 +371,7 @@ def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, i
         return machine.allocate(DictObject({Constant(key): each for key, each in items.items()}, attributes=attributes))
     if isinstance(spec, AnyMapping):
         entries: dict[Value, Value] = {Constant(key): _value(machine, each, sizes) for key, each in spec.items}
-        more = machine.unknown(f"it is not known what else {spec.name} holds")
+        more = machine.unknown(f"it is not known what else {spec.name or spec.word} holds")
         return machine.allocate(DictObject(entries, open=more if spec.is_open else None))
     if isinstance(spec, AnyValue):
         return machine.unknown("an input of forward of which nothing is said; --input says it")

@@ -463,9 +463,9 @@ class _Judge:
             return None
         self.left -= 1
         machine.forward_left = min(left, self.units)
-        specs = self.first.followed.specs
+        first = self.first.followed
         try:
-            found = follow(self.prediction, specs, self.training, witnesses=witnesses)
+            found = follow(self.prediction, first.specs, self.training, witnesses=witnesses, guessed=first.guessed)
         finally:
             self.units -= machine.work - before
             machine.forward_left = left - (machine.work - before)

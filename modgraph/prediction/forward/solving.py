@@ -47,6 +47,17 @@ def other_witnesses(conditions: Conditions) -> Iterator[dict[str, int]]:
             continue
         if changed is not None:
             yield {symbol.name: changed.get(symbol, size) for symbol, size in held.items()}
+    for form, relation in tests:  # where it comes out so barely, nothing may be left of a size
+        inside = forms.subtract(forms.number(-2), form)
+        sizes = (each for each in _turned(form, relation, held, first) if _is_at_least(inside, {**held, **each}))
+        changed = next(islice(sizes, 1), None) if relation == ">=" else None
+        if changed is not None:
+            yield {symbol.name: changed.get(symbol, size) for symbol, size in held.items()}
+
+
+def _is_at_least(form: Form, sizes: Mapping[Symbol, int]) -> bool:
+    value = _at(form, sizes)
+    return value is not None and value >= 0
 
 
 def _best(

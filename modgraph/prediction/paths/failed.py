@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.calling import Raised
-from modgraph.prediction.domain.endings import FAILS
+from modgraph.prediction.domain.endings import FAILS, unknown
 from modgraph.prediction.domain.events import Lost
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.paths import recording
@@ -22,8 +22,15 @@ def drop(machine: Machine, raised: Sequence[tuple[Raised, State]]) -> None:
     """They raised while others go on: the `try` around them, if there is one, has to go both ways."""
     if machine.leading is not None:
         machine.leading.dropped += [each for each, _ in raised]
+    note(machine, [each for each, _ in raised])
     if raised and machine.guards:
         machine.guards[-1].extend(raised)
+
+
+def note(machine: Machine, raised: Sequence[Raised]) -> None:
+    """Why Python or torch refused paths, while others go on: it may be for what an input is taken for."""
+    if machine.is_recording and not any(isinstance(each, Guard) and each.expects for each in machine.guards):
+        machine.guesses.refusals += [unknown(each).reason for each in raised if each.is_of_rule]
 
 
 def tell(machine: Machine, raised: Sequence[tuple[Raised, State]], reason: str) -> None:

@@ -105,6 +105,8 @@ def get(machine: Machine, value: Value, name: str) -> Value:
         elif isinstance(value, ModuleReference):
             owner = f"module '{value.name}'"
         else:
+            if machine.guesses.lacks(value, name):
+                return machine.unknown(f"it is not known what {name} is of an input of which nothing is said")
             owner = f"'{owner}' object"
         raise machine.raises("AttributeError", f"{owner} has no attribute '{name}'")
     return found

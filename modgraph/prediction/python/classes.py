@@ -371,7 +371,7 @@ _PLAIN = frozenset({"builtins.int", "builtins.str", "builtins.float"})
 
 def is_instance(machine: Machine, value: Value, of: Value) -> bool | None:
     """isinstance(value, of); `of` is a class, a tuple of them, or a union."""
-    if isinstance(value, Unknown):
+    if isinstance(value, Unknown) or machine.guesses.doubts(value):
         return None
     if isinstance(value, Choice):
         answers = {is_instance(machine, each, of) for each in value.alternatives}

@@ -107,6 +107,8 @@ def truth(machine: Machine, value: Value) -> bool | None:
                 return truth(machine, machine.call(method, (value,)))
     if isinstance(item, ListObject):
         return True if item.items else (None if item.open else False)
+    if machine.guesses.may_be_empty(value):
+        return None
     if isinstance(item, DictObject):
         if any(not is_optional(each) for each in item.entries.values()):
             return True
@@ -114,6 +116,8 @@ def truth(machine: Machine, value: Value) -> bool | None:
     if isinstance(item, SetObject):
         return True if item.items else (None if item.open else False)
     if isinstance(item, TensorObject):
+        if machine.guesses.doubts(value):
+            return None
         _require_one_element(machine, item)
         elements = shared_memory.current(machine.state, item).elements
         return bool(elements[0]) if elements is not None and len(elements) == 1 else None
@@ -164,7 +168,9 @@ def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:
 
 def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     """left operator right."""
-    if operator_ in ("is", "is not"):
+    if operator_ in _OF_KINDS and _is_of_guess(machine, left, right):
+        answer = None
+    elif operator_ in ("is", "is not"):
         answer = identical(machine, left, right)
     elif operator_ in ("==", "!="):
         if is_one(left, right):
@@ -190,6 +196,26 @@ def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Valu
             operate_on_unknown(machine, left, right)
         return number_unknown(machine, f"{operator_} cannot be decided", left, right)
     return TRUE if answer is (operator_ in ("is", "==", "in")) else FALSE
+
+
+_OF_KINDS = ("is", "is not", "==", "!=")
+"""These have an answer whatever the two are."""
+
+
+def _is_of_guess(machine: Machine, left: Value, right: Value) -> bool:
+    """One of them is only taken for a tensor, and the other is nothing that a tensor is compared with."""
+    for value, other in ((left, right), (right, left)):
+        if _is_no_number(machine, other) and machine.guesses.doubts(value):
+            return True
+    return False
+
+
+def _is_no_number(machine: Machine, value: Value) -> bool:
+    if isinstance(value, Constant):
+        return not isinstance(value.value, (bool, int, float, complex))
+    if isinstance(value, Choice):
+        return any(_is_no_number(machine, each) for each in value.alternatives)
+    return not isinstance(value, Unknown) and not _elementwise(machine, value)
 
 
 def _elementwise(machine: Machine, value: Value) -> bool:
@@ -519,6 +545,8 @@ def _is_loaded(machine: Machine, module: Value) -> bool | None:
 
 def contains(machine: Machine, container: Value, item: Value) -> bool | None:
     """item in container."""
+    if _holds_no_tensors(machine, container) and machine.guesses.doubts(item):
+        return None
     answer = _contains(machine, container, item)
     if answer is not True and isinstance(container, Address):
         again = machine.look_again(container, item)
@@ -527,6 +555,13 @@ def contains(machine: Machine, container: Value, item: Value) -> bool | None:
             if isinstance(again, Unknown) and answer is False:
                 answer = None
     return answer
+
+
+def _holds_no_tensors(machine: Machine, container: Value) -> bool:
+    """It finds by hash, or is a text."""
+    if isinstance(container, Constant):
+        return True
+    return isinstance(container, Address) and isinstance(machine.state.read(container), (DictObject, SetObject))
 
 
 def _answer(machine: Machine, container: Value, item: Value) -> Value:

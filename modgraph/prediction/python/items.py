@@ -17,6 +17,7 @@ from modgraph.prediction.domain.objects import (
     DictObject,
     InstanceObject,
     ListObject,
+    TensorObject,
     ViewObject,
 )
 from modgraph.prediction.domain.registry import LOADED_MODULES, is_argv
@@ -79,6 +80,8 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
             machine.may_fail()
         machine.may_be_called([key], value, _OF_A_KEY)
         return partial_texts.plainly(value)
+    if not _is_tensor(machine, value) and machine.guesses.doubts(key):
+        key = machine.unknown("it is not known which key it is")
     if isinstance(key, Unknown):
         machine.may_fail()
     if isinstance(value, Choice):
@@ -105,6 +108,10 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
     if isinstance(value, EnumMember) and classes.is_plain_member(machine, value):
         return get(machine, value.value, key)
     raise machine.raises("TypeError", f"'{classes.short_name(cls)}' object is not subscriptable")
+
+
+def _is_tensor(machine: Machine, value: Value) -> bool:
+    return machine.state.find(value, TensorObject) is not None
 
 
 _OF_A_KEY = ("__index__", "__hash__", "__eq__")

@@ -230,6 +230,8 @@ def length(machine: Machine, value: Value) -> int | Unknown:
         unsure = item.unsure if isinstance(item, DictObject) else item.open
         if unsure is not None:
             return unsure
+        if machine.guesses.may_be_empty(value):
+            return machine.unknown("how much it holds is not known")
         if isinstance(item, ViewObject) and item.leaves_out:
             return machine.unknown("how many names a class holds is not modelled")
         return len(item.entries) if isinstance(item, DictObject) else len(item.items)

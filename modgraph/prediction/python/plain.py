@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -222,18 +222,28 @@ def _own(machine: Machine, cls: ClassValue, method: str) -> Value | None:
 def has_other_text(value: Any) -> bool:
     """Its text is not that of plain containers: there is a set in it, which is written in another order in every
     process, a container of a class that has a text of its own, or a size that is left open."""
-    if isinstance(value, (OtherList, OtherDict)) or is_open(value):
-        return True
-    if isinstance(value, dict):
-        return any(map(has_other_text, (*value, *value.values())))
-    return isinstance(value, set) or (isinstance(value, list | tuple) and any(map(has_other_text, value)))
+    return _other_in(value) is not None
 
 
-def _has_other_text(value: Any, name: str) -> bool:
-    """The same of what a function is given: one of numbers reckons with a size, or asks it for its number."""
+def _other_in(value: Any) -> str | None:
+    """What of that is in it."""
+    if is_open(value):
+        return "a size that is left open"
+    if isinstance(value, set):
+        return "a set, which has another text and order in every process,"
+    if isinstance(value, (OtherList, OtherDict)):
+        return "a container with a class of its own"
+    inner: Iterable[Any] = (*value, *value.values()) if isinstance(value, dict) else value
+    return next(filter(None, map(_other_in, inner)), None) if isinstance(value, dict | list | tuple) else None
+
+
+def _not_followed(values: Iterable[Any], name: str) -> str | None:
+    """Why what a function gives is not known: one of numbers reckons with a size, or asks it for its number."""
     if name.startswith("math."):
-        return False
-    return has_other_text(value) and not (is_open(value) and name in _ON_NUMBERS)
+        return None
+    others = (_other_in(each) for each in values if not (is_open(each) and name in _ON_NUMBERS))
+    held = next(filter(None, others), None)
+    return None if held is None else f"what {name} gives of {held} is not followed"
 
 
 _ON_NUMBERS = frozenset(
@@ -351,9 +361,7 @@ def folded(function: Callable[..., Any], name: str) -> Model:
             return replace(found, library="") if name.startswith(_SINGLE) else found
         given = [found[0] for found in values if found is not None]
         named = {key: found[0] for key, found in keywords.items() if found is not None}
-        refusal = too_much(name, [*given, *named.values()])
-        if refusal is None and any(_has_other_text(each, name) for each in (*given, *named.values())):
-            refusal = "the text or order of a set, or of a container with a class of its own, is not followed"
+        refusal = too_much(name, [*given, *named.values()]) or _not_followed([*given, *named.values()], name)
         if refusal is not None:
             return number_unknown(machine, refusal)
         machine.makes(work(name, [*given, *named.values()]))

@@ -130,3 +130,29 @@ def test_it_is_called_where_the_condition_is_true(name: str, tmp_path: Path) -> 
                 known = [text for text in conditions if not text.startswith("depends on")]
                 is_true = any(eval(text, {}, local) for text in known)
                 assert is_true == (module in seen) or (not is_true and known != conditions), (given, conditions)
+
+
+@pytest.mark.parametrize(
+    ("number", "held"),
+    [
+        ("x.shape[0].bit_length()", "a size that is left open"),
+        ("len(hex(x.shape[0])) - 2", "a size that is left open"),
+        ("len('-'.join({'a', 'bcd'}).split('-')[0])", "a set"),
+    ],
+)
+def test_it_says_of_what_a_result_is_not_followed(number, held, tmp_path):
+    text = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(8, 8)
+
+        def forward(self, x):
+            for _ in range({number}):
+                x = self.a(x)
+            return x
+    """
+    graph = predicted(tmp_path, text.replace("{number}", number), ["n x 8"])
+    told = {call.condition.text for call in graph.calls if call.module and not call.certain and call.condition}
+    assert told
+    assert all(held in each or each == "another way through forward" for each in told)

@@ -214,13 +214,17 @@ def test_what_ran_is_as_it_is_predicted_alone(name: str, tmp_path: Path) -> None
 
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("is_run", [False, True])
-def test_never_called_is_not_said_where_a_call_has_no_place(is_run: bool, tmp_path: Path) -> None:
+def test_what_may_be_called_stands_where_nothing_is_called_as_a_rule(is_run: bool, tmp_path: Path) -> None:
     """As a rule forward calls nothing, so that data ends at it."""
     source = NET % ("k=0", "for _ in range(k): x = self.a(x)\n        return x")
     graph = predicted(tmp_path, source, ["x=3x4"])
     if is_run:
         graph = modgraph.analyze(f"{tmp_path / 'net.py'}:Net", inputs=["x=3x4"])
     assert "a" in _called(source, {"k": 2})
-    assert graph.model.open_ways is not None
-    assert "a may be called here" in graph.model.open_ways.message
-    assert "never called" not in summary(graph)
+    (call,) = [each for each in graph.calls if each.module == "a"]
+    assert (call.certain, call.observed) == (False, False if is_run else None)
+    assert {("input:x", "output:0"), (f"call:{call.index}", "output:0")} <= {
+        (edge.producer, edge.consumer) for edge in graph.edges
+    }
+    assert graph.model.open_ways is None
+    assert "a  Linear" not in "".join(line for line in summary(graph).splitlines() if "never called" in line)

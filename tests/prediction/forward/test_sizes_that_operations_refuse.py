@@ -41,6 +41,11 @@ OPERATIONS = {
     "torch.cross(x, y, dim=0)": "b x n; c x n",
     "F.affine_grid(x, (4, 1, 5, 5))": "b x n x 3",
     "F.ctc_loss(x.log_softmax(2), torch.ones(2, 3).long(), torch.tensor([6, 6]), torch.tensor([2, 2]))": "n x b x 5",
+    "rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [3, 2, 1]))[0]": "n x b x 2",
+    "rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [2, 4, 1], True, False))[0]": "b x n x 2",
+    "rnn.pack_padded_sequence(x, [3, 2, 1]).data": "n x b x 2",
+    "nn.GRU(2, 2)(rnn.pack_padded_sequence(x, [3, 2, 1]))[1]": "n x b x 2",
+    "nn.GRU(2, 2)(rnn.pack_padded_sequence(x, [3, 2, 1]), y)[1]": "5 x 3 x 2; 1 x n x 2",
     "torch.linalg.lstsq(torch.eye(5), x)[0]": "n x m",
     "torch.linalg.solve(torch.eye(5), x)": "n x m",
     "torch.linalg.multi_dot([x, y, torch.ones(6, 2)])": "b x n; c x m",
@@ -49,6 +54,15 @@ OPERATIONS = {
     "F.poisson_nll_loss(x, y)": "b x n; b x m",
     "F.hinge_embedding_loss(x, y)": "b x n; b x m",
     "F.triplet_margin_loss(x, y, x)": "b x n; b x m",
+    "F.triplet_margin_with_distance_loss(x, y, x)": "b x n; b x m",
+    "F.triplet_margin_with_distance_loss(x[:, :1], x, y, swap=True)": "b x n; c x m",
+    "F.triplet_margin_loss(x[:, :1], x, y)": "b x n; c x m",
+    "F.gaussian_nll_loss(x, x, y.abs() + 1)": "b x n; c x m",
+    "F.gaussian_nll_loss(x, x, y[0].abs() + 1, reduction='none')": "b x n; 1 x c",
+    "F.multi_margin_loss(x, torch.zeros(3).long())": "b x n",
+    "F.multi_margin_loss(torch.ones(x.shape[0], 3), y[0].long() - 1)": "b x 1; 1 x c",
+    "F.multilabel_margin_loss(x, torch.zeros(2, 3).long())": "b x n",
+    "F.multilabel_soft_margin_loss(x, y[0], reduction='none')": "b x n; 1 x m",
     "F.cosine_embedding_loss(x, x, torch.ones(7))": "b x n",
     "F.margin_ranking_loss(x, y, x)": "b x n; b x m",
     "x.as_strided((3, 4), (4, 1))": "b x n",
@@ -62,13 +76,13 @@ def test_what_an_operation_refuses_is_told(body: str, tmp_path: Path) -> None:
     """Where all that is told holds, torch runs; where what is required does not, torch refuses."""
     specs = [each.strip() for each in OPERATIONS[body].split(";")]
     text = NET.format(names=", ".join("xy"[: len(specs)]), body=body)
-    (tmp_path / "net.py").write_text(PRELUDE + text)
+    (tmp_path / "net.py").write_text(PRELUDE + "from torch.nn.utils import rnn\n" + text)
     found = modgraph.predict(f"{tmp_path / 'net.py'}:Net", inputs=specs)
     assert not found.problems
     required = [each for one in found.model.inputs for each in one.constraints]
     taken = [each for one in found.model.inputs for each in one.followed]
     assert required or taken
-    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F}
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "F": F, "rnn": nn.utils.rnn}
     exec(text, space)
     names = sorted(set(re.findall(r"\b[a-z]\b", OPERATIONS[body])) - {"x"})
     known = 0

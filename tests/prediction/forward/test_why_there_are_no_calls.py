@@ -28,7 +28,7 @@ WITHOUT = [
     (
         "    def forward(self, batch):\n        return self.a(batch['image'][0]['x'])\n",
         "return self.a(batch",
-        "raises IndexError: tensors cannot be indexed by a str; batch is taken for a tensor, as nobody gave inputs",
+        "raises IndexError: tensors cannot be indexed by a str; batch is taken for a mapping of tensors, as nobody gave inputs",
     ),
     (
         "    def forward(self, images, targets):\n        raise NotImplementedError('later')\n",

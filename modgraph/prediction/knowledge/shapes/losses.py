@@ -5,6 +5,7 @@ Source: the reference of `torch.nn.functional`, ATen/native/Loss.cpp, Distance.c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from modgraph.prediction.knowledge.shapes.arithmetic import MisfitError, joined,
 from modgraph.prediction.knowledge.tensors.demanding import differ, is_empty, is_larger
 from modgraph.prediction.knowledge.tensors.elements import FLOATS, INTEGERS, Shape
 from modgraph.prediction.knowledge.tensors.tensor_math import needs_any
-from modgraph.prediction.knowledge.tensors.tensor_values import dimension
+from modgraph.prediction.knowledge.tensors.tensor_values import default_float, dimension
 
 _FUNCTIONAL = "torch.nn.functional"
 _Rule = Callable[[Sequence[Shape]], Shape | None]
@@ -42,14 +43,21 @@ def _without_classes(shapes: Sequence[Shape]) -> Shape:
     return given[:-1] if len(given) < 2 else (given[0], *given[2:])
 
 
-def _rows(shapes: Sequence[Shape]) -> Shape:
-    """One for each row of the last dimension."""
-    return _joint(shapes)[:-1]
+def _without_labels(shapes: Sequence[Shape]) -> Shape:
+    """Without the last dimension of the first, which is counted from the front."""
+    given, found = shapes[0], _joint(shapes)
+    return (*found[: len(given) - 1], *found[len(given) :])
+
+
+def _of_triples(shapes: Sequence[Shape]) -> Shape:
+    """The distances of the first to each of the others, without the last dimension."""
+    anchor, *others = shapes
+    return _joint([joined(anchor, each)[:-1] for each in others])
 
 
 def _rows_of_two(shapes: Sequence[Shape]) -> Shape:
     given, target = shapes
-    return given[:1] if len(given) > 1 else target
+    return given[:1] if len(given) > 1 and target else target
 
 
 def _of_batch(shapes: Sequence[Shape]) -> Shape:
@@ -94,15 +102,15 @@ _LOSSES = {
     "cross_entropy": _Loss(_without_classes, 6, (3, 5)),
     "nll_loss": _Loss(_without_classes, 6, (3, 5)),
     "poisson_nll_loss": _Loss(_joint, 7, (4, 6)),
-    "gaussian_nll_loss": _Loss(_joint, 5),
+    "gaussian_nll_loss": _Loss(_joint, 5, (), ("input", "target", "var"), ("input", "target")),
     "hinge_embedding_loss": _Loss(_joint, 5, (3, 4)),
     "margin_ranking_loss": _Loss(_joint, 6, (4, 5), _RANKED),
     "cosine_embedding_loss": _Loss(_of_angles, 6, (4, 5), _RANKED),
     "multilabel_margin_loss": _Loss(_of_batch, 4, (2, 3)),
-    "multilabel_soft_margin_loss": _Loss(_rows, 5, (3, 4)),
+    "multilabel_soft_margin_loss": _Loss(_without_labels, 5, (3, 4)),
     "multi_margin_loss": _Loss(_rows_of_two, 7, (5, 6)),
-    "triplet_margin_loss": _Loss(_rows, 9, (7, 8), _TRIPLE),
-    "triplet_margin_with_distance_loss": _Loss(_rows, None, (), _TRIPLE, may_refuse=True),
+    "triplet_margin_loss": _Loss(_of_triples, 9, (7, 8), _TRIPLE),
+    "triplet_margin_with_distance_loss": _Loss(_of_triples, None, (), _TRIPLE),
     "ctc_loss": _Loss(_of_sequences, 5, (), ("log_probs", "targets"), ("log_probs",)),
     "linear_cross_entropy": _Loss(lambda _: None, None, (), ("input", "linear_weight", "target"), ("target",), True),
 }
@@ -124,14 +132,19 @@ def loss(arguments: Arguments, machine: Machine) -> Value:
     source, *others = tensors
     is_plain = source.dtype in FLOATS and all(each.dtype in (source.dtype, *INTEGERS) for each in others)
     has_no_class = held.rule is _without_classes and is_empty(source.shape)
-    if held.may_refuse or has_no_class or (name.startswith("multi") and not (is_plain and source.shape)):
+    if (
+        held.may_refuse
+        or has_no_class
+        or (name.startswith(("multi", "triplet")) and not (is_plain and source.shape is not None))
+    ):
         machine.may_fail()
     if name == "ctc_loss" and not _are_lengths(arguments, machine, tensors):
         machine.may_fail()
     if is_one is False and name == "linear_cross_entropy":
         shape = _of_classes(source, others[-1])
     if (distance := arguments.keywords.get("distance_function", NONE)) != NONE:
-        shape = _by_distances(arguments, machine, distance) if is_one is False else shape
+        found = _by_distances(arguments, machine, distance)  # it is called, whatever is summed up
+        shape = found if is_one is False else shape
     return fitting.result(machine, arguments, shape, source.dtype if is_plain else None, needs_any(tuple(tensors)))
 
 
@@ -229,8 +242,6 @@ def pairs(arguments: Arguments, machine: Machine) -> Value:
     """One for each two rows."""
     source = fitting.tensor(machine, arguments.get(0, "input", NONE))
     rows = source.shape[0] if source.shape else None
-    if source.dtype not in FLOATS:
-        machine.may_fail()
     shape: Shape = (None if rows is None else rows * (rows - 1) // 2,)
     return fitting.result(machine, arguments, shape, source.dtype, source.requires_grad)
 
@@ -242,7 +253,7 @@ def pairs(arguments: Arguments, machine: Machine) -> Value:
 def pooled_by_norm(arguments: Arguments, machine: Machine) -> Value:
     """As an average over windows, without padding."""
     rank = int(arguments.function[-2])
-    source = fitting.tensor(machine, arguments.get(0, "input", NONE))
+    source, order = fitting.tensor(machine, arguments.get(0, "input", NONE)), arguments.get(1, "norm_type", NONE)
     windows = fitting.sizes(machine, arguments.get(2, "kernel_size", NONE), rank)
     stride = arguments.get(3, "stride", NONE)
     steps = windows if stride == NONE else fitting.sizes(machine, stride, rank)
@@ -258,4 +269,12 @@ def pooled_by_norm(arguments: Arguments, machine: Machine) -> Value:
             return (*given[:-rank], *places(given[-rank:], options, upwards))
 
         shape = fitting.fitted(machine, rule)
-    return fitting.result(machine, arguments, shape, source.dtype, source.requires_grad)
+    dtype = source.dtype if source.dtype in FLOATS else _of_roots(machine, order, source.dtype)
+    return fitting.result(machine, arguments, shape, dtype, source.requires_grad)
+
+
+def _of_roots(machine: Machine, order: Value, dtype: str | None) -> str | None:
+    """Of whole numbers and truths the root is of floating point; of infinite order, it is the largest one itself."""
+    if not isinstance(order, Constant) or not isinstance(order.value, (int, float)) or dtype not in ("int64", "bool"):
+        return None
+    return None if math.isinf(order.value) else default_float(machine)

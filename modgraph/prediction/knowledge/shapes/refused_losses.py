@@ -10,12 +10,14 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import demands
+from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import NONE, Constant
 from modgraph.prediction.knowledge.shapes.arithmetic import joined
 from modgraph.prediction.knowledge.shapes.fitting import fitted
 from modgraph.prediction.knowledge.tensors.demanding import (
     differ,
     given,
+    is_nothing,
     refuse,
     require_dtype,
     require_floats,
@@ -75,6 +77,8 @@ def of_pairs(arguments: Arguments, machine: Machine) -> None:
         for each in (source, target):
             if each.dtype is not None and category(each.dtype) < 2:
                 refuse(machine, "kl_div: integral inputs are not supported")
+    if name == "l1_loss":
+        _require_no_truths(machine, name, source, target)
     delta = arguments.named("delta", NONE)
     value = delta.value if isinstance(delta, Constant) else None
     if name == "huber_loss" and isinstance(value, (int, float)) and value <= 0:
@@ -106,6 +110,47 @@ def of_broadcast(arguments: Arguments, machine: Machine) -> None:
     _require_joint(machine, given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target"))
 
 
+def _require_no_truths(machine: Machine, name: str, *tensors: TensorObject) -> None:
+    """Truths cannot be subtracted, or turned to their negative.
+
+    Raises:
+        Raised: RuntimeError, where one of them is of such.
+    """
+    if any(each.dtype == "bool" for each in tensors):
+        refuse(machine, f"{name}: Subtraction and negation, the `-` operator, with a bool tensor is not supported")
+
+
+@demands(f"{_FUNCTIONAL}.multilabel_soft_margin_loss")
+def of_labels(arguments: Arguments, machine: Machine) -> None:
+    """A sigmoid of floating point, and what is left of one that it is taken from."""
+    name = "multilabel_soft_margin_loss"
+    source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
+    require_floats(machine, name, source, kind="NotImplementedError")
+    _require_no_truths(machine, name, target)
+    if source.shape == ():
+        refuse(machine, "Dimension specified as -1 but tensor has no dimensions", "IndexError")
+
+
+@demands(f"{_FUNCTIONAL}.hinge_embedding_loss")
+def of_hinges(arguments: Arguments, machine: Machine) -> None:
+    """A margin from which the input is taken, and a mean of floating point."""
+    name, source = "hinge_embedding_loss", given(arguments, machine, 0, "input")
+    _require_no_truths(machine, name, source)
+    summed = arguments.named("reduction", NONE)
+    is_mean = summed in (NONE, Constant("mean")) and not any(each in arguments.keywords for each in _OLD)
+    if is_mean and source.dtype is not None and category(source.dtype) < 2:
+        refuse(machine, "mean(): could not infer output dtype. Input dtype must be floating point or complex")
+
+
+_OLD = ("size_average", "reduce")
+
+
+@demands(f"{_FUNCTIONAL}.pairwise_distance", "torch.pairwise_distance")
+def of_two(arguments: Arguments, machine: Machine) -> None:
+    """The one is taken from the other."""
+    _require_no_truths(machine, "pairwise_distance", *(given(arguments, machine, at, f"x{at + 1}") for at in (0, 1)))
+
+
 @demands(f"{_FUNCTIONAL}.gaussian_nll_loss")
 def of_variances(arguments: Arguments, machine: Machine) -> None:
     """A variance for each element, or for each row of them."""
@@ -113,25 +158,40 @@ def of_variances(arguments: Arguments, machine: Machine) -> None:
     shape, held = source.shape, variance.shape
     if shape is None or held is None:
         return
-    fitting = (shape, shape[:-1], (*shape[:-1], 1))
-    if not any(len(each) == len(held) and not any(map(differ, each, held)) for each in fitting):
+    fits = len(held) in (len(shape), len(shape) - 1) and not any(map(differ, shape, held))
+    if not fits and len(held) == len(shape):
+        # One for each of a dimension: what is not equal is one dimension, and of size 1.
+        others = [size for given, size in zip(shape, held, strict=True) if differ(given, size)]
+        fits = len(others) == 1 and is_one(others[0])
+    if not fits:
         refuse(machine, "var is of incorrect size", "ValueError")
     if variance.dtype is not None and category(variance.dtype) < 2:
-        machine.may_fail()
+        refuse(machine, f"result type Float can't be cast to the desired output type {variance.dtype}")
+    _require_no_truths(machine, "gaussian_nll_loss", source, given(arguments, machine, 1, "target"))
 
 
-@demands(f"{_FUNCTIONAL}.triplet_margin_loss")
+@demands(f"{_FUNCTIONAL}.triplet_margin_loss", f"{_FUNCTIONAL}.triplet_margin_with_distance_loss")
 def of_triples(arguments: Arguments, machine: Machine) -> None:
-    """All of one number of dimensions; the others broadcast to the first, and their distances to each other."""
-    names = ("anchor", "positive", "negative")
+    """All of one number of dimensions; the others broadcast to the first, and their distances to each other. Another
+    distance is asked as it is taken."""
+    names, name = ("anchor", "positive", "negative"), last_name(arguments.function)
     anchor, *others = (given(arguments, machine, place, name) for place, name in enumerate(names))
-    _require_ranks(machine, "triplet_margin_loss", anchor, *others)
-    margin = arguments.get(3, "margin", NONE)
+    margin = arguments.get(3, "margin", NONE) if name == "triplet_margin_loss" else arguments.named("margin", NONE)
     number = margin.value if isinstance(margin, Constant) else None
     if isinstance(number, (int, float)) and number <= 0:
         refuse(machine, f"margin must be greater than 0, got {number}", "ValueError")
-    for each in others:
-        _require_joint(machine, anchor, each)
+    _require_ranks(machine, name, anchor, *others)
+    if arguments.named("distance_function", NONE) != NONE:
+        return
+    _require_no_truths(machine, name, anchor, *others)
+    swap = arguments.get(6, "swap", NONE) if name == "triplet_margin_loss" else arguments.named("swap", NONE)
+    pairs = [(anchor, others[0]), (anchor, others[1]), *((tuple(others),) if machine.truth(swap) else ())]
+    rows: Shape = ()
+    for pair in pairs:
+        shapes = [each.shape for each in pair if each.shape is not None]
+        if len(shapes) == len(pair):
+            found = fitted(machine, lambda shapes=shapes: joined(*shapes))  # type: ignore[misc]
+            rows = fitted(machine, lambda found=found, rows=rows: joined(found[:-1], rows)) or ()  # type: ignore[misc]
 
 
 @demands(f"{_FUNCTIONAL}.margin_ranking_loss")
@@ -140,6 +200,7 @@ def of_ranks(arguments: Arguments, machine: Machine) -> None:
     names = ("input1", "input2", "target")
     tensors = [given(arguments, machine, place, name) for place, name in enumerate(names)]
     _require_ranks(machine, "margin_ranking_loss", *tensors)
+    _require_no_truths(machine, "margin_ranking_loss", *tensors)
     _require_joint(machine, *tensors)
 
 
@@ -167,16 +228,26 @@ def of_angles(arguments: Arguments, machine: Machine) -> None:
 
 @demands(f"{_FUNCTIONAL}.multilabel_margin_loss", f"{_FUNCTIONAL}.multi_margin_loss")
 def of_margins(arguments: Arguments, machine: Machine) -> None:
-    """A row of classes for each row, or one class."""
+    """A row of classes for each row, or one class; of no rows, of any dtype."""
     name = last_name(arguments.function)
     source, target = given(arguments, machine, 0, "input"), given(arguments, machine, 1, "target")
     require_rank(machine, name, source.shape, (0, 1, 2))
-    require_dtype(machine, name, target, ("int64",))
-    if name == "multilabel_margin_loss":
-        if source.shape and target.shape:
-            require_shape(machine, name, target.shape, source.shape)
-    elif source.shape and len(source.shape) == 2:
-        require_shape(machine, name, target.shape, source.shape[:1])
+    if source.shape and is_nothing(source.shape[-1]):
+        refuse(machine, f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {source.shape}")
+    if source.shape is not None and target.shape is not None:
+        _require_labels(machine, name, source.shape, target.shape)
+    if source.shape is not None and not any(map(is_nothing, source.shape)):
+        require_dtype(machine, name, target, ("int64",))
+
+
+def _require_labels(machine: Machine, name: str, shape: Shape, target: Shape) -> None:
+    is_row = name == "multilabel_margin_loss"
+    if is_row and len(shape) == 2:
+        require_shape(machine, name, target, shape)
+        return
+    wanted = shape[0] if (len(shape) == 1) == is_row and shape else 1
+    if len(target) > 1 or differ(target[0] if target else 1, wanted):
+        refuse(machine, f"{name}: inconsistent target size: {told(target)} for input of size: {told(shape)}")
 
 
 @demands(*(f"{_FUNCTIONAL}.{name}" for name in _OF_EQUALS))

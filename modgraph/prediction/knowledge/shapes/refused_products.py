@@ -20,6 +20,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
     differ,
     given,
     refuse,
+    require_floats,
     require_rank,
     told,
 )
@@ -114,7 +115,13 @@ def in_blocks(arguments: Arguments, machine: Machine) -> None:
 
 @demands(f"{_FUNCTIONAL}.pdist", "torch.pdist")
 def apart(arguments: Arguments, machine: Machine) -> None:
-    require_rank(machine, "pdist", given(arguments, machine, 0, "input").shape, (2,))
+    source = given(arguments, machine, 0, "input")
+    require_rank(machine, "pdist", source.shape, (2,))
+    require_floats(machine, "pdist only supports floating-point dtypes", source)
+    rows, width = source.shape or (None, None)
+    has_pairs = type(rows) is int and type(width) is int and rows > 1 and width > 0  # of none, no kernel is called
+    if has_pairs and source.device == "cpu" and source.dtype in ("float16", "bfloat16"):
+        refuse(machine, f"pdist: not implemented for {source.dtype}", "NotImplementedError")
 
 
 @demands(*both("dist masked_select"))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import TensorObject
+from modgraph.prediction.domain.objects import CUT, TensorObject
 from modgraph.prediction.domain.registry import demands
 from modgraph.prediction.domain.values import FALSE, NONE, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import number
@@ -17,6 +17,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
     NOT_KNOWN,
     differ,
     given,
+    is_larger,
     is_nothing,
     refuse,
     require_one_dtype,
@@ -26,6 +27,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
 from modgraph.prediction.knowledge.tensors.elements import Shape, category
 from modgraph.prediction.knowledge.tensors.tensor_values import tensor_of
 from modgraph.prediction.knowledge.torch.autocasting import may_cast
+from modgraph.prediction.knowledge.torch.packed_sequences import Packed, packed_of
 
 _LAYERS = "torch.nn.modules"
 
@@ -39,6 +41,10 @@ def recurrent(arguments: Arguments, machine: Machine) -> None:
     name = arguments.function.split(".")[-2]
     states = _states(arguments, machine)
     parts = [given(arguments, machine, 1, "input"), *states]
+    sequences = None if name.endswith("Cell") else packed_of(machine, arguments.get(1, "input", NONE))
+    if sequences is not None:
+        _of_packed(arguments, machine, sequences, states)
+        return
     if "LSTM" in name and len(states) == 1:
         refuse(machine, "tuple index out of range", "IndexError")
     ranks = (1, 2) if name.endswith("Cell") else (2, 3)
@@ -56,6 +62,22 @@ def recurrent(arguments: Arguments, machine: Machine) -> None:
     numbers = {len(each.shape) for each in parts if each.shape is not None}
     if len(numbers) > 1 and parts[0].shape is not None:
         refuse(machine, f"{name}: the input and its states must both have a batch, or none")
+
+
+def _of_packed(arguments: Arguments, machine: Machine, sequences: Packed, states: Sequence[TensorObject]) -> None:
+    """Rows without a batch, of the dtype of the weights; an LSTM looks at no more than torch's kernels do."""
+    name, weights = arguments.function.split(".")[-2], _weight(machine, arguments.positional[0])
+    if "LSTM" in name and len(states) == 1:
+        refuse(machine, "lstm() takes two states", "RuntimeError" if sequences.is_sorted else "IndexError")
+    if "LSTM" not in name:
+        _require_dtype_of(machine, sequences.data, weights)
+    require_rank(machine, name, sequences.data.shape, (2,))
+    rows = sequences.data.shape[0] if sequences.data.shape else None
+    if CUT in sequences.data.attributes or is_larger(sequences.steps, rows):
+        refuse(machine, f"{rows} rows are less than the {sequences.steps} of the sequences")
+    if differ(sequences.steps, rows):
+        machine.may_fail()
+    require_one_dtype(machine, name, sequences.data, states[0], *weights)
 
 
 def _require_dtype_of(machine: Machine, source: TensorObject, weights: Sequence[TensorObject]) -> None:

@@ -5,6 +5,8 @@ Source: ATen/native/SpectralOps.cpp, LossCTC.cpp, `torch.nn.functional`.
 
 from __future__ import annotations
 
+import math
+
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -15,6 +17,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
     differ,
     given,
     is_larger,
+    is_nothing,
     refuse,
     require_floats,
     require_rank,
@@ -70,10 +73,15 @@ def long_again(arguments: Arguments, machine: Machine) -> None:
 def power_averaged(arguments: Arguments, machine: Machine) -> None:
     """Of sizes that a window fits into."""
     rank = int(last_name(arguments.function)[-2])
-    shape = given(arguments, machine, 0, "input").shape
+    source, order = given(arguments, machine, 0, "input"), arguments.get(1, "norm_type", NONE)
+    shape = source.shape
     if rank == 2 and shape is not None and len(shape) < 3:
         refuse(machine, f"lp_pool2d: expected 3 or 4 dimensions, but got {told(shape)}", "IndexError")
     require_rank(machine, f"lp_pool{rank}d", shape, (rank + 1, rank + 2))
+    if shape is not None and any(map(is_nothing, shape[-rank - 1 :])):
+        refuse(machine, f"lp_pool{rank}d: only a batch may be empty, but got {told(shape)}")
+    if rank == 1 and isinstance(order, Constant) and order.value in (math.inf, -math.inf):
+        require_floats(machine, "max_pool1d", source, kind="NotImplementedError")  # the largest of a window
     if shape is None or machine.truth(arguments.get(4, "ceil_mode", FALSE)) is not False:
         return
     windows = sizes(machine, arguments.get(2, "kernel_size", NONE), rank)

@@ -103,6 +103,8 @@ def hasattr_(arguments: Arguments, machine: Machine) -> Value:
         return name
     if isinstance(value, Unknown):
         return value
+    if machine.guesses.doubts(value):
+        return machine.unknown(f"it is not known whether it has {name}")
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: hasattr_(Arguments("hasattr", (each, Constant(name))), machine))
     return several.decided(machine, [value], lambda: _has(machine, value, name), (name, "__getattr__"))
@@ -162,6 +164,8 @@ def getattr_(arguments: Arguments, machine: Machine) -> Value:
             value, lambda each: getattr_(Arguments("getattr", (each, *arguments.positional[1:])), machine)
         )
     default = arguments.positional[2]
+    if machine.guesses.doubts(value):
+        return points_to.either_of(machine.unknown(f"it is not known whether it has {name}"), [default])
     found = several.decided(machine, [value], lambda: _found(machine, value, name) or default, (name, "__getattr__"))
     if isinstance(value, Unknown) and isinstance(found, Unknown) and not points_to.is_plain(default):
         return points_to.either_of(found, [default])  # it may lack the attribute
@@ -250,6 +254,8 @@ _TYPE = KnownClass("builtins.type")
 def type_(arguments: Arguments, machine: Machine) -> Value:
     if len(arguments.positional) == 1:
         value = arguments.positional[0]
+        if machine.guesses.doubts(value):
+            return machine.unknown("its class is not known")
         found = machine.class_of(value)
         why = next((base for base in machine.mro(value) if isinstance(base, Unknown)), None) if found == _TYPE else None
         return found if why is None else machine.unknown("what metaclass a base has is not known", why)

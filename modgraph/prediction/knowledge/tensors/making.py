@@ -97,7 +97,10 @@ def _new_shape(machine: Machine, sizes: Sequence[Value]) -> Shape | None:
         Raised: RuntimeError, where a size is negative; TypeError, where the first is True or False.
     """
     refuse_truth(machine, sizes)
-    shape = shape_argument(machine, sizes)
+    return _refuse_negative(machine, shape_argument(machine, sizes))
+
+
+def _refuse_negative(machine: Machine, shape: Shape | None) -> Shape | None:
     if any(size is not None and size < 0 for size in shape or ()):
         raise machine.raises("RuntimeError", f"Trying to create tensor with negative dimension: {list(shape or ())}")
     return shape
@@ -170,8 +173,7 @@ def _dtype_of(machine: Machine, number: Any) -> str | None:
 def random_integers(arguments: Arguments, machine: Machine) -> Value:
     size = arguments.keywords.get("size", arguments.positional[-1] if arguments.positional else NONE)
     dtype = dtype_argument(arguments, "int64")
-    refuse_truth(machine, (size,))
-    return made(machine, shape_argument(machine, (size,)), dtype, **options(machine, arguments))
+    return made(machine, _new_shape(machine, (size,)), dtype, **options(machine, arguments))
 
 
 @models("torch.normal", "torch.bernoulli")
@@ -187,8 +189,7 @@ def random_like(arguments: Arguments, machine: Machine) -> Value:
             raise machine.raises("RuntimeError", str(error)) from None
         return made(machine, shape, found[0].dtype)
     size = arguments.get(2, "size", NONE)
-    refuse_truth(machine, (size,))
-    return made(machine, shape_argument(machine, (size,)) if size != NONE else None, "float32")
+    return made(machine, _new_shape(machine, (size,)) if size != NONE else None, "float32")
 
 
 @models("torch.randperm")
@@ -260,7 +261,7 @@ def new_of(arguments: Arguments, machine: Machine) -> Value:
     sizes = (arguments.keywords["size"],) if "size" in arguments.keywords else rest
     if name in ("zeros", "ones", "empty", "full"):
         refuse_truth(machine, sizes)
-    shape = shape_argument(machine, sizes)
+    shape = _refuse_negative(machine, shape_argument(machine, sizes))
     fill: Number | None = {"zeros": 0, "ones": 1}.get(name)
     return made(machine, shape, dtype, _repeated(machine, fill, shape, dtype), **_options_like(machine, arguments))
 
@@ -529,6 +530,8 @@ def size_object(arguments: Arguments, machine: Machine) -> Value:
 def asked(arguments: Arguments, machine: Machine) -> Value:
     tensor = tensor_of(machine, arguments.positional[0])
     name = last_name(arguments.function)
+    if name == "is_tensor" and machine.guesses.doubts(arguments.positional[0]):
+        return machine.unknown("whether it is a tensor is not known")
     if name == "is_tensor" and not isinstance(arguments.positional[0], Unknown):
         return Constant(tensor is not None)
     size = count(tensor.shape) if tensor is not None else None

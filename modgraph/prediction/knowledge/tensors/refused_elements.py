@@ -6,7 +6,7 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import demands
-from modgraph.prediction.domain.values import NONE, Constant, TupleValue
+from modgraph.prediction.domain.values import NONE, Constant
 from modgraph.prediction.knowledge.tensors.demanding import (
     NOT_KNOWN,
     differ,
@@ -260,8 +260,12 @@ def of_integers(arguments: Arguments, machine: Machine) -> None:
 def one_hot(arguments: Arguments, machine: Machine) -> None:
     source, classes = given(arguments, machine, 0, "tensor"), size_of(arguments.get(1, "num_classes", Constant(-1)))
     require_dtype(machine, "one_hot", source, ("int64",))
-    if type(classes) is int and (classes == 0 or classes < -1):
+    if classes is None or (classes < 1 and classes == -1):
+        return
+    if classes < 1:
         refuse(machine, f"one_hot: num_classes must be positive, and is {classes}")
+    if source.elements and max(source.elements) >= classes:
+        refuse(machine, "Class values must be smaller than num_classes.")
 
 
 @demands(*both("outer", "ger"))
@@ -344,20 +348,8 @@ def normal(arguments: Arguments, machine: Machine) -> None:
 
 @demands(*both("repeat_interleave"))
 def repeated(arguments: Arguments, machine: Machine) -> None:
-    """A number that is not negative, or one for each slice."""
-    times = arguments.get(1, "repeats", NONE)
-    if isinstance(times, Constant) and type(times.value) is int and times.value < 0:
-        refuse(machine, f"repeats has to be non-negative, and is {times.value}")
+    """As often as whole numbers say."""
     require_dtype(machine, "repeat_interleave", given(arguments, machine, 1, "repeats"), ("int64", "int32"))
-
-
-@demands(f"{TENSOR}.repeat")
-def repeated_whole(arguments: Arguments, machine: Machine) -> None:
-    """Numbers that are not negative."""
-    rest = arguments.positional[1:]
-    items = rest[0].items if len(rest) == 1 and isinstance(rest[0], TupleValue) else rest
-    if any(isinstance(each, Constant) and type(each.value) is int and each.value < 0 for each in items):
-        refuse(machine, "Trying to create tensor with negative dimension")
 
 
 @demands(*both("renorm"), f"{TENSOR}.renorm_")

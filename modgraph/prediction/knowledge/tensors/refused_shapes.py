@@ -29,7 +29,7 @@ from modgraph.prediction.knowledge.tensors.demanding import (
 from modgraph.prediction.knowledge.tensors.elements import Shape, broadcast, category, count
 from modgraph.prediction.knowledge.tensors.layout_rules import both, named
 from modgraph.prediction.knowledge.tensors.refused_arguments import is_no_number
-from modgraph.prediction.knowledge.tensors.tensor_values import dimension, shape_argument, size_of, tensor_of
+from modgraph.prediction.knowledge.tensors.tensor_values import dimension, shape_argument, tensor_of
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 
 _FUNCTIONAL = "torch.nn.functional"
@@ -103,11 +103,6 @@ def split(arguments: Arguments, machine: Machine) -> None:
     require_least(machine, name, source.shape, _SPLIT[name])
     value = arguments.get(1, "indices_or_sections", arguments.keywords.get("sections", NONE))
     parts = number(value)
-    if name == "split" and parts is None and value != NONE:
-        listed = machine.iterate(value) if not isinstance(value, Constant) else None
-        sizes = [size_of(each) for each in listed] if isinstance(listed, list) else []
-        if any(type(size) is int and size < 0 for size in sizes):
-            refuse(machine, "split_with_sizes expects split_sizes to have only non-negative entries")
     if name not in ("split", "unbind", "chunk") and parts is not None:
         if parts <= 0:
             refuse(machine, f"{name}: number of sections must be larger than 0, got {parts}")
@@ -332,13 +327,3 @@ def stepped(arguments: Arguments, machine: Machine) -> None:
 def _real(value: Value) -> int | float | None:
     found = value.value if isinstance(value, Constant) else None
     return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
-
-
-@demands("torch.linspace", "torch.logspace", "torch.eye", "torch.randperm")
-def counted_out(arguments: Arguments, machine: Machine) -> None:
-    """So many, not fewer than none."""
-    name = last_name(arguments.function)
-    place, parameter = {"eye": (0, "n"), "randperm": (0, "n")}.get(name, (2, "steps"))
-    wanted = number(arguments.get(place, parameter, NONE))
-    if type(wanted) is int and wanted < 0:
-        refuse(machine, f"{name}: number must be non-negative, and is {wanted}")

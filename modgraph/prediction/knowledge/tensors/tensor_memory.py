@@ -11,7 +11,7 @@ from collections.abc import Callable
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import A_VIEW, BELOW, DETACHED, LEAF, MAY_BE, OF_LEAF, TensorObject
+from modgraph.prediction.domain.objects import A_VIEW, BATCH, BELOW, DETACHED, LEAF, MAY_BE, OF_LEAF, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import TRUE, Address, Constant, Dtype, SliceValue, TupleValue, Value
@@ -25,7 +25,8 @@ def overwrite(machine: Machine, value: Value, elements: tuple[Number, ...] | Non
     if not isinstance(value, Address) or state.find(value, TensorObject) is None:
         return
     tensor = state.change(value, TensorObject)
-    tensor.attributes.pop(BELOW, None)
+    for name in (BELOW, BATCH):
+        tensor.attributes.pop(name, None)
     shared_memory.count_write(tensor)
     shared_memory.forget_owners(state, tensor)
     tensor.elements = elements

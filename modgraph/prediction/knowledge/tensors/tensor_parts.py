@@ -191,12 +191,14 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _require_sum(machine: Machine, name: str, size: int | None, sizes: Sequence[int | None] | None) -> None:
-    """The parts are the whole.
+    """The parts are the whole, and none is below none.
 
     Raises:
         Raised: RuntimeError.
     """
     known = [each for each in sizes or () if each is not None]
+    if name.startswith("split") and any(each < 0 for each in known):
+        raise machine.raises("RuntimeError", f"{name} expects split_sizes have only non-negative entries")
     if not name.startswith("split") or sizes is None or size is None or len(known) < len(sizes):
         return
     if sum(known) != size:

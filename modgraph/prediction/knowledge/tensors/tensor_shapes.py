@@ -13,9 +13,9 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import LEAF, OF_LEAF, ListObject, TensorObject
+from modgraph.prediction.domain.objects import BELOW, LEAF, OF_LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
-from modgraph.prediction.domain.sizes import is_one, same
+from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
@@ -55,6 +55,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
 from modgraph.prediction.knowledge.torch.gradients import may_have_come, refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.paths import recording
+from modgraph.prediction.python.counted import count as counted
 from modgraph.prediction.python.plain import data_unknown, number_unknown
 
 
@@ -547,7 +548,7 @@ def _spread(machine: Machine, shape: Shape, wanted: Shape) -> Shape:
     """
     offset = len(wanted) - len(shape)
     _require_expandable(machine, shape, wanted, offset)
-    stays = [i >= offset and size is not None and same(size, -1) for i, size in enumerate(wanted)]
+    stays = [i >= offset and size is not None and size == -1 for i, size in enumerate(wanted)]
     return tuple(shape[i - offset] if stays[i] else size for i, size in enumerate(wanted))
 
 
@@ -562,10 +563,10 @@ def _require_expandable(machine: Machine, shape: Shape, wanted: Shape, offset: i
         raise machine.raises("RuntimeError", f"{message} in the tensor ({len(shape)})")
     for place, size in enumerate(wanted):
         held = shape[place - offset] if place >= offset else 1
-        if size is None or held is None or (place >= offset and same(size, -1)):
+        if size is None or held is None or (place >= offset and size == -1):
             continue
-        if same(size, -1):
-            message = "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension"
+        if size < 0:
+            message = f"The expanded size of the tensor ({size}) isn't allowed in dimension"
             raise machine.raises("RuntimeError", f"{message} {place}")
         if not is_one(held) and held != size:
             message = f"The expanded size of the tensor ({size}) must match the existing size ({held})"
@@ -612,9 +613,28 @@ def replaced(shape: Shape, place: int, size: int | None) -> Shape:
 @models(*both("flip", "roll", "sort", "argsort"), "torch.fliplr", "torch.flipud")
 def rearranged(arguments: Arguments, machine: Machine) -> Value:
     source, name = source_of(arguments, machine), last_name(arguments.function)
-    if name == "sort":
-        return TupleValue((like(machine, source, source.shape), made(machine, source.shape, "int64")), PAIR)
-    return made(machine, source.shape, "int64") if name == "argsort" else like(machine, source, source.shape)
+    if name in ("sort", "argsort"):
+        return _sorted(arguments, machine, source, name)
+    return like(machine, source, source.shape)
+
+
+def _sorted(arguments: Arguments, machine: Machine, source: TensorObject, name: str) -> Value:
+    """A row of numbers that are known is sorted; of any row, all places are there once."""
+    is_row, held = source.shape is not None and len(source.shape) == 1, source.elements
+    backwards = machine.truth(arguments.get(2, "descending", FALSE))
+    numbers: tuple[Number, ...] | None = None
+    where: tuple[Number, ...] | None = None
+    if is_row and held is not None and backwards is not None and not any(map(math.isnan, held)):
+        counted(machine, len(held))
+        order = sorted(range(len(held)), key=lambda at: held[at], reverse=backwards)
+        numbers = tuple(held[at] for at in order)
+        where = (
+            tuple(order) if len(set(held)) == len(held) else None
+        )  # which of two equals is first, torch does not say
+    places = made(machine, source.shape, "int64", where)
+    if is_row and where is None and source.shape and source.shape[0] is not None:
+        machine.state.change(places, TensorObject).attributes[BELOW] = Constant(source.shape[0])
+    return places if name == "argsort" else TupleValue((like(machine, source, source.shape, numbers), places), PAIR)
 
 
 def _unknown_shape(arguments: Arguments, machine: Machine) -> Value:

@@ -9,11 +9,13 @@ from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.registry import Model, models
-from modgraph.prediction.domain.values import FALSE, NONE, TRUE, ClassValue, TupleValue, Value
+from modgraph.prediction.domain.values import FALSE, NONE, TRUE, TupleValue, Value
 from modgraph.prediction.knowledge.shapes.fitting import with_rank
+from modgraph.prediction.knowledge.tensors.demanding import differ, is_larger
 from modgraph.prediction.knowledge.tensors.elements import Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
 from modgraph.prediction.knowledge.torch.gradients import of_layer
+from modgraph.prediction.knowledge.torch.packed_sequences import Packed, packed_of
 
 _LAYERS = "torch.nn.modules"
 Size = int | None
@@ -58,8 +60,8 @@ def _product(*sizes: Size) -> Size:
 def recurrent(arguments: Arguments, machine: Machine) -> Value:
     """The output and the last state; of an LSTM, that is two."""
     module, given = arguments.positional[0], arguments.get(1, "input", NONE)
-    if isinstance(given, TupleValue) and isinstance(given.cls, ClassValue) and given.cls.name == _PACKED:
-        return _of_packed(arguments, machine, given)
+    if isinstance(given, TupleValue) and (sequences := packed_of(machine, given)) is not None:
+        return _of_packed(arguments, machine, given, sequences)
     source = with_rank(machine, tensor_of(machine, given), 2, (0, 1))
     both_ways, first = _flag(machine, module, "bidirectional"), _flag(machine, module, "batch_first")
     if source.shape is not None and len(source.shape) not in (2, 3):
@@ -83,25 +85,61 @@ def recurrent(arguments: Arguments, machine: Machine) -> Value:
     return TupleValue((output, state))
 
 
-_PACKED = "torch.nn.utils.rnn.PackedSequence"
-
-
-def _of_packed(arguments: Arguments, machine: Machine, given: TupleValue) -> Value:
-    """Sequences of several lengths: the data has no batch, and the state one of as many as were sorted."""
-    module, source = arguments.positional[0], tensor_of(machine, given.items[0])
+def _of_packed(arguments: Arguments, machine: Machine, given: TupleValue, sequences: Packed) -> Value:
+    """Sequences of several lengths: the data has no batch, and the state one of as many as there are."""
+    module, source = arguments.positional[0], sequences.data
     both_ways, hidden = _flag(machine, module, "bidirectional"), _size(machine, module, "hidden_size")
-    _require_size(machine, None if source is None else source.shape, _size(machine, module, "input_size"))
+    is_open = "LSTM" in arguments.function
+    if not is_open:
+        _require_size(machine, source.shape, _size(machine, module, "input_size"))
+    elif source.shape and differ(source.shape[-1], _size(machine, module, "input_size")):
+        machine.may_fail()  # the kernel of one device refuses it, and that of another reads on behind it
     ways = None if both_ways is None else 1 + both_ways
     projected = _size(machine, module, "proj_size") or hidden
-    order = tensor_of(machine, given.items[2]) if len(given.items) > 2 else None
     stacked = _product(ways, _size(machine, module, "num_layers"))
-    held = (stacked, order.shape[0] if order is not None and order.shape else None)
-    dtype, steps = (None, None) if source is None else (source.dtype, source.shape[0] if source.shape else None)
-    output = _tensor(machine, arguments, (steps, _product(ways, projected)), dtype)
-    state = _tensor(machine, arguments, (*held, projected), dtype)
-    if "LSTM" in arguments.function:
-        state = TupleValue((state, _tensor(machine, arguments, (*held, hidden), dtype)))
+    held = (stacked, sequences.batch)
+    begun = arguments.get(2, "hx", NONE)
+    states = begun.items if isinstance(begun, TupleValue) else (begun,)
+    ends: list[Shape] = [(*held, projected), (*held, hidden)]
+    for place, each in enumerate(states[:2]):
+        if not _is_of(machine, tensor_of(machine, each), sequences, ends[place], is_open):
+            ends = [(None, None, None)] * 2
+    output = _tensor(
+        machine, arguments, (source.shape[0] if source.shape else None, _product(ways, projected)), source.dtype
+    )
+    state = _tensor(machine, arguments, ends[0], source.dtype)
+    if is_open:
+        state = TupleValue((state, _tensor(machine, arguments, ends[1], source.dtype)))
     return TupleValue((TupleValue((output, *given.items[1:]), given.cls), state))
+
+
+def _is_of(machine: Machine, state: TensorObject | None, sequences: Packed, wanted: Shape, is_open: bool) -> bool:
+    """A state for packed sequences, as far as is known: first it is put into their order, which takes as many as these
+    are and leaves out the others. Of an LSTM (`is_open`) torch asks for nothing more: one of other sizes may run.
+
+    Raises:
+        Raised: it has others.
+    """
+    shape = None if state is None else state.shape
+    if shape is None:
+        return True
+    if not sequences.is_sorted:
+        if len(shape) < 2:
+            raise machine.raises("IndexError", f"Dimension out of range: a state of {_told(shape)} has no dimension 1")
+        if sequences.order is None:
+            machine.may_fail()
+            return False
+        if is_larger(sequences.batch, shape[1]):
+            raise machine.raises("RuntimeError", f"INDICES element is out of DATA bounds, axis_dim={shape[1]}")
+        shape = (shape[0], sequences.batch, *shape[2:])
+    if not is_open:
+        _require_state(machine, TensorObject(shape), wanted)
+    elif len(shape) < 3:
+        raise machine.raises("IndexError", f"Dimension out of range: a state of {_told(shape)} has no dimension 2")
+    elif len(shape) != len(wanted) or any(differ(*pair) for pair in zip(shape, wanted, strict=True)):
+        machine.may_fail()
+        return False
+    return True
 
 
 def _require_state(machine: Machine, state: TensorObject | None, wanted: Shape) -> None:
@@ -235,24 +273,3 @@ def bilinear(arguments: Arguments, machine: Machine) -> Value:
     if source is None or not source.shape:
         return _tensor(machine, arguments, None, None)
     return _tensor(machine, arguments, (*source.shape[:-1], _size(machine, module, "out_features")), source.dtype)
-
-
-@models("torch._VF._pack_padded_sequence")
-def packed(arguments: Arguments, machine: Machine) -> Value:
-    """What stands in the sequences, one step behind the other, and how many go on at each: how many there are of
-    either, the lengths say."""
-    source = tensor_of(machine, arguments.get(0, "input", NONE))
-    shape = None if source is None or source.shape is None or len(source.shape) < 2 else (None, *source.shape[2:])
-    dtype, needs = (None, None) if source is None else (source.dtype, source.requires_grad)
-    data = made(machine, shape, dtype, requires_grad=needs)
-    return TupleValue((data, made(machine, (None,), "int64")))
-
-
-@models("torch._VF._pad_packed_sequence")
-def padded(arguments: Arguments, machine: Machine) -> Value:
-    """As many sequences as there were, as long as the longest of them, and their lengths."""
-    source = tensor_of(machine, arguments.get(0, "data", NONE))
-    shape = None if source is None or not source.shape else (None, None, *source.shape[1:])
-    dtype, needs = (None, None) if source is None else (source.dtype, source.requires_grad)
-    data = made(machine, shape, dtype, requires_grad=needs)
-    return TupleValue((data, made(machine, (None,), "int64")))
