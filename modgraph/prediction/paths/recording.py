@@ -241,11 +241,23 @@ def _sees_through(machine: Machine, arguments: Arguments, result: Value) -> bool
 def own_operation(machine: Machine, module: Address, given: Iterable[Value], result: Value) -> None:
     """What a layer of torch runs, whose call goes on with hooks: these compute with what it gives."""
     held = machine.state.find(module, ModuleObject)
-    called = layer_operations.of_layer(f"{getattr(held.cls, 'name', '')}.forward") if held is not None else None
+    called = _operation_of_class(machine, held) if held is not None else None
     if called is not None:
         inputs = [each for place, value in enumerate(given) for each in seen_in(machine, value, f"args[{place}]")]
         inputs += _given_to_operation(machine, module)
-        add(machine, Operate(called, tuple(inputs), tuple(seen_in(machine, result, "output")), machine.where))
+        outputs = tuple(seen_in(machine, result, "output"))
+        taken = {index for each in inputs for index in each.indices}
+        is_as_it_was = bool(outputs) and all(taken.issuperset(each.indices) for each in outputs)
+        if not is_as_it_was or (held is not None and held.attributes.get("inplace") == TRUE):
+            add(machine, Operate(called, tuple(inputs), outputs, machine.where))
+
+
+def _operation_of_class(machine: Machine, module: ModuleObject) -> str | None:
+    """What the `forward` runs of a class of torch's, or of the one that it has it from."""
+    if not getattr(module.cls, "name", "").startswith("torch.nn.modules."):
+        return None
+    names = (f"{getattr(base, 'name', '')}.forward" for base in machine.mro(module.cls))
+    return next((found for name in names if (found := layer_operations.of_layer(name)) is not None), None)
 
 
 def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
@@ -394,6 +406,8 @@ def module_call(
     names = _parameters(machine, module)
     named = [(_name(names, place), value) for place, value in enumerate(arguments.positional[1:])]
     named += arguments.keywords.items()
+    if arguments.open is not None:
+        named.append((_name(names, len(arguments.positional) - 1), arguments.open))
     inputs = [each for name, value in named for each in seen_in(machine, value, name)]
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
@@ -599,6 +613,7 @@ def _named(arguments: Arguments) -> list[tuple[str, Value]]:
     return [
         *((f"args[{place}]", value) for place, value in enumerate(arguments.positional)),
         *arguments.keywords.items(),
+        *([("args[?]", arguments.open)] if arguments.open is not None else ()),
     ]
 
 
@@ -631,6 +646,15 @@ def operate_on_unknown(machine: Machine, *operands: Value) -> None:
         if any(machine.state.find(Address(index), TensorObject) is not None for index in each.may_be):
             add(machine, Lost(each.reason, machine.where))
             return
+
+
+def operation_on_possible(machine: Machine, name: str, operand: Unknown) -> Value:
+    """A tensor of which no more is known, which that operation makes of a tensor that this may be."""
+    made = machine.allocate(TensorObject(shape=None, dtype=None, device=None, requires_grad=None))
+    if machine.is_recording and not machine.operating:
+        possible = possible_in(machine, [("args[0]", operand)])
+        add(machine, Operate(name, (), tuple(seen_in(machine, made, "output")), machine.where, possible=possible))
+    return made
 
 
 def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:
