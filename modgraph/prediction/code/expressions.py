@@ -101,7 +101,7 @@ def _ellipsis(machine: Machine, frame: Frame, node: nodes.Ellipsis) -> Value:
 
 def _tuple(machine: Machine, frame: Frame, node: nodes.Tuple) -> Value:
     found, unknown = _elements(machine, frame, node.elements)
-    return unknown if unknown is not None else TupleValue(tuple(found))
+    return points_to.read(machine, unknown, [*found, unknown]) if unknown is not None else TupleValue(tuple(found))
 
 
 def _list(machine: Machine, frame: Frame, node: nodes.List) -> Value:
@@ -121,6 +121,7 @@ def _elements(
     """The items of a display, `*parts` unpacked; with the reason where from some place on they are not known."""
     found: list[Value] = []
     unknown: Unknown | None = None
+    parts: list[Value] | Unknown
     for element in elements:
         is_starred = type(element) is nodes.Starred
         value = evaluate(machine, frame, element.value if is_starred else element)
@@ -128,12 +129,14 @@ def _elements(
             if not in_any_order:
                 iterables.asked_for_length(machine, value)
             parts = machine.iterate_in_any_order(value) if in_any_order else machine.iterate(value)
-            if isinstance(parts, Unknown):
-                unknown = unknown or parts
-            elif unknown is None:
-                found.extend(parts)
+        else:
+            parts = [value]
+        if isinstance(parts, Unknown):
+            unknown = parts if unknown is None else points_to.read(machine, unknown, [unknown, parts])
         elif unknown is None:
-            found.append(value)
+            found.extend(parts)
+        else:  # what stands behind items whose number is not known is one of the further ones
+            unknown = points_to.read(machine, unknown, [unknown, *parts])
     return found, unknown
 
 

@@ -15,10 +15,10 @@ from modgraph.prediction.code.loop_ends import HOW_FAR, may_have_ended
 from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.frames import Frame, Loop, Outcome
 from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_YIELDED
-from modgraph.prediction.domain.objects import EnvironmentObject, InstanceObject
+from modgraph.prediction.domain.objects import EnvironmentObject, InstanceObject, IteratorObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Lost, Steps
-from modgraph.prediction.domain.values import NONE, Address, Unknown, Value
+from modgraph.prediction.domain.values import NONE, Address, Constant, TupleValue, Unknown, Value
 from modgraph.prediction.paths.guards import Guard, Leaving
 from modgraph.prediction.python import node_text, producing
 from modgraph.source import nodes
@@ -51,8 +51,7 @@ def _body(machine: Machine, frame: Frame, node: nodes.FunctionDef) -> Steps:
             raise
         machine.may_raise(raised)
         outcome = "dead"
-    if frame.returns:
-        control.finish_returns(machine, frame, outcome, since)
+    frame.returned = control.finish_returns(machine, frame, outcome, since)
     return None
 
 
@@ -115,7 +114,26 @@ def _given(machine: Machine, frame: Frame, node: nodes.Yield) -> _Given:
             frame.sent, frame.thrown = NONE, None
             yield Lost(why)
             break
+    return _returned(machine, inner)
+
+
+def _returned(machine: Machine, inner: Value) -> Value:
+    """What `yield from` is worth once all items have come: of what has no code of its own, None."""
+    if isinstance(inner, (TupleValue, Constant)):
+        return NONE
+    if machine.state.find(inner, IteratorObject) is not None:
+        return producing.returned(machine, inner)
+    held = machine.state.read(inner) if isinstance(inner, Address) else None
+    if isinstance(inner, Address) and producing.is_plain(machine, inner, held):
+        return NONE
     return machine.unknown("what an inner generator returns is not known")
+
+
+def _return(machine: Machine, frame: Frame, node: nodes.Return) -> Stepping:
+    if not isinstance(node.value, nodes.Yield):
+        return (yield from _lost(machine, frame, node))
+    frame.value = yield from _given(machine, frame, node.value)
+    return "return"
 
 
 def _arrived(machine: Machine, frame: Frame) -> Value:
@@ -406,6 +424,7 @@ def _swallowed(machine: Machine, manager: Value, error: Raised) -> Outcome:
 _EXECUTORS: dict[type[nodes.Node], Callable[..., Stepping]] = {
     nodes.Expr: _expression,
     nodes.Assign: _assign,
+    nodes.Return: _return,
     nodes.If: _if,
     nodes.For: _for,
     nodes.While: _while,

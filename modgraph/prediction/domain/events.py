@@ -130,6 +130,8 @@ class Assume:
     where: SourceLocation | None
     is_earlier: bool = False
     """It was made before: one of several values is taken here, and it has decided which."""
+    of: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
+    """What the names in it were then: with others it is another test of the same text. None where that is not known."""
 
     @property
     def condition(self) -> str:

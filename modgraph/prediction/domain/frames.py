@@ -76,6 +76,8 @@ class Frame:
     """Of a comprehension: that of the code in which it stands."""
     value: Value = NONE
     """Of the `return` that ended the block."""
+    returned: Value | None = None
+    """What a generator whose code this is has returned."""
     calling: SourceLocation | None = None
     """The call in the statement that is being made: where Python says that it raises."""
 

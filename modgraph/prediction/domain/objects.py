@@ -170,6 +170,8 @@ class Ended:
 
     why: Unknown | None = None
     """Why there may be others all the same."""
+    value: Value | None = None
+    """What the code has returned that makes the items; None where that is not known, or where there is none."""
 
 
 STALE = -1
@@ -190,9 +192,13 @@ class IteratorObject(HeapObject):
     """Items asked of `source`."""
     running: Any = field(default=None, metadata=role(Role.COUPLED))
     """The suspended code of a source that has begun; states share it, and `taken` tells for which of them it stands."""
+    returned: Value | None = field(default=None, metadata=role(Role.COUPLED))
+    """Of a generator that has ended: what it has returned; None where that is not known."""
 
     def references(self) -> Iterator[Value]:
         yield from self.items[self.position :]
+        if self.returned is not None:
+            yield self.returned
         if self.source is not None:
             yield from self.source.references()
 

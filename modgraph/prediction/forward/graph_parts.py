@@ -74,6 +74,16 @@ _OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether|what else)
 _TEST = re.compile(r"depends on `([^`]+)`")
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A test that has come out so on a path."""
+
+    text: str
+    event: Assume
+    time: int = 0
+    """How many tests of the same text came before it, of what was something else then."""
+
+
 class _Reader:
     """Walks the events once, in order."""
 
@@ -103,8 +113,10 @@ class _Reader:
         """From where on shapes are not known."""
         self.turns = 0
         """Loops of any number of turns that are being read, one inside the other."""
-        self.tests: list[list[str]] = []
+        self.tests: list[list[_Asked]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
+        self.first_tests: dict[tuple[int | None, frozenset[str]], Assume] = {}
+        """By call, and by the text of a test or its contrary: the first of these."""
         self.coming: frozenset[int] = frozenset()
         """Tensors that are made in the loops that are being read."""
         self.regions = Regions(followed.state)
@@ -562,11 +574,11 @@ class _Reader:
         """From here on, on one of two paths, a test has come out so."""
         if not self.tests:
             return
-        if event.condition not in self.tests[-1]:
-            earlier = negated(event.condition)  # of a turn of a loop, in which the test came out otherwise
-            self.tests[-1] = [*(each for each in self.tests[-1] if each != earlier), event.condition]
+        caller = self.open[-1].index if self.open else None
+        first = self.first_tests.setdefault((caller, frozenset((event.condition, negated(event.condition)))), event)
+        self.tests[-1] = _with_test(self.tests[-1], event, first)
         where = event.where or self.conditions[-1]
-        self.conditions[-1] = Condition(text=all_of(self.tests[-1]), file=where.file, line=where.line)
+        self.conditions[-1] = Condition(text=_text_of(self.tests[-1]), file=where.file, line=where.line)
 
     def _repeat(self, event: Repeat) -> None:
         condition = _condition(event)
@@ -659,6 +671,32 @@ class _Reader:
                 if first is not None:
                     found.setdefault(first, []).append(f"{module.path}.{name}")
         return found
+
+
+def _with_test(asked: list[_Asked], event: Assume, first: Assume) -> list[_Asked]:
+    """The tests of a path, on which another one comes out."""
+    text = event.condition
+    contrary = negated(text)
+    alike = [each for each in asked if each.text in (text, contrary)]
+    time = alike[-1].time if alike else int(_is_of_something_else(first, event))
+    if alike and _is_of_something_else(alike[-1].event, event):
+        return [*asked, _Asked(text, event, time + 1)]
+    if any(each.text == text for each in alike):
+        return asked
+    # Of a turn of a loop, in which the test came out otherwise.
+    return [*(each for each in asked if each.text != contrary), _Asked(text, event, time)]
+
+
+def _is_of_something_else(before: Assume, after: Assume) -> bool:
+    """What is asked has changed between two tests of the same text, which stand at different places."""
+    return None not in (before.of, after.of) and before.of != after.of and before.where != after.where
+
+
+def _text_of(asked: Sequence[_Asked]) -> str:
+    """That all come out so: "x.sum() > 0 and later not (x.sum() > 0)"."""
+    times = sorted({each.time for each in asked})
+    found = (all_of([each.text for each in asked if each.time == time]) for time in times)
+    return ("later " if times[:1] != [0] else "") + " and later ".join(found)
 
 
 def _way(edge: Edge) -> tuple[object, ...]:

@@ -147,7 +147,7 @@ _FORGOTTEN: dict[Role, Callable[[Any, str, Unknown], None]] = {
 
 def _forget_iterator(item: IteratorObject, why: Unknown) -> None:
     item.items, item.position, item.open = [], 0, points_to.either_of(why, item.items[item.position :])
-    item.source = item.running = None
+    item.source = item.running = item.returned = None
 
 
 def _forget_values(entries: dict[str, Value], why: Unknown) -> None:

@@ -193,6 +193,9 @@ def _join_iterator(joiner: Joiner, mine: IteratorObject, other: IteratorObject) 
         joiner.changed = joiner.changed or mine.taken != STALE
         mine.source, mine.taken = mine.source or other.source, STALE
         mine.running = mine.running or other.running
+    if mine.returned != other.returned:
+        one, another = mine.returned, other.returned
+        mine.returned = None if one is None or another is None else joiner.value(one, another)
     if mine.position != other.position:
         left = [*mine.items[mine.position :], *other.items[other.position :]]
         mine.open = joiner.open(mine.open, joiner.unknown(of=left))

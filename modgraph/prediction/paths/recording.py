@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (
     DictObject,
+    EnvironmentObject,
     HeapObject,
     InstanceObject,
     ListObject,
@@ -241,11 +243,23 @@ def _sees_through(machine: Machine, arguments: Arguments, result: Value) -> bool
 def own_operation(machine: Machine, module: Address, given: Iterable[Value], result: Value) -> None:
     """What a layer of torch runs, whose call goes on with hooks: these compute with what it gives."""
     held = machine.state.find(module, ModuleObject)
-    called = layer_operations.of_layer(f"{getattr(held.cls, 'name', '')}.forward") if held is not None else None
+    called = _operation_of_class(machine, held) if held is not None else None
     if called is not None:
         inputs = [each for place, value in enumerate(given) for each in seen_in(machine, value, f"args[{place}]")]
         inputs += _given_to_operation(machine, module)
-        add(machine, Operate(called, tuple(inputs), tuple(seen_in(machine, result, "output")), machine.where))
+        outputs = tuple(seen_in(machine, result, "output"))
+        taken = {index for each in inputs for index in each.indices}
+        is_as_it_was = bool(outputs) and all(taken.issuperset(each.indices) for each in outputs)
+        if not is_as_it_was or (held is not None and held.attributes.get("inplace") == TRUE):
+            add(machine, Operate(called, tuple(inputs), outputs, machine.where))
+
+
+def _operation_of_class(machine: Machine, module: ModuleObject) -> str | None:
+    """What the `forward` runs of a class of torch's, or of the one that it has it from."""
+    if not getattr(module.cls, "name", "").startswith("torch.nn.modules."):
+        return None
+    names = (f"{getattr(base, 'name', '')}.forward" for base in machine.mro(module.cls))
+    return next((found for name in names if (found := layer_operations.of_layer(name)) is not None), None)
 
 
 def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
@@ -360,7 +374,35 @@ def lost(machine: Machine, why: Unknown) -> None:
 def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
     """On the path that this state is on, a test that cannot be decided comes out this way."""
     if machine.is_recording:
-        state.events = events.Cell(state.events, Assume(text, truth, machine.where))
+        asked = Assume(text, truth, machine.where, of=_asked_of(machine, text))
+        state.events = events.Cell(state.events, asked)
+
+
+_NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_][\w.]*")
+
+
+def _asked_of(machine: Machine, text: str) -> tuple[object, ...]:
+    """The values of the names in a test; of a tensor, how often it was written to, too. Two that are not known, and not
+    one object, may be two."""
+    environment = machine.frames[-1].environment if machine.frames else None
+    held = machine.state.find(environment, EnvironmentObject) if environment is not None else None
+    found: list[object] = []
+    names = {} if held is None else held.names
+    for name in _NAME.findall(text) if names else ():
+        first, *attributes = name.split(".")
+        value = names.get(first)
+        if value is None:  # a keyword, or a name from elsewhere
+            continue
+        for each in attributes:
+            item = machine.state.find(value, HeapObject)
+            inside = item.attributes.get(each) if isinstance(item, (InstanceObject, ModuleObject)) else None
+            if inside is None:
+                break
+            value = inside
+        tensor = machine.state.find(value, TensorObject)
+        number = id(value) if isinstance(value, Unknown) else tensor.writes if tensor is not None else None
+        found.append((name, value, number))
+    return tuple(found)
 
 
 def assume_again(machine: Machine, tests: Tests) -> None:
@@ -394,6 +436,8 @@ def module_call(
     names = _parameters(machine, module)
     named = [(_name(names, place), value) for place, value in enumerate(arguments.positional[1:])]
     named += arguments.keywords.items()
+    if arguments.open is not None:
+        named.append((_name(names, len(arguments.positional) - 1), arguments.open))
     inputs = [each for name, value in named for each in seen_in(machine, value, name)]
     held = machine.state.find(module, ModuleObject)
     is_layer = held is not None and _is_of_torch(machine, held) and not _is_made_of_others(held)
@@ -599,6 +643,7 @@ def _named(arguments: Arguments) -> list[tuple[str, Value]]:
     return [
         *((f"args[{place}]", value) for place, value in enumerate(arguments.positional)),
         *arguments.keywords.items(),
+        *([("args[?]", arguments.open)] if arguments.open is not None else ()),
     ]
 
 
@@ -631,6 +676,15 @@ def operate_on_unknown(machine: Machine, *operands: Value) -> None:
         if any(machine.state.find(Address(index), TensorObject) is not None for index in each.may_be):
             add(machine, Lost(each.reason, machine.where))
             return
+
+
+def operation_on_possible(machine: Machine, name: str, operand: Unknown) -> Value:
+    """A tensor of which no more is known, which that operation makes of a tensor that this may be."""
+    made = machine.allocate(TensorObject(shape=None, dtype=None, device=None, requires_grad=None))
+    if machine.is_recording and not machine.operating:
+        possible = possible_in(machine, [("args[0]", operand)])
+        add(machine, Operate(name, (), tuple(seen_in(machine, made, "output")), machine.where, possible=possible))
+    return made
 
 
 def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ def _of_one(machine: Machine, value: Choice) -> list[Value] | Unknown:
     """What one of several iterables gives, which of them is not known."""
     why = machine.unknown("which iterable it is is not known", value)
     found: list[tuple[Value, ...]] = []
-    if all(isinstance(each, TupleValue) or _is_plain(machine, each) for each in value.alternatives):
+    if are_plain(machine, value.alternatives):
         for each in value.alternatives:
             items = iterate(machine, each)
             if isinstance(items, Unknown):
@@ -93,6 +94,11 @@ def _of_one(machine: Machine, value: Choice) -> list[Value] | Unknown:
     if len({len(items) for items in found}) == 1:
         return [machine.choice(items, value.reason) for items in zip(*found, strict=True)]
     return points_to.read(machine, why, [one for some in found for one in some])
+
+
+def are_plain(machine: Machine, values: Iterable[Value]) -> bool:
+    """Containers of Python's own: to read them runs no code, and leaves them as they are."""
+    return all(isinstance(each, TupleValue) or _is_plain(machine, each) for each in values)
 
 
 def _row(items: list[Value] | Unknown) -> Value:

@@ -171,7 +171,7 @@ def _resumed(machine: Machine, running: _Running, resume: Callable[[], Value | L
     try:
         return resume()
     except StopIteration as stop:
-        return Ended(stop.value)
+        return Ended(stop.value, running.frame.returned if running.frame is not None else None)
     finally:
         running.busy = False
         del machine.frames[frames:]
@@ -280,7 +280,7 @@ def take(machine: Machine, address: Address) -> Value | None:
         _finish(machine, address, None)
         raise
     if isinstance(found, Ended):
-        _finish(machine, address, found.why)
+        _finish(machine, address, found.why, found.value)
         return None
     return found
 
@@ -331,8 +331,9 @@ def close(machine: Machine, iterator: Address) -> None:
     _finish(machine, iterator, None)
 
 
-def _finish(machine: Machine, address: Address, why: Unknown | None) -> None:
+def _finish(machine: Machine, address: Address, why: Unknown | None, value: Value | None = None) -> None:
     item = machine.state.change(address, IteratorObject)
+    item.returned = value
     item.source = item.running = None
     item.open = item.open or why
 
@@ -565,6 +566,21 @@ def ended(machine: Machine, column: Address) -> Unknown | None:
     """Why an iterator that gave nothing may have more."""
     item = machine.state.find(column, IteratorObject)
     return item.open if item is not None else None
+
+
+def returned(machine: Machine, iterator: Value) -> Value:
+    """What a generator has returned that has ended; None of any other."""
+    item = machine.state.find(iterator, IteratorObject)
+    if item is None or item.returned is None:
+        return machine.unknown("what a generator returns is not followed")
+    return item.returned
+
+
+def stopped(machine: Machine, iterator: Address) -> Raised:
+    """The exception that says that an iterator has no more: that which ends a generator has what it returns."""
+    value = returned(machine, iterator)
+    machine.state.change(iterator, IteratorObject).returned = NONE
+    return machine.raises("StopIteration", "", () if value == NONE else (value,))
 
 
 def rows(machine: Machine, columns: list[Address]) -> Generator[tuple[Value, ...], None, Unknown | None]:

@@ -132,6 +132,7 @@ def test_it_is_called_where_the_condition_is_true(name: str, tmp_path: Path) -> 
                 assert is_true == (module in seen) or (not is_true and known != conditions), (given, conditions)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("number", "held"),
     [
@@ -156,3 +157,43 @@ def test_it_says_of_what_a_result_is_not_followed(number, held, tmp_path):
     told = {call.condition.text for call in graph.calls if call.module and not call.certain and call.condition}
     assert told
     assert all(held in each or each == "another way through forward" for each in told)
+=======
+CHANGED_BETWEEN = {
+    "data": (
+        "",
+        "if x.sum() > 0:\n            x = -x\n            if {}x.sum() > 0{}: x = self.b(x)\n        return x",
+    ),
+    "written into": (
+        "",
+        "if x.sum() > 0:\n            x.neg_()\n            if {}x.sum() > 0{}: x = self.b(x)\n        return x",
+    ),
+    "a name": (
+        "",
+        "p = x.sum() > 0\n        if p:\n            p = x.max() > 3\n            if {}p{}: x = self.b(x)\n        return x",
+    ),
+    "an attribute": (
+        "",
+        "self.p = x.sum() > 0\n        if self.p:\n            self.p = x.max() > 3\n"
+        "            if {}self.p{}: x = self.b(x)\n        return x",
+    ),
+}
+
+
+@pytest.mark.parametrize(("parameter", "body"), CHANGED_BETWEEN.values(), ids=CHANGED_BETWEEN)
+@pytest.mark.parametrize("around", [("", ""), ("not (", ")")])
+def test_a_test_of_what_has_changed_is_another_one(parameter: str, body: str, around: tuple[str, str], tmp_path: Path):
+    graph = predicted(tmp_path, NET % (parameter, body.format(*around)), ["3x4"])
+    told = [call.condition.text for call in graph.calls if call.module == "b" and call.condition]
+
+    assert len(told) == 1
+    first, then = told[0].split(" and later ")
+    assert then == (f"not ({first})" if " " in first else f"not {first}") if around[0] else then == first
+
+
+@pytest.mark.parametrize("again", ["p", "not p", "x.sum() > 0"])
+def test_a_test_of_what_is_as_it_was_is_the_same(again: str, tmp_path: Path):
+    body = f"p = x.sum() > 0\n        if p and x.sum() > 0:\n            self.a(x)\n            if {again}: self.b(x)\n        return x"
+    graph = predicted(tmp_path, NET % ("", body), ["3x4"])
+
+    assert not [call for call in graph.calls if call.condition is not None and "later" in call.condition.text]
+>>>>>>> f20e

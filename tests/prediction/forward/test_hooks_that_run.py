@@ -138,3 +138,37 @@ class Net(nn.Module):
 
     assert wrong(tmp_path, text) == []
     assert not predicted(tmp_path, text, ["2x3"]).problems
+
+
+BEFORE = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), {layer}
+        self.b.{hook}
+    def forward(self, x):
+        return self.b(x) + 1
+"""
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "register_forward_pre_hook(lambda m, a: self.a(a[0]))",
+        "register_forward_pre_hook(lambda m, a, k: ((self.a(a[0]),), k), with_kwargs=True)",
+        "register_forward_pre_hook(lambda m, a: (a[0] * 2,))",
+        "register_forward_hook(lambda m, a, o: self.a(o))",
+    ],
+)
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "nn.Linear(8, 8)", "nn.ReLU()", "nn.ReLU(inplace=True)", "nn.Dropout(0.5)", "nn.Identity()", "nn.LayerNorm(8)",
+        "nn.BatchNorm1d(8)", "nn.ZeroPad1d(0)", "nn.Sequential(nn.Linear(8, 8))", "type('Mine', (nn.Linear,), {})(8, 8)",
+    ],
+)  # fmt: skip
+def test_a_layer_around_whose_operation_modules_are_called_has_it(layer: str, hook: str, tmp_path: Path):
+    pytest.importorskip("torch")
+    from tests.prediction.forward.traced import both, differences
+
+    assert differences(*both(tmp_path, BEFORE.format(layer=layer, hook=hook), "2x8")) == []

@@ -41,9 +41,8 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import classes, exceptions, hashing, items, iterables, producing, unordered
+from modgraph.prediction.python import classes, exceptions, hashing, items, iterables, unordered
 from modgraph.prediction.python.bounds import text_size
-from modgraph.prediction.python.counted import count
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
 from modgraph.prediction.python.stand_ins import Identity, OtherTextError
 from modgraph.source.reached import Reached
@@ -80,7 +79,7 @@ constant("builtins.__debug__", TRUE)
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
-for _function in (divmod, pow, chr, ord, bin, hex, oct, ascii):
+for _function in (divmod, chr, ord, bin, hex, oct, ascii):
     models(f"builtins.{_function.__name__}")(folded(_function, _function.__name__))
 
 
@@ -103,6 +102,16 @@ def _dunder(name: str) -> Callable[[Arguments, Machine], Value | None]:
 @models("builtins.abs")
 def absolute(arguments: Arguments, machine: Machine) -> Value:
     return _dunder("__abs__")(arguments, machine) or folded(abs, "abs")(arguments, machine)
+
+
+@models("builtins.pow")
+def power(arguments: Arguments, machine: Machine) -> Value:
+    """As the operator, but for what is a number and for a third argument."""
+    given = (*arguments.positional, *arguments.keywords.values())
+    objects = [each for each in given if isinstance(each, (Address, Unknown)) and not points_to.is_plain(each)]
+    if not objects or len(given) != 2 or arguments.open is not None:
+        return folded(pow, "pow")(arguments, machine)
+    return machine.binary("**", arguments.get(0, "base", NONE), arguments.get(1, "exp", NONE))
 
 
 @models("builtins.round")
@@ -382,7 +391,7 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
         if "default" not in arguments.keywords:
             machine.may_refuse("ValueError")
         sorting.of_unknown(machine, arguments, items)
-        return number_unknown(machine, f"{name} of something not known", items)
+        return sorting.one_of_unknown(machine, arguments, items, f"{name} of something not known")
     if not items:
         default = arguments.keywords.get("default")
         if default is None:
@@ -411,36 +420,6 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
         item for place, item in enumerate(items) if place == best or sorting.are_tied(machine, items, keys, place, best)
     ]
     return tied[0] if len(tied) == 1 else points_to.read(machine, machine.unknown(unordered.WHY), tied)
-
-
-@models("builtins.sum")
-def total(arguments: Arguments, machine: Machine) -> Value:
-    given = arguments.positional[0]
-    if isinstance(given, Address) and machine.state.find(given, IteratorObject) is not None:
-        return _total_in_turn(machine, given, arguments.get(1, "start", Constant(0)))
-    items = machine.iterate_in_any_order(given)
-    if isinstance(items, Unknown):
-        machine.may_be_called([given, *arguments.positional[1:], *arguments.keywords.values()], items, _ADDING)
-        return number_unknown(machine, "sum of something not known", items)
-    result = arguments.get(1, "start", Constant(0))
-    count(machine, len(items))
-    for item in items:
-        result = machine.binary("+", result, item)
-    return result
-
-
-_ADDING = ("__add__", "__radd__")
-
-
-def _total_in_turn(machine: Machine, iterator: Address, result: Value) -> Value:
-    """Each item is added before the next one is made."""
-    for _ in range(MAX_LOOP_ITERATIONS):
-        item = producing.take(machine, iterator)
-        if item is None:
-            why = producing.ended(machine, iterator)
-            return result if why is None else number_unknown(machine, "sum of something not known", why)
-        result = machine.binary("+", result, item)
-    return number_unknown(machine, f"a sum of more than {MAX_LOOP_ITERATIONS} items")
 
 
 # ---- containers ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import ClassObject
@@ -23,6 +24,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.stdlib import sums
 from modgraph.prediction.python.callables import PARTIAL_METHOD
 
 known_class("functools.partial")
@@ -44,11 +46,9 @@ def reduce(arguments: Arguments, machine: Machine) -> Value:
     function, iterable, *initial = arguments.positional
     items = machine.iterate(iterable)
     if isinstance(items, Unknown):
-        machine.may_be_called([function], items, ("__call__",))
-        machine.expose(initial, items)
         if not initial:
             machine.may_refuse("TypeError")
-        return machine.unknown("what is reduced is not known", items)
+        return _reduced_unknown(machine, function, initial, items)
     values = [*initial, *items]
     if not values:
         raise machine.raises("TypeError", "reduce() of empty iterable with no initial value")
@@ -56,6 +56,17 @@ def reduce(arguments: Arguments, machine: Machine) -> Value:
     for value in values[1:]:
         result = machine.call(function, (result, value))
     return result
+
+
+def _reduced_unknown(machine: Machine, function: Value, initial: list[Value], items: Unknown) -> Value:
+    """The first item, or what a function that is known to read alone makes of it and another."""
+    if initial and isinstance(function, KnownFunction) and sums.may_be_tensors(machine, items):
+        again = [lambda: initial[0], lambda: machine.call(function, (initial[0], items))]
+        return machine.fork(again, items.reason)
+    machine.may_be_called([function], items, ("__call__",))
+    machine.expose(initial, items)
+    why = machine.unknown("what is reduced is not known", items)
+    return points_to.read(machine, why, [*initial, items])
 
 
 @models("functools.wraps")

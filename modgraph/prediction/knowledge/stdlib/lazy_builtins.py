@@ -28,6 +28,7 @@ from modgraph.prediction.python.producing import (
     iterator_of,
     made_by,
     rows,
+    stopped,
     take,
     walked,
 )
@@ -166,7 +167,7 @@ def _not_followed(machine: Machine, arguments: Arguments) -> Unknown:
 
 def _or_stopped(machine: Machine, generator: Address, item: Value | None) -> Value:
     if item is None and ended(machine, generator) is None:
-        raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
+        raise stopped(machine, generator)
     return item or ended(machine, generator) or NONE
 
 

@@ -17,5 +17,5 @@ for _name in dir(math):
     _item = getattr(math, _name)
     if isinstance(_item, float):
         constant(f"math.{_name}", Constant(_item))
-    elif callable(_item) and not _name.startswith("_"):
+    elif callable(_item) and not _name.startswith("_") and _name != "prod":
         models(f"math.{_name}")(folded(_item, f"math.{_name}"))

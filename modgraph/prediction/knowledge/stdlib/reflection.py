@@ -437,7 +437,7 @@ def next_(arguments: Arguments, machine: Machine) -> Value:
         return points_to.either_of(why, arguments.positional[1:])
     if len(arguments.positional) > 1:
         return arguments.positional[1]
-    raise machine.raises("StopIteration", "", (machine.unknown("what a generator returns is not followed"),))
+    raise producing.stopped(machine, value)
 
 
 @models("builtins.generator.__iter__")

@@ -16,8 +16,9 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import recording
 from modgraph.prediction.python import unordered
-from modgraph.prediction.python.plain import TOO_MANY, Looking, plain
+from modgraph.prediction.python.plain import TOO_MANY, Looking, number_unknown, plain
 
 
 def sort(
@@ -64,8 +65,20 @@ def go_on(machine: Machine, keys: list[Value]) -> None:
 
 def of_unknown(machine: Machine, arguments: Arguments, why: Unknown) -> None:
     """What the order of items that are not known asks for: the key of each, and which of two comes first."""
-    machine.may_be_called([arguments.keywords.get("key", NONE)], why, ("__call__",))
+    key = arguments.keywords.get("key", NONE)
+    machine.may_be_called([key], why, ("__call__",))
     machine.may_be_called(arguments.positional, why, _ORDER)
+    if key == NONE:
+        recording.operate_on_unknown(machine, why)
+
+
+def one_of_unknown(machine: Machine, arguments: Arguments, why: Unknown, reason: str) -> Unknown:
+    """What `min` and `max` take of items that are not known, or give where there are none: one of these, and no number
+    where one of them is none."""
+    of = [each for each in (arguments.keywords.get("default"), why) if each is not None]
+    if all(map(points_to.is_plain, of)) or not why.may_be:
+        return number_unknown(machine, reason, why)
+    return points_to.read(machine, machine.unknown(reason, why), of)
 
 
 _ORDER = ("__lt__", "__gt__")

@@ -211,7 +211,7 @@ def _call(machine: Machine, address: Address, arguments: Arguments) -> Value:
     run = machine.get_attribute(address, "forward")
     _require_arguments(machine, run, given, arguments)
     result = machine.call(run, given, keywords, arguments.where, arguments.open)
-    if after and machine.is_recording:
+    if (before or after) and machine.is_recording:
         recording.own_operation(machine, address, (*given, *keywords.values()), result)
     for hook in after:
         named = (machine.allocate(_as_dict(keywords)),) if hook.takes_keywords else ()
