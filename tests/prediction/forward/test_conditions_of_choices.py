@@ -132,7 +132,6 @@ def test_it_is_called_where_the_condition_is_true(name: str, tmp_path: Path) -> 
                 assert is_true == (module in seen) or (not is_true and known != conditions), (given, conditions)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("number", "held"),
     [
@@ -157,7 +156,8 @@ def test_it_says_of_what_a_result_is_not_followed(number, held, tmp_path):
     told = {call.condition.text for call in graph.calls if call.module and not call.certain and call.condition}
     assert told
     assert all(held in each or each == "another way through forward" for each in told)
-=======
+
+
 CHANGED_BETWEEN = {
     "data": (
         "",
@@ -196,4 +196,3 @@ def test_a_test_of_what_is_as_it_was_is_the_same(again: str, tmp_path: Path):
     graph = predicted(tmp_path, NET % ("", body), ["3x4"])
 
     assert not [call for call in graph.calls if call.condition is not None and "later" in call.condition.text]
->>>>>>> f20e
