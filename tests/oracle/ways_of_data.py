@@ -66,6 +66,23 @@ def _ends(consumer: str, incoming: dict[str, list[tuple[str, ...]]]) -> Iterator
             further = [each for each in others if not each.startswith("op:")]
             pending += [(*each, *further) for each in incoming.get(first, ())]
             continue
-        ends = tuple(each for each in alternatives if not each.startswith(("op:", "const:")))
+        ends = [each for each in alternatives if not each.startswith(("op:", "const:"))]
         if not first.startswith("const:"):
-            yield ends
+            # Where an operation may have given the very same tensor, it may come from any that the operation was given.
+            behind = [way for each in others if each.startswith("op:") for way in _behind(each, incoming)]
+            yield tuple(dict.fromkeys((*ends, *behind)))
+
+
+def _behind(operation: str, incoming: dict[str, list[tuple[str, ...]]]) -> Iterator[str]:
+    """All that an operation's tensors come from, behind any operations."""
+    pending, seen = [operation], {operation}
+    while pending:
+        for alternatives in incoming.get(pending.pop(), ()):
+            for each in alternatives:
+                if each in seen:
+                    continue
+                seen.add(each)
+                if each.startswith("op:"):
+                    pending.append(each)
+                elif not each.startswith("const:"):
+                    yield each
