@@ -366,7 +366,7 @@ def drain_maybe(
         ends: whether no more is asked for after an item.
     """
     found: list[Value] = []
-    reason = machine.unknown("", why).reason
+    reason = machine.unknown("", why).reason or "depends on which item is the last that is asked for"
 
     def further() -> Value:
         while (item := take(machine, iterator)) is not None:

@@ -196,3 +196,29 @@ def test_a_test_of_what_is_as_it_was_is_the_same(again: str, tmp_path: Path):
     graph = predicted(tmp_path, NET % ("", body), ["3x4"])
 
     assert not [call for call in graph.calls if call.condition is not None and "later" in call.condition.text]
+
+
+@pytest.mark.parametrize("asked", ["any", "all", "next"])
+def test_what_is_done_for_further_items_says_so(asked: str, tmp_path: Path):
+    """Of `any(layer(x).sum() > 0 for layer in layers)` the first call is made in any case."""
+    body = {
+        "any": "return x + 1 if any(layer(x).sum() > 0 for layer in self.layers) else x",
+        "all": "return x + 1 if all(layer(x).sum() > 0 for layer in self.layers) else x",
+        "next": "return next((y for layer in self.layers if (y := layer(x)).sum() > 0), x)",
+    }[asked]
+    text = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(3)])
+
+        def forward(self, x):
+            {body}
+    """
+    calls = {call.module: call for call in predicted(tmp_path, text, ["2x8"]).calls}
+
+    assert calls["layers.0"].certain
+    for name in ("layers.1", "layers.2"):
+        assert not calls[name].certain
+        assert calls[name].condition is not None
+        assert calls[name].condition.text
