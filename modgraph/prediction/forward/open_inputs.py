@@ -6,7 +6,6 @@ out otherwise by other sizes to reckon with (`solving.py`).
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,6 +38,7 @@ from modgraph.prediction.forward.running import (
 from modgraph.prediction.forward.solving import batch_of, of_few_turns, other_witnesses
 from modgraph.source.code_text import code_text
 from modgraph.source.inputs import InputSpec
+from modgraph.source.quiet import literal_value
 
 _Key = tuple[tuple[str, int], ...]
 """Sizes to reckon with, by name."""
@@ -330,7 +330,12 @@ def _loosened(wanted: _Wanted, loose: Iterable[str]) -> _Wanted:
 def _key_in(name: str, part: str) -> str | None:
     """Under which key of that input it stands, if it does."""
     inner = part.removeprefix(name)
-    key = ast.literal_eval(inner[1:-1]) if inner != part and inner.startswith("[") else None
+    if inner == part or not inner.startswith("["):
+        return None
+    try:
+        key = literal_value(inner[1:-1])
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):  # in a part of a part: "['a'][0]"
+        return None
     return key if isinstance(key, str) else None
 
 
