@@ -20,9 +20,11 @@ def find(flow: Flow) -> Iterator[Idiom]:
                 yield idiom
 
 
-def _kernel(arguments: Mapping[str, Any]) -> set[Any]:
+def _kernel(arguments: Mapping[str, Any]) -> set[int]:
+    """Its sizes; none where they are not known."""
     size = arguments.get("kernel_size")
-    return set(size) if isinstance(size, list | tuple) else {size}
+    sizes = size if isinstance(size, list | tuple) else [size]
+    return set(sizes) if all(type(each) is int for each in sizes) else set()
 
 
 def _separable(flow: Flow, pointwise: Step) -> Idiom | None:

@@ -27,7 +27,7 @@ class Net(nn.Module):
         ("return self.a(x) if n != 22 else x", {"a: n != 22"}),
         ("x = self.b(x)\n        return self.a(x) if n == 26 or n == 30 else x", {"a: n == 26 or n == 30"}),
         ("x = self.b(x)\n        return self.a(x) if n in (22, 26) else x", {"a: n == 22 or n == 26"}),
-        ("return self.a(x) if n == 26 or n == 30 else x", {"n != 26", "n != 30"}),
+        ("return self.a(x) if n == 26 or n == 30 else x", {"a: n == 26 or n == 30", "n != 26", "n != 30"}),
         ("return {26: x}.get(n, self.a)(x)", {"n != 26"}),
         ("return x.squeeze(1)", {"n != 1"}),
         ("return torch.ones(n % 4 and 7)", {"n % 4 != 0"}),
