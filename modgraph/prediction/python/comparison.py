@@ -168,7 +168,7 @@ def _by_methods(machine: Machine, value: Value, cls: Value) -> bool | None:
 
 def compare(machine: Machine, operator_: str, left: Value, right: Value) -> Value:
     """left operator right."""
-    if operator_ in _OF_KINDS and _is_of_guess(machine, left, right):
+    if operator_ in _OF_KINDS and machine.guesses.kinds and _is_of_guess(machine, left, right):
         answer = None
     elif operator_ in ("is", "is not"):
         answer = identical(machine, left, right)
@@ -545,7 +545,7 @@ def _is_loaded(machine: Machine, module: Value) -> bool | None:
 
 def contains(machine: Machine, container: Value, item: Value) -> bool | None:
     """item in container."""
-    if _holds_no_tensors(machine, container) and machine.guesses.doubts(item):
+    if machine.guesses.kinds and _holds_no_tensors(machine, container) and machine.guesses.doubts(item):
         return None
     answer = _contains(machine, container, item)
     if answer is not True and isinstance(container, Address):

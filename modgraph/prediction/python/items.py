@@ -80,7 +80,7 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
             machine.may_fail()
         machine.may_be_called([key], value, _OF_A_KEY)
         return partial_texts.plainly(value)
-    if not _is_tensor(machine, value) and machine.guesses.doubts(key):
+    if machine.guesses.kinds and not _is_tensor(machine, value) and machine.guesses.doubts(key):
         key = machine.unknown("it is not known which key it is")
     if isinstance(key, Unknown):
         machine.may_fail()

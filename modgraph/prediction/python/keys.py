@@ -19,7 +19,7 @@ def find_entry(machine: Machine, mapping: DictObject, key: Value) -> Value | Non
     """The entry of a key that is equal to `key`; None where none is found, optional where it may be one of some."""
     hashing.asked(machine, key)
     hashing.require(machine, key)
-    if mapping.entries and machine.guesses.doubts(key):
+    if machine.guesses.kinds and mapping.entries and machine.guesses.doubts(key):  # what is made when asked for stays
         return points_to.either_of(
             replace(machine.unknown(_UNSURE, key), optional=True), list(mapping.entries.values())
         )
