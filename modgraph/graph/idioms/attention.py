@@ -161,9 +161,9 @@ def _products_of(flow: Flow, softmax: Step, layout: Layout) -> Iterator[tuple[St
         step = flow.step(edge.consumer)
         if step is None or edge.consumer in seen:
             continue
-        if contraction(flow, step) is not None and len(before) == len(edge.tensor.shape or ()):
-            made = contraction(flow, step)
-            if made is not None and edge in (made.first, made.second):
+        made = contraction(flow, step)
+        if made is not None and len(before) == len(edge.tensor.shape or ()):
+            if edge in (made.first, made.second):
                 yield step, edge, before
             continue
         seen.add(edge.consumer)

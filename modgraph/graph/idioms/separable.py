@@ -24,8 +24,8 @@ def _kernel(arguments: Mapping[str, Any]) -> set[int]:
     """Its sizes; none where they are not known."""
     size = arguments.get("kernel_size")
     sizes = size if isinstance(size, list | tuple) else [size]
-    known = {each for each in sizes if type(each) is int}
-    return known if all(type(each) is int for each in sizes) else set()
+    known = [each for each in sizes if type(each) is int]
+    return set(known) if len(known) == len(sizes) else set()
 
 
 def _separable(flow: Flow, pointwise: Step) -> Idiom | None:
