@@ -115,6 +115,12 @@ class Machine(Budget):
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.guesses = Guesses()
         """What that run takes its inputs for."""
+        self.steady: dict[int, bool] = {}
+        """By the number of the object, what is not known and is one thing in all of that run: the mode, an argument;
+        and whether it is as true at any time."""
+        self.came_out: dict[tuple[str, SourceLocation | None], frozenset[bool]] | None = None
+        """By text and place: how the tests of that run have come out, both ways where one was not decided. None where
+        nobody asks."""
         self.operating = 0
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []

@@ -11,6 +11,7 @@ from typing import Any
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.dataflow import operation_word
+from modgraph.graph.doubts import DEPENDS, both_texts
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
@@ -79,7 +80,8 @@ class _Asked:
     """A test that has come out so on a path."""
 
     text: str
-    event: Assume
+    event: Assume | None
+    """None where it is only known on what it depends."""
     time: int = 0
     """How many tests of the same text came before it, of what was something else then."""
 
@@ -94,8 +96,15 @@ class _Reader:
         tensors: Mapping[Address, str],
         builder: GraphBuilder,
         holding: Collection[str] = (),
+        usual: Followed | None = None,
     ) -> None:
         self.followed = followed
+        self.usual = {} if usual is None else usual.came_out
+        """How tests have come out in the run that is told first."""
+        self.is_elsewhere = [False]
+        """Of each path that is being read: a test has come out as it never did in that run."""
+        self.elsewhere: set[str] = set()
+        """Calls and operations on such paths."""
         self.holding = holding
         """Modules that call others in some way through `forward`: data goes through them in every way."""
         self.paths = dict(paths)
@@ -115,8 +124,6 @@ class _Reader:
         """Loops of any number of turns that are being read, one inside the other."""
         self.tests: list[list[_Asked]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
-        self.first_tests: dict[tuple[int | None, frozenset[str]], Assume] = {}
-        """By call, and by the text of a test or its contrary: the first of these."""
         self.coming: frozenset[int] = frozenset()
         """Tensors that are made in the loops that are being read."""
         self.regions = Regions(followed.state)
@@ -167,6 +174,7 @@ class _Reader:
             return
         if parent is not None:
             parent.calls = True
+        self._note_way(f"call:{index}")
         self.builder.calls.append(
             Call(
                 index=index,
@@ -339,6 +347,10 @@ class _Reader:
         condition = self.conditions[-1] if self.conditions else condition
         return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
 
+    def _note_way(self, end: str) -> None:
+        if self.is_elsewhere[-1]:
+            self.elsewhere.add(end)
+
     # ---- operations --------------------------------------------------------------------------------------------------
 
     def _operate(self, event: Operate) -> None:
@@ -347,6 +359,7 @@ class _Reader:
         if call is not None and call.is_silent:
             return
         name = f"op:{len(self.builder.operations)}"
+        self._note_way(name)
         self.builder.operations.append(
             Operation(
                 id=name,
@@ -553,13 +566,18 @@ class _Reader:
         return first
 
     def _arm(
-        self, event: Either, events: Iterable[Event], twins: Iterable[tuple[int, int]] = ()
+        self, event: Either, events: Sequence[Event], twins: Iterable[tuple[int, int]] = ()
     ) -> tuple[Condition, dict[int, Makers]]:
         """Reads what happens on one path; under which condition that is, and what has made what there."""
         self.makers.begin()
         # Which way the test came out is known of a path that begins with it.
-        self.conditions.append(_condition(event, is_test=False))
+        condition = _condition(event, is_test=False)
+        self.conditions.append(condition)
         self.tests.append([*self.tests[-1]] if self.tests else [])
+        is_told = any(isinstance(each, Assume) for each in events[:1])  # how the test came out on this path
+        if condition.text.startswith(DEPENDS) and not is_told:
+            self.tests[-1].append(_Asked(condition.text, None))
+        self.is_elsewhere.append(self.is_elsewhere[-1])
         self.read(events)
         for theirs, mine in twins:
             if theirs in self.makers:
@@ -568,15 +586,16 @@ class _Reader:
                     known = dict.fromkeys(known, _OTHER_WAY)
                 self.makers[mine] = {**known, **self.makers[theirs]}
         self.tests.pop()
+        self.is_elsewhere.pop()
         return self.conditions.pop(), self.makers.end()
 
     def _assume(self, event: Assume) -> None:
         """From here on, on one of two paths, a test has come out so."""
         if not self.tests:
             return
-        caller = self.open[-1].index if self.open else None
-        first = self.first_tests.setdefault((caller, frozenset((event.condition, negated(event.condition)))), event)
-        self.tests[-1] = _with_test(self.tests[-1], event, first)
+        known = self.usual.get((event.text, event.where))
+        self.is_elsewhere[-1] |= known is not None and event.truth not in known
+        self.tests[-1] = _with_test(self.tests[-1], event)
         where = event.where or self.conditions[-1]
         self.conditions[-1] = Condition(text=_text_of(self.tests[-1]), file=where.file, line=where.line)
 
@@ -584,6 +603,7 @@ class _Reader:
         condition = _condition(event)
         self.conditions.append(condition)
         self.tests.append([])
+        self.is_elsewhere.append(self.is_elsewhere[-1])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
         self.makers.begin()
         self.turns += 1
@@ -591,6 +611,7 @@ class _Reader:
         self.turns -= 1
         self.coming = coming
         self.tests.pop()
+        self.is_elsewhere.pop()
         self.conditions.pop()
         for index, makers in self.makers.end().items():
             is_older = index in self.makers
@@ -673,13 +694,14 @@ class _Reader:
         return found
 
 
-def _with_test(asked: list[_Asked], event: Assume, first: Assume) -> list[_Asked]:
+def _with_test(asked: list[_Asked], event: Assume) -> list[_Asked]:
     """The tests of a path, on which another one comes out."""
     text = event.condition
     contrary = negated(text)
     alike = [each for each in asked if each.text in (text, contrary)]
-    time = alike[-1].time if alike else int(_is_of_something_else(first, event))
-    if alike and _is_of_something_else(alike[-1].event, event):
+    time = alike[-1].time if alike else int(event.is_later)
+    before = alike[-1].event if alike else None
+    if before is not None and _is_of_something_else(before, event):
         return [*asked, _Asked(text, event, time + 1)]
     if any(each.text == text for each in alike):
         return asked
@@ -694,9 +716,12 @@ def _is_of_something_else(before: Assume, after: Assume) -> bool:
 
 def _text_of(asked: Sequence[_Asked]) -> str:
     """That all come out so: "x.sum() > 0 and later not (x.sum() > 0)"."""
-    times = sorted({each.time for each in asked})
-    found = (all_of([each.text for each in asked if each.time == time]) for time in times)
-    return ("later " if times[:1] != [0] else "") + " and later ".join(found)
+    known = [each for each in asked if each.event is not None]
+    times = sorted({each.time for each in known})
+    found = (all_of([each.text for each in known if each.time == time]) for time in times)
+    text = ("later " if times[:1] != [0] else "") + " and later ".join(found)
+    doubts = [each.text for each in asked if each.event is None]
+    return both_texts([*dict.fromkeys(doubts), text]) if doubts else text
 
 
 def _way(edge: Edge) -> tuple[object, ...]:
@@ -764,13 +789,16 @@ def add_forward(
     paths: Mapping[Address, str],
     tensors: Mapping[Address, str],
     holding: Collection[str] = (),
-) -> None:
-    """Puts what a run did into a graph that has the tree.
+    usual: Followed | None = None,
+) -> frozenset[str]:
+    """Puts what a run did into a graph that has the tree; gives the calls and operations that another run, the usual
+    one, has not made.
 
     Args:
         holding: modules that call others in another way through `forward`.
+        usual: that run; nothing is known of it where there is none.
     """
-    reader = _Reader(followed, paths, tensors, builder, holding)
+    reader = _Reader(followed, paths, tensors, builder, holding, usual)
     reader.read(followed.events)
     reader.finish()
     calls: dict[str, list[int]] = {}
@@ -779,3 +807,4 @@ def add_forward(
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
     open_shapes = followed.refused_shapes or reader.open_shapes
     builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=open_shapes)
+    return frozenset(reader.elsewhere)

@@ -139,7 +139,7 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
         runs = [judgement.followed, *(way.followed for way in judgement.ways if way.like is None)]
         runs += [others] if others is not None and others.failure is None else []
-        usual, *read = _read(builder.build(), runs, paths, tensors)
+        (usual, *read), elsewhere = _read(builder.build(), runs, paths, tensors)
         vars(builder).update(vars(usual))
         more = read.pop() if others is not None and others.failure is None else None
         ways = [None if way.like is not None else read.pop(0) for way in judgement.ways]
@@ -150,7 +150,7 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
             told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
             add_ways(builder, told, partial(_when, prediction, judgement.telling))
         if more is not None:
-            add_other_ways(builder, more.build(), rule)
+            add_other_ways(builder, more.build(), rule, elsewhere)
         if others is not None:
             open_ways = _open_ways(others, more, builder.problems)
             builder.model = replace(builder.model, open_ways=open_ways or builder.model.open_ways)
@@ -175,22 +175,22 @@ def _when(prediction: Prediction, telling: Telling, gone: frozenset[int]) -> Con
 
 def _read(
     tree: Graph, runs: Sequence[Followed], paths: Mapping[Address, str], tensors: Mapping[Address, str]
-) -> list[GraphBuilder]:
-    """The graph of each run. Where a module calls none in one, and others in another, data goes through it in both."""
+) -> tuple[list[GraphBuilder], frozenset[str]]:
+    """The graph of each run, and what of the last the first has not done. Where a module calls none in one, and others
+    in another, data goes through it in both."""
 
-    def read(run: Followed, holding: frozenset[str] = frozenset()) -> GraphBuilder:
+    def read(run: Followed, holding: frozenset[str] = frozenset()) -> tuple[GraphBuilder, frozenset[str]]:
         builder = GraphBuilder.of(tree)
-        add_forward(builder, run, paths, tensors, holding)
-        return builder
+        return builder, add_forward(builder, run, paths, tensors, holding, runs[0])
 
     found = [read(run) for run in runs]
-    holding = [_that_call(each) for each in found]
+    holding = [_that_call(each) for each, _ in found]
     everywhere = frozenset().union(*holding)
     for place, run in enumerate(runs):
         others = everywhere - holding[place]
-        if not others.isdisjoint(call.module for call in found[place].calls):
+        if not others.isdisjoint(call.module for call in found[place][0].calls):
             found[place] = read(run, others)
-    return found
+    return [each for each, _ in found], found[-1][1]
 
 
 def _that_call(builder: GraphBuilder) -> frozenset[str]:

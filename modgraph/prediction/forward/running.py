@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from modgraph.graph.model import ModelInput, OpenPlace, TensorInfo
+from modgraph.graph.model import ModelInput, OpenPlace, SourceLocation, TensorInfo
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
@@ -23,6 +23,7 @@ from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
 from modgraph.prediction.paths.recording import places_in, possible_in, seen_in
 from modgraph.prediction.python import node_text
+from modgraph.source import nodes
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -100,6 +101,8 @@ class Followed:
     """Those of them of which a test asked whether they are something else."""
     refusals: tuple[str, ...] = ()
     """Why Python or torch refused some ways, while others went on."""
+    came_out: Mapping[tuple[str, SourceLocation | None], frozenset[bool]] = field(default_factory=dict)
+    """By text and place: how its tests have come out."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
@@ -169,6 +172,7 @@ def follow(
     finally:
         machine.is_recording = False
         machine.guesses = Guesses()
+        machine.came_out, machine.steady = None, {}
         machine.operating = 0
         machine.layer_frames = -1
         machine.state = built
@@ -182,15 +186,17 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
     machine.guesses = _guesses(machine, inputs, named, way.guessed)
+    machine.came_out = None if way.every_way else {}
     further = _further(machine, root) if way.every_way else None
     if way.every_way:
         given = {name for name, _ in named}
         keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
     seen_before = [(name, value, seen_in(machine, value, name)) for name, value in named]  # the run may change them
     results: list[Value] = []
+    mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
+    machine.steady = _steady(machine, root, mode, keywords)
 
     def run() -> Unknown | None:
-        mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
         machine.call(machine.get_attribute(root, "train"), (mode,))
         machine.state.events = None
         if further is None:
@@ -229,6 +235,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         guessed=way.guessed,
         doubted=frozenset(machine.guesses.doubted),
         refusals=tuple(machine.guesses.refusals),
+        came_out=machine.came_out or {},
     )
 
 
@@ -313,6 +320,23 @@ def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
         for each in parameters_of_forward(machine, root) or ()
         if each.kind in ("normal", "keyword") and each.default is not None
     }
+
+
+def _steady(machine: Interpreter, root: Address, mode: Value, given: Mapping[str, Value]) -> dict[int, bool]:
+    """What is not known and is one thing in all of the run; what is taken for a flag is as true at any time."""
+    found = {id(mode): True} if isinstance(mode, Unknown) else {}
+    for each in parameters_of_forward(machine, root) or ():
+        value = given.get(each.name)
+        if isinstance(value, Unknown):
+            found[id(value)] = _is_flag(each)
+    return found
+
+
+def _is_flag(parameter: Parameter) -> bool:
+    """Its default is a number or a text: nothing is put into what stands in its place."""
+    default = parameter.default
+    is_bool = isinstance(default, nodes.Name) and default.value in ("True", "False")
+    return is_bool or isinstance(default, nodes.Literal)
 
 
 def _further(machine: Interpreter, root: Address) -> Unknown | None:
