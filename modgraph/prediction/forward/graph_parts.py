@@ -344,7 +344,8 @@ class _Reader:
 
     def _marks(self, condition: Condition | None = None) -> dict[str, Any]:
         """What is said of all that happens here, and, of an edge, of where it comes from."""
-        condition = self.conditions[-1] if self.conditions else condition
+        here = self.conditions[-1] if self.conditions else None
+        condition = _on_both(here, condition) if here is not None and condition is not None else here or condition
         return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
 
     def _note_way(self, end: str) -> None:
@@ -574,8 +575,7 @@ class _Reader:
         condition = _condition(event, is_test=False)
         self.conditions.append(condition)
         self.tests.append([*self.tests[-1]] if self.tests else [])
-        is_told = any(isinstance(each, Assume) for each in events[:1])  # how the test came out on this path
-        if condition.text.startswith(DEPENDS) and not is_told:
+        if condition.text.startswith(DEPENDS) and not _begins_with_test(events):
             self.tests[-1].append(_Asked(condition.text, None))
         self.is_elsewhere.append(self.is_elsewhere[-1])
         self.read(events)
@@ -709,6 +709,14 @@ def _with_test(asked: list[_Asked], event: Assume) -> list[_Asked]:
     return [*(each for each in asked if each.text != contrary), _Asked(text, event, time)]
 
 
+def _begins_with_test(events: Sequence[Event]) -> bool:
+    """What happens on a path stands behind tests of which it is known how they came out there."""
+    first = events[0] if events else None
+    if isinstance(first, Either):
+        return all(map(_begins_with_test, (first.first, first.second)))
+    return first is None or isinstance(first, Assume)
+
+
 def _is_of_something_else(before: Assume, after: Assume) -> bool:
     """What is asked has changed between two tests of the same text, which stand at different places."""
     return None not in (before.of, after.of) and before.of != after.of and before.where != after.where
@@ -764,6 +772,14 @@ def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
         file=None if where is None else where.file,
         line=None if where is None else where.line,
     )
+
+
+def _on_both(here: Condition, other: Condition) -> Condition:
+    """Of data that goes somewhere on a condition, where the path has another."""
+    if other.text == here.text or other.text in here.text.split(" and "):
+        return here
+    text = both_texts([here.text, DEPENDS + other.text if other.line is None else other.text])
+    return Condition(text=text, file=here.file, line=here.line)
 
 
 def _otherwise(condition: Condition) -> Condition:
