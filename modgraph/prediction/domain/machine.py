@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
@@ -61,6 +62,14 @@ class Machine(Budget):
 
     layer_frames: int = -1
     """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
+
+    came_out: dict[tuple[str, SourceLocation | None], frozenset[bool]] | None = None
+    """By text and place: how the tests of a run of `forward` have come out, both ways where one was not decided. None
+    where nobody asks."""
+
+    steady: Mapping[int, bool] = MappingProxyType({})
+    """By the number of the object, what is not known and is one thing in all of that run: the mode, an argument; and
+    whether it is as true at any time."""
 
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
@@ -115,12 +124,6 @@ class Machine(Budget):
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.guesses = Guesses()
         """What that run takes its inputs for."""
-        self.steady: dict[int, bool] = {}
-        """By the number of the object, what is not known and is one thing in all of that run: the mode, an argument;
-        and whether it is as true at any time."""
-        self.came_out: dict[tuple[str, SourceLocation | None], frozenset[bool]] | None = None
-        """By text and place: how the tests of that run have come out, both ways where one was not decided. None where
-        nobody asks."""
         self.operating = 0
         """How many operations run inside each other: the outermost alone is an event."""
         self.called: list[Address] = []

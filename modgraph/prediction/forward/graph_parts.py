@@ -15,7 +15,7 @@ from modgraph.graph.doubts import DEPENDS, both_texts
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.conditions_told import all_of, negated, plain
+from modgraph.prediction.domain.conditions_told import all_of, negated, plain, tests_in
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Alias,
@@ -776,10 +776,13 @@ def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
 
 def _on_both(here: Condition, other: Condition) -> Condition:
     """Of data that goes somewhere on a condition, where the path has another."""
-    if other.text == here.text or other.text in here.text.split(" and "):
+    known, tests = set(tests_in(here.text)), tests_in(other.text)
+    if known.issuperset(tests):
         return here
-    text = both_texts([here.text, DEPENDS + other.text if other.line is None else other.text])
-    return Condition(text=text, file=here.file, line=here.line)
+    # In another turn of a loop the test has come out otherwise.
+    if other.line is None or any(negated(each) in known for each in tests):
+        return Condition(text=both_texts([here.text, DEPENDS + _OTHER_WAY.text]))
+    return Condition(text=both_texts([here.text, other.text]), file=here.file, line=here.line)
 
 
 def _otherwise(condition: Condition) -> Condition:
