@@ -65,6 +65,11 @@ def tests_in(test: str) -> tuple[str, ...]:
     return (test,)
 
 
+def is_test(text: str) -> bool:
+    """It is Python, and no words."""
+    return _read(text) is not None
+
+
 def _read(test: str) -> ast.expr | None:
     """None for a text that is no expression, as where it is cut."""
     try:

@@ -15,7 +15,7 @@ from modgraph.graph.doubts import DEPENDS, both_texts
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.conditions_told import all_of, negated, plain, tests_in
+from modgraph.prediction.domain.conditions_told import all_of, is_test, negated, plain, tests_in
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Alias,
@@ -576,7 +576,7 @@ class _Reader:
         self.conditions.append(condition)
         self.tests.append([*self.tests[-1]] if self.tests else [])
         if condition.text.startswith(DEPENDS) and not _begins_with_test(events):
-            self.tests[-1].append(_Asked(condition.text, None))
+            self.tests[-1].append(_Asked(_quoted(condition.text), None))
         self.is_elsewhere.append(self.is_elsewhere[-1])
         self.read(events)
         for theirs, mine in twins:
@@ -781,8 +781,14 @@ def _on_both(here: Condition, other: Condition) -> Condition:
         return here
     # In another turn of a loop the test has come out otherwise.
     if other.line is None or any(negated(each) in known for each in tests):
-        return Condition(text=both_texts([here.text, DEPENDS + _OTHER_WAY.text]))
-    return Condition(text=both_texts([here.text, other.text]), file=here.file, line=here.line)
+        return Condition(text=both_texts([_quoted(here.text), DEPENDS + _OTHER_WAY.text]))
+    return Condition(text=both_texts([_quoted(here.text), _quoted(other.text)]), file=here.file, line=here.line)
+
+
+def _quoted(text: str) -> str:
+    """ "depends on `p`" for "depends on p", where more is said beside it."""
+    named = text.removeprefix(DEPENDS)
+    return f"{DEPENDS}`{named}`" if named != text and is_test(named) else text
 
 
 def _otherwise(condition: Condition) -> Condition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -231,6 +232,10 @@ def test_a_test_of_what_is_bound_anew_is_a_later_one_where_nothing_is_called(par
 BEHIND_A_DOUBT = {
     "of a key": "return {True: self.pos, False: self.one}[bool(x.max() > 1)](x)",
     "of a key, and of two tests": "return {True: self.twice, False: self.one}[bool(x.max() > 1)](x)",
+    "of a test before, and of three": (
+        "m = self.pos if x.max() > 1 else self.a\n        if x.min() > 9: pass\n        elif x.mean() > 9: pass\n"
+        "        else: m = self.a\n        return m(x)"
+    ),
     "of a number of items": "for _ in [1, 2][: int(x.max() > 1)]:\n            if x.sum() > 0: x = self.b(x)\n        return x",
 }
 ASKED_BEHIND = """    def pos(self, x):
@@ -254,6 +259,7 @@ def test_a_test_behind_what_is_not_told_is_not_all_that_it_depends_on(body: str,
     assert texts
     assert all(text.startswith("depends on ") and "x.sum() > 0" in text for text in texts)
     assert not any("depends on" in text[1:] for text in texts)
+    assert not any(re.search(r"(?<!`) (and|>) (?!`)", re.sub(r"`[^`]*`", "``", text)) for text in texts)
 
 
 AS_IT_WAS = {
