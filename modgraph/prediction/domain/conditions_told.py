@@ -65,7 +65,7 @@ def tests_in(test: str) -> tuple[str, ...]:
     return (test,)
 
 
-def is_test(text: str) -> bool:
+def is_python(text: str) -> bool:
     """It is Python, and no words."""
     return _read(text) is not None
 

@@ -15,7 +15,7 @@ from modgraph.graph.doubts import DEPENDS, both_texts
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.conditions_told import all_of, is_test, negated, plain, tests_in
+from modgraph.prediction.domain.conditions_told import all_of, is_python, negated, plain, tests_in
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Alias,
@@ -788,7 +788,7 @@ def _on_both(here: Condition, other: Condition) -> Condition:
 def _quoted(text: str) -> str:
     """ "depends on `p`" for "depends on p", where more is said beside it."""
     named = text.removeprefix(DEPENDS)
-    return f"{DEPENDS}`{named}`" if named != text and is_test(named) else text
+    return f"{DEPENDS}`{named}`" if named != text and is_python(named) else text
 
 
 def _otherwise(condition: Condition) -> Condition:
