@@ -40,7 +40,7 @@ def assume(machine: Machine, state: State, text: str, truth: bool, value: Value 
         return
     _note(machine, text, truth)
     of = _asked_of(machine, text)
-    facts = _own_facts(machine, text, truth, of) | _facts_of_value(machine, text, of, value, truth)
+    facts = _own_facts(machine, text, truth, of) | _facts_of_value(text, of, value, truth)
     asked = Assume(text, truth, machine.where, False, of, _is_later(machine, text, of), facts)
     state.events = Cell(state.events, asked)
 
@@ -78,7 +78,7 @@ def _known(machine: Machine, text: str, value: Value) -> bool | None:
         own = _own_facts(machine, text, truth, of)
         if own and own <= facts:
             return truth
-    truths = {truth for tests, truth in _ways_of(machine, text, of, value) if are_possible(facts | facts_in(tests))}
+    truths = {truth for tests, truth in _ways_of(text, of, value) if are_possible(facts | facts_in(tests))}
     return truths.pop() if len(truths) == 1 else None
 
 
@@ -241,17 +241,17 @@ class _Asking(ast.NodeTransformer):
 # ---- tests of one of several values ----------------------------------------------------------------------------------
 
 
-def _facts_of_value(machine: Machine, text: str, of: _Of, value: Value | None, truth: bool) -> Facts:
+def _facts_of_value(text: str, of: _Of, value: Value | None, truth: bool) -> Facts:
     """What holds wherever one of several values is as true as that."""
-    ways = _ways_of(machine, text, of, value)
+    ways = _ways_of(text, of, value)
     tests = [facts_in(each) for each, found in ways if found is not (not truth)]
     return reduce(frozenset.intersection, tests) if tests else frozenset()
 
 
-def _ways_of(machine: Machine, text: str, of: _Of, value: Value | None) -> list[tuple[Tests, bool | None]]:
+def _ways_of(text: str, of: _Of, value: Value | None) -> list[tuple[Tests, bool | None]]:
     """Of what a test has given, or of the one name that it asks: which tests decide it, and how it comes out then."""
     if isinstance(value, Choice):
-        return [(value.tests_of(place), machine.truth(each)) for place, each in enumerate(value.alternatives)]
+        return [(value.tests_of(place), _is_true(each)) for place, each in enumerate(value.alternatives)]
     asked = _asked_name(text)
     if asked is None:
         return []
