@@ -111,6 +111,8 @@ class Machine(Budget):
         """What is taken for granted of the surroundings."""
         self.asked: set[str] = set()
         """What of that the code has asked for: names of functions, and what `domain.assumed` has beside them."""
+        self.otherwise: frozenset[str] = frozenset()
+        """What of that this run is to have otherwise, by the names that `asks` is given: to see what depends on it."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.guesses = Guesses()
@@ -131,6 +133,19 @@ class Machine(Budget):
     def where(self) -> SourceLocation | None:
         """The statement or call that is being interpreted."""
         return self.frames[-1].location() if self.frames else None
+
+    @property
+    def is_asked_by_torch(self) -> bool:
+        """What runs is torch's own source, and no line of the program."""
+        return bool(self.frames) and self.frames[-1].module.startswith("torch.")
+
+    def asks(self, name: str) -> bool:
+        """Notes that `forward` asks for something that its caller decides, and that is taken for granted. Whether this
+        run is to have it otherwise."""
+        if not self.is_recording or self.is_asked_by_torch:
+            return False
+        self.asked.add(name)
+        return name in self.otherwise
 
     def is_class(self, value: Value) -> bool:
         return isinstance(value, (ClassValue, KnownClass))

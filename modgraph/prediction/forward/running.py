@@ -13,10 +13,10 @@ from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
 from modgraph.prediction.domain.guesses import Guesses
-from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.objects import GIVEN, DictObject, ListObject, ModuleObject, TensorObject
 from modgraph.prediction.domain.sizes import Conditions, notation
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import TRUE, Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
@@ -139,6 +139,7 @@ def follow(
     witnesses: Mapping[str, int] | None = None,
     guessed: frozenset[str] = frozenset(),
     grad: bool = True,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
     the prediction stays as it is.
@@ -150,6 +151,7 @@ def follow(
             sizes that meet the conditions which come with it.
         guessed: inputs, and parts of them ("batch['x']"), that nobody has said are what they are given as.
         grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
+        elsewhere: what is otherwise taken for granted, by the names of `Machine.asks`, and is not so here.
     """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
@@ -160,6 +162,7 @@ def follow(
     machine.state = built.fork()
     machine.frames.clear()
     machine.is_recording = True
+    machine.otherwise = elsewhere
     try:
         with machine.run_on():
             if not grad:
@@ -168,6 +171,7 @@ def follow(
             return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}, guessed))
     finally:
         machine.is_recording = False
+        machine.otherwise = frozenset()
         machine.guesses = Guesses()
         machine.operating = 0
         machine.layer_frames = -1
@@ -376,12 +380,20 @@ def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, i
     if isinstance(spec, AnyValue):
         return machine.unknown("an input of forward of which nothing is said; --input says it")
     if isinstance(spec, AnyTensor):
-        return machine.allocate(TensorObject(None, spec.dtype, requires_grad=False, device="cpu"))
+        return machine.allocate(_tensor(None, spec.dtype))
     if spec.shape is None:
         return argument_value(machine, spec.literal)
     shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
-    tensor = TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu")
-    return set_anew(machine, machine.allocate(tensor))
+    return set_anew(machine, machine.allocate(_tensor(shape, spec.dtype or DEFAULT_DTYPE)))
+
+
+def _tensor(shape: tuple[int, ...] | None, dtype: str | None) -> TensorObject:
+    """An input: whether it needs a gradient is for its caller to say; whole numbers need none."""
+    may_need = dtype is None or dtype.startswith(("float", "bfloat", "complex"))
+    tensor = TensorObject(shape, dtype, requires_grad=None if may_need else False, device="cpu")
+    if may_need:
+        tensor.attributes[GIVEN] = TRUE
+    return tensor
 
 
 def parameters_of_forward(machine: Interpreter, root: Address) -> tuple[Parameter, ...] | None:
