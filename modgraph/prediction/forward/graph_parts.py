@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
@@ -108,6 +108,7 @@ class _Reader:
         """By tensor, the numbers of the ways that it has come besides: as a call gave it that it was there before."""
         self.tensor_of: dict[int, int] = {}
         """The other way round."""
+        self._info = partial(tensor_info, known=followed.known)
         self.conditions: list[Condition] = []
         self.open_shapes: OpenPlace | None = None
         """From where on shapes are not known."""
@@ -172,7 +173,7 @@ class _Reader:
                 index=index,
                 module=self._path(event.module, parent, event.name),
                 parent=None if parent is None else parent.index,
-                inputs=tuple(map(tensor_info, event.inputs)),
+                inputs=tuple(self._info(each) for each in event.inputs),
                 source=None if parent is None else event.where,
                 direct=event.direct,
                 may_repeat=self.turns > 0,
@@ -266,7 +267,7 @@ class _Reader:
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives, where that is known; where it ends on several paths, what it gives on those that raise
         nothing."""
-        outputs = tuple(map(tensor_info, event.outputs)) if event.is_known else ()
+        outputs = tuple(self._info(each) for each in event.outputs) if event.is_known else ()
         if index not in self.ended:
             return {"outputs": outputs, "error": event.error}
         if event.error is not None:
@@ -492,7 +493,7 @@ class _Reader:
                 Edge(
                     producer=maker,
                     consumer=consumer,
-                    tensor=tensor_info(seen),
+                    tensor=self._info(seen),
                     output=output,
                     made_by=made_by,
                     **marks,

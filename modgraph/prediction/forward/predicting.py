@@ -25,7 +25,7 @@ from modgraph.prediction.forward.deciding import deciding
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
-from modgraph.prediction.forward.size_ways import Judged, SizeWay, Telling, beside, judged, untold
+from modgraph.prediction.forward.size_ways import Judged, SizeWay, Telling, also_known, beside, judged, untold
 from modgraph.prediction.forward.under_assumption import under_assumption
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -147,7 +147,8 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         judgement = beside(judgement, others)
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
-        runs = [judgement.followed, *(way.followed for way in judgement.ways if way.like is None)]
+        told_run = judgement.followed
+        runs = [told_run, *(also_known(way.followed, told_run) for way in judgement.ways if way.like is None)]
         runs += [others] if others is not None and others.failure is None else []
         usual, *read = _read(builder.build(), runs, paths, tensors)
         vars(builder).update(vars(usual))

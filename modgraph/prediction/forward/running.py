@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from modgraph.graph.model import ModelInput, OpenPlace, TensorInfo
+from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.constraints import under
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
+from modgraph.prediction.domain.forms import Symbol
 from modgraph.prediction.domain.guesses import Guesses
 from modgraph.prediction.domain.objects import GIVEN, DictObject, ListObject, ModuleObject, TensorObject
-from modgraph.prediction.domain.sizes import Conditions, notation
+from modgraph.prediction.domain.sizes import Conditions, as_size, is_open, notation
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.values import TRUE, Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
@@ -100,6 +104,8 @@ class Followed:
     """Those of them of which a test asked whether they are something else."""
     refusals: tuple[str, ...] = ()
     """Why Python or torch refused some ways, while others went on."""
+    known: Mapping[Symbol, int] = field(default_factory=dict)
+    """Sizes that the model requires to be multiples of numbers."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
@@ -341,14 +347,22 @@ def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[
     )
 
 
-def _told(size: int | None) -> int | str | None:
+def _told(size: int | None, known: Mapping[Symbol, int]) -> int | str | None:
     """A number that no tensor can have for a size is not known: a graph holds none."""
+    held = as_size(size) if known and is_open(size) else None
+    if held is not None:
+        form = under(held.form, known)
+        return forms.written(form) if form.number is None else form.number
     return None if size is None or (type(size) is int and size.bit_length() >= 64) else notation(size)
 
 
-def tensor_info(seen: Seen) -> TensorInfo:
-    """A tensor as a graph shows it."""
-    shape = None if seen.shape is None else tuple(map(_told, seen.shape))
+def tensor_info(seen: Seen, known: Mapping[Symbol, int] = MappingProxyType({})) -> TensorInfo:
+    """A tensor as a graph shows it.
+
+    Args:
+        known: sizes that are multiples of numbers.
+    """
+    shape = None if seen.shape is None else tuple(_told(size, known) for size in seen.shape)
     return TensorInfo(name=seen.name, shape=shape, dtype=seen.dtype, device=seen.device)
 
 
