@@ -607,7 +607,7 @@ class _Reader:
             place = where  # and not that in torch's code
         problem = Problem(
             stage="forward",
-            message=event.reason if raises else f"{inside} is not known: {event.reason}",
+            message=event.reason if raises else f"{inside} is not known: {_said(event.reason)}",
             module=module,
             file=None if where is None else where.file,
             line=None if where is None else where.line,
@@ -757,6 +757,11 @@ def _output_name(name: str) -> str:
         return place[1:]
     end = place.index("]")
     return place[1:end].strip("'\"") + place[end + 1 :]
+
+
+def _said(reason: str) -> str:
+    """Behind a colon: what only says on what something depends gets its subject."""
+    return f"it {reason}" if reason.startswith("depends on ") else reason
 
 
 def add_forward(
