@@ -62,6 +62,9 @@ class Machine(Budget):
     layer_frames: int = -1
     """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
 
+    otherwise: frozenset[str] = frozenset()
+    """What of `asked` a run of `forward` is to have otherwise, by the names that `asks` is given: to see what depends on it."""
+
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
         self.finder = finder
@@ -111,8 +114,6 @@ class Machine(Budget):
         """What is taken for granted of the surroundings."""
         self.asked: set[str] = set()
         """What of that the code has asked for: names of functions, and what `domain.assumed` has beside them."""
-        self.otherwise: frozenset[str] = frozenset()
-        """What of that this run is to have otherwise, by the names that `asks` is given: to see what depends on it."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.guesses = Guesses()
