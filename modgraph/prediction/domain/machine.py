@@ -63,7 +63,8 @@ class Machine(Budget):
     """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
 
     otherwise: frozenset[str] = frozenset()
-    """What of `asked` a run of `forward` is to have otherwise, by the names that `asks` is given: to see what depends on it."""
+    """What of `asked` a run of `forward` is to have otherwise, by the names that `asks` is given: to see what depends
+    on it."""
 
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()

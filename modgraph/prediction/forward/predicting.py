@@ -67,12 +67,12 @@ def graph_with_forward(
         if (usual is not None and usual.is_whole) or SET_ORDER not in second.machine.asked:
             break
     asked = second.machine.asked - (frozenset() if surroundings.sets_in_order else {SET_ORDER})
+    if usual is not None and PLACED in asked and PLACED not in deciding(second, target, usual, wanted.training):
+        asked -= {PLACED}
     if usual is None or not asked:
         return told
     if not usual.is_whole and (usual.is_refused or not wanted.inputs):
         return told
-    if PLACED in asked and PLACED not in deciding(second, target, usual, wanted.training):
-        asked -= {PLACED}
     surroundings = with_words(surroundings, asked)
     return under_assumption(told, _graph(second, target, wanted, usual), surroundings)
 
