@@ -38,8 +38,7 @@ def reason_of_test(machine: Machine, node: nodes.Expression, value: Value) -> st
     if because.startswith("depends on `"):
         return because
     place = value.where if isinstance(value, (Unknown, Choice)) else None
-    between = ", which " if because.startswith("depends on ") else ": "
-    return telling(f"depends on `{source_of(node)}`{between}{because}", because, where=place)
+    return telling(f"depends on `{source_of(node)}`: {because}", because, where=place)
 
 
 def why_not_true(machine: Machine, value: Value) -> str:

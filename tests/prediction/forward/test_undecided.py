@@ -250,7 +250,7 @@ class Net(nn.Module):
         ("x.sum() > 0", ": the numbers in a tensor decide whether that is true"),
         ("not x.any()", ": the numbers in a tensor decide whether that is true"),
         ("bool(x.sum())", ": the numbers in a tensor decide whether that is true"),
-        ("x.sum().item() > 3", ", which depends on the elements of a tensor"),
+        ("x.sum().item() > 3", ": depends on the elements of a tensor"),
     ],
 )
 def test_a_problem_says_what_decides_a_test(test: str, why: str, tmp_path: Path) -> None:
