@@ -336,7 +336,7 @@ def _asked(machine: Machine, value: Value) -> Value:
     """A value that was asked whether it is true, and of which that is not known: it is not asked again."""
     if not any(_says_itself(machine, each) for each in (value.alternatives if isinstance(value, Choice) else (value,))):
         return value
-    return number_unknown(machine, "it is not known whether this is true", value)
+    return number_unknown(machine, node_text.why_not_true(machine, value), value)
 
 
 def _says_itself(machine: Machine, value: Value) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
@@ -117,6 +117,7 @@ class _Reader:
         """By tensor, the numbers of the ways that it has come besides: as a call gave it that it was there before."""
         self.tensor_of: dict[int, int] = {}
         """The other way round."""
+        self._info = partial(tensor_info, known=followed.known)
         self.conditions: list[Condition] = []
         self.open_shapes: OpenPlace | None = None
         """From where on shapes are not known."""
@@ -180,7 +181,7 @@ class _Reader:
                 index=index,
                 module=self._path(event.module, parent, event.name),
                 parent=None if parent is None else parent.index,
-                inputs=tuple(map(tensor_info, event.inputs)),
+                inputs=tuple(self._info(each) for each in event.inputs),
                 source=None if parent is None else event.where,
                 direct=event.direct,
                 may_repeat=self.turns > 0,
@@ -274,7 +275,7 @@ class _Reader:
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives, where that is known; where it ends on several paths, what it gives on those that raise
         nothing."""
-        outputs = tuple(map(tensor_info, event.outputs)) if event.is_known else ()
+        outputs = tuple(self._info(each) for each in event.outputs) if event.is_known else ()
         if index not in self.ended:
             return {"outputs": outputs, "error": event.error}
         if event.error is not None:
@@ -506,7 +507,7 @@ class _Reader:
                 Edge(
                     producer=maker,
                     consumer=consumer,
-                    tensor=tensor_info(seen),
+                    tensor=self._info(seen),
                     output=output,
                     made_by=made_by,
                     **marks,
@@ -627,7 +628,7 @@ class _Reader:
             place = where  # and not that in torch's code
         problem = Problem(
             stage="forward",
-            message=event.reason if raises else f"{inside} is not known: {event.reason}",
+            message=event.reason if raises else f"{inside} is not known: {_said(event.reason)}",
             module=module,
             file=None if where is None else where.file,
             line=None if where is None else where.line,
@@ -806,6 +807,11 @@ def _output_name(name: str) -> str:
         return place[1:]
     end = place.index("]")
     return place[1:end].strip("'\"") + place[end + 1 :]
+
+
+def _said(reason: str) -> str:
+    """Behind a colon: what only says on what something depends gets its subject."""
+    return f"it {reason}" if reason.startswith("depends on ") else reason
 
 
 def add_forward(

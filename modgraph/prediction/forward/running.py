@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from modgraph.graph.model import ModelInput, OpenPlace, SourceLocation, TensorInfo
+from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.constraints import under
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
+from modgraph.prediction.domain.forms import Symbol
 from modgraph.prediction.domain.guesses import Guesses
-from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
-from modgraph.prediction.domain.sizes import Conditions, notation
+from modgraph.prediction.domain.objects import GIVEN, DictObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import Conditions, as_size, is_open, notation
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import TRUE, Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
@@ -103,6 +107,8 @@ class Followed:
     """Why Python or torch refused some ways, while others went on."""
     came_out: Mapping[tuple[str, SourceLocation | None], frozenset[bool]] = field(default_factory=dict)
     """By text and place: how its tests have come out."""
+    known: Mapping[Symbol, int] = field(default_factory=dict)
+    """Sizes that the model requires to be multiples of numbers."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
@@ -142,6 +148,7 @@ def follow(
     witnesses: Mapping[str, int] | None = None,
     guessed: frozenset[str] = frozenset(),
     grad: bool = True,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
     the prediction stays as it is.
@@ -153,6 +160,7 @@ def follow(
             sizes that meet the conditions which come with it.
         guessed: inputs, and parts of them ("batch['x']"), that nobody has said are what they are given as.
         grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
+        elsewhere: what is otherwise taken for granted, by the names of `Machine.asks`, and is not so here.
     """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
@@ -163,6 +171,7 @@ def follow(
     machine.state = built.fork()
     machine.frames.clear()
     machine.is_recording = True
+    machine.otherwise = elsewhere
     try:
         with machine.run_on():
             if not grad:
@@ -171,6 +180,7 @@ def follow(
             return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}, guessed))
     finally:
         machine.is_recording = False
+        machine.otherwise = frozenset()
         machine.guesses = Guesses()
         machine.came_out, machine.steady = None, {}
         machine.operating = 0
@@ -361,14 +371,22 @@ def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[
     )
 
 
-def _told(size: int | None) -> int | str | None:
+def _told(size: int | None, known: Mapping[Symbol, int]) -> int | str | None:
     """A number that no tensor can have for a size is not known: a graph holds none."""
+    held = as_size(size) if known and is_open(size) else None
+    if held is not None:
+        form = under(held.form, known)
+        return forms.written(form) if form.number is None else form.number
     return None if size is None or (type(size) is int and size.bit_length() >= 64) else notation(size)
 
 
-def tensor_info(seen: Seen) -> TensorInfo:
-    """A tensor as a graph shows it."""
-    shape = None if seen.shape is None else tuple(map(_told, seen.shape))
+def tensor_info(seen: Seen, known: Mapping[Symbol, int] = MappingProxyType({})) -> TensorInfo:
+    """A tensor as a graph shows it.
+
+    Args:
+        known: sizes that are multiples of numbers.
+    """
+    shape = None if seen.shape is None else tuple(_told(size, known) for size in seen.shape)
     return TensorInfo(name=seen.name, shape=shape, dtype=seen.dtype, device=seen.device)
 
 
@@ -400,12 +418,20 @@ def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, i
     if isinstance(spec, AnyValue):
         return machine.unknown("an input of forward of which nothing is said; --input says it")
     if isinstance(spec, AnyTensor):
-        return machine.allocate(TensorObject(None, spec.dtype, requires_grad=False, device="cpu"))
+        return machine.allocate(_tensor(None, spec.dtype))
     if spec.shape is None:
         return argument_value(machine, spec.literal)
     shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
-    tensor = TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu")
-    return set_anew(machine, machine.allocate(tensor))
+    return set_anew(machine, machine.allocate(_tensor(shape, spec.dtype or DEFAULT_DTYPE)))
+
+
+def _tensor(shape: tuple[int, ...] | None, dtype: str | None) -> TensorObject:
+    """An input: whether it needs a gradient is for its caller to say; whole numbers need none."""
+    may_need = dtype is None or dtype.startswith(("float", "bfloat", "complex"))
+    tensor = TensorObject(shape, dtype, requires_grad=None if may_need else False, device="cpu")
+    if may_need:
+        tensor.attributes[GIVEN] = TRUE
+    return tensor
 
 
 def parameters_of_forward(machine: Interpreter, root: Address) -> tuple[Parameter, ...] | None:
