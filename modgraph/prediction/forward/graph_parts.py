@@ -72,6 +72,8 @@ _PERHAPS = Condition(text="what is given here is this tensor")
 """Of a value that is not known."""
 _OPEN_QUESTION = re.compile(r"^(?:it is not known )?((?:which|whether|what else) .+?)(?: is not known)?$")
 """A reason that names no test: "which child is taken is not known"."""
+_DECIDING = re.compile(r"^(?P<what>[^`]+?) decides? whether .+$")
+"""A reason that names what decides: "the numbers in a tensor decide whether that is true"."""
 _TEST = re.compile(r"depends on `([^`]+)`")
 
 
@@ -765,7 +767,7 @@ def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
         return _OTHER_WAY  # one of several objects is read, and no test is made here
     tested = _TEST.search(event.reason)
     where = event.where
-    text = _OPEN_QUESTION.sub(r"depends on \1", event.reason)
+    text = _DECIDING.sub(r"depends on \g<what>", _OPEN_QUESTION.sub(r"depends on \1", event.reason))
     if tested is not None:
         text = plain(tested[1]) if is_test else f"depends on {tested[1]}"
     return Condition(

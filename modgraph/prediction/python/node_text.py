@@ -23,7 +23,6 @@ def source_of(node: nodes.Node) -> str:
 
 
 @lru_cache(maxsize=4096)
-@lru_cache(maxsize=4096)
 def condition_of(node: nodes.Node) -> str:
     """The text of a test as the condition of what is done behind it: whole, for who reads it as Python."""
     text = code_text(node)
