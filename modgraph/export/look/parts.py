@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from modgraph.options import Direction
+
 Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
     "removed",
@@ -184,7 +186,7 @@ class Picture:
     legend: Legend
     items: tuple[Item, ...]
     arrows: tuple[Arrow, ...]
-    direction: Literal["TB", "LR"]
+    direction: Direction
     depth: int
     """Levels of frames that are open."""
     paper: tuple[float, float] | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Cut, arrange, deepest_level
 from modgraph.export.look.idioms import name_idioms
-from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, Measure, PictureOptions
+from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
 from modgraph.export.look.style import DETAIL_SIZE, FIGURE_SCALE
 from modgraph.export.picture.composition import Style, compose
@@ -23,6 +23,7 @@ from modgraph.graph.model import Graph
 from modgraph.graph.occurrences import Run
 from modgraph.graph.repeats import Likeness
 from modgraph.graph.shared import fold
+from modgraph.options import Measure
 
 MOST_CARDS = 150
 MOST_EDGES = 300

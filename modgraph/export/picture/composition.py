@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 from modgraph.export.look.folding import (
     Arrangement,
@@ -48,6 +47,7 @@ from modgraph.graph.focus import Focus
 from modgraph.graph.model import Condition, ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Link, Occurrence, Run
 from modgraph.graph.repeats import Likeness
+from modgraph.options import Direction
 
 CONDITION_LENGTH = 32
 """Letters of what an arrow depends on."""
@@ -59,7 +59,7 @@ MOST_BESIDE = 3
 class Style:
     """How a picture is drawn, apart from what is left out."""
 
-    direction: Literal["TB", "LR"] = "TB"
+    direction: Direction = "TB"
     focus: Focus | None = None
     """The one module that is drawn."""
     costs: Costs | None = None
