@@ -6,6 +6,7 @@ import importlib
 import re
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from modgraph.export.look.folding import Cut
 from modgraph.export.look.options import points_of
 from modgraph.export.look.parts import Card, Pill, Tag
 from modgraph.export.look.style import KINDS, STRIPES
+from modgraph.export.picture import images
 from modgraph.export.picture.choosing import Saving, _Choice, picture_of, room_of
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import is_idle
@@ -49,6 +51,27 @@ def test_heads_of_many_sizes_are_one_card_that_names_each(sketch):
     assert card.columns > 1
     assert [pill.title for pill in of_kind(picture, Pill)] == ["input", "task ×30"]
     assert across_of(picture) <= room_of(PictureOptions()).width
+
+
+@pytest.mark.parametrize("count", [6, 7, 9, 12])
+def test_of_branches_of_several_steps_each_has_a_column_to_itself(sketch, count: int):
+    net = sketch()
+    net.modules("trunk Linear *", "heads ModuleList")
+    x = net.call("trunk", "input:x")
+    for number in range(count):
+        net.modules(f"heads.{number} Sequential", f"heads.{number}.1 ReLU")
+        net.module(f"heads.{number}.0", "Linear", (number + 1, 4))
+        net.enter(f"heads.{number}")
+        y = net.call(f"heads.{number}.0", x, shape=(1, number + 1))
+        net.output(net.call(f"heads.{number}.1", y, shape=(1, number + 1)), name=f"out_{number}")
+        net.leave()
+    (card,) = [card for card in of_kind(picture_of(net.graph()), Card) if card.head]
+    assert (card.head, card.steps, count % card.columns) == (f"{count} in parallel", 2, 0)
+    for start in range(card.columns):  # the steps of a branch follow each other, below them those of a further one
+        column = [row.path.partition(".") for row in card.rows[start :: card.columns]]
+        assert [step for _, _, step in column] == ["0", "1"] * (count // card.columns)
+        assert [one for one, _, _ in column[::2]] == [other for other, _, _ in column[1::2]]
+    assert {row.path.partition(".")[0] for row in card.rows} == {str(number) for number in range(count)}
 
 
 def test_what_can_be_read_as_it_is_is_not_put_together(sketch):
@@ -273,3 +296,29 @@ def test_no_text_is_crossed_in_the_models_of_papers(graphs, shown, style):
     assert svg_geometry["problems"](svg) == []
     width = float(re.search(r'<svg width="([\d.]+)pt', svg)[1])
     assert width <= (3000 if style == "screen" else 468.01)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "kept"),
+    [
+        ((30, 1.01), (12, 1.0), 0),  # a little too wide, and much more in it
+        ((30, 1.01), (28, 1.0), 1),  # as much fits
+        ((30, 1.20), (12, 1.0), 1),  # far too wide
+        ((30, 1.00), (40, 1.0), 0),
+    ],
+)
+def test_a_picture_a_little_too_wide_stays_where_the_one_that_fits_shows_much_less(
+    sketch, monkeypatch: pytest.MonkeyPatch, first: tuple[int, float], then: tuple[int, float], kept: int
+):
+    """By the rows of each, and how many times too large it is."""
+    net = sketch()
+    net.modules("a Linear *")
+    net.output(net.call("a", "input:x"))
+    plain = picture_of(net.graph())
+    (card,) = of_kind(plain, Card)
+    pictures = [replace(plain, items=(replace(card, rows=card.rows * rows),)) for rows, _ in (first, then)]
+    sizes = {str(number): excess for number, (_, excess) in enumerate((first, then))}
+    monkeypatch.setattr(images, "_with_left_out", lambda picture, **_: str(pictures.index(picture)))
+    monkeypatch.setattr(images, "_excess", lambda laid, _: sizes[laid])
+    chosen = images._smaller(iter(pictures[1:]), PictureOptions(), (pictures[0], "0"), None, float("inf"))
+    assert chosen == str(kept)

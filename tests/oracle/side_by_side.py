@@ -21,6 +21,7 @@ import io
 import itertools
 import json
 import random
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -36,7 +37,8 @@ sys.path.insert(0, str(HERE))
 paper = importlib.import_module("paper_pictures")
 TOOLS = ("modgraph", "torchview", "TorchLens")
 STEP = 3
-MOST_PIXELS = 60_000_000
+MOST_SECONDS = 300
+"""That one picture may take."""
 IN_GALLERY = (400, 520)
 """Pixels of one picture there."""
 ON_PAGE = (900, 1250)
@@ -93,6 +95,10 @@ def of_torchlens(model: Any, given: tuple[Any, ...]) -> bytes:
         return next(Path(folder).glob("graph*.png")).read_bytes()
 
 
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"more than {MOST_SECONDS} s")
+
+
 def draw_all(shown: Any, folder: Path, keep: Path | None) -> None:
     """The pictures of one model, as far as they are not there; a text where there is none."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,6 +108,7 @@ def draw_all(shown: Any, folder: Path, keep: Path | None) -> None:
         if file.exists() or file.with_suffix(".txt").exists():
             continue
         try:
+            signal.alarm(MOST_SECONDS)
             with contextlib.redirect_stdout(io.StringIO()):
                 if tool == "modgraph":
                     file.write_bytes(of_modgraph(shown, keep))
@@ -111,6 +118,8 @@ def draw_all(shown: Any, folder: Path, keep: Path | None) -> None:
         except Exception as error:  # of a peer too: what it says is what there is of it
             file.with_suffix(".txt").write_text(f"{type(error).__name__}: {error}")
             print(f"  {tool}: {type(error).__name__}: {str(error)[:200]}")
+        finally:
+            signal.alarm(0)
 
 
 def picture(file: Path, size: tuple[int, int]) -> Image.Image:
@@ -172,13 +181,15 @@ def in_gallery(shown: Any, folder: Path) -> None:
 
 def main() -> int:
     """Draw, and mix."""
+    signal.signal(signal.SIGALRM, _too_long)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", type=Path, help="folder of graphs that are made once")
     parser.add_argument("--only", help="models whose name has this in it")
     parser.add_argument("--gallery", action="store_true", help="write docs/images/beside")
     asked = parser.parse_args()
-    key = {}
+    file = asked.folder / "key.json"
+    key: dict[str, dict[str, str]] = json.loads(file.read_text()) if file.exists() else {}
     for number, shown in enumerate(models(), 1):
         tools = random.sample(TOOLS, len(TOOLS))
         if asked.only and asked.only.lower() not in shown.name.lower():
@@ -188,10 +199,9 @@ def main() -> int:
             continue
         print(f"{number:2d} {shown.name}", flush=True)
         draw_all(shown, asked.folder, asked.keep)
-        lettered(shown, asked.folder, tuple(tools), asked.folder / "judge" / f"{number:02d}.png")
-        key[f"{number:02d}"] = dict(zip("ABC", tools, strict=True))
-    if key and not asked.only:
-        (asked.folder / "key.json").write_text(json.dumps(key, indent=1))
+        kept = key.setdefault(f"{number:02d}", dict(zip("ABC", tools, strict=True)))
+        lettered(shown, asked.folder, tuple(kept.values()), asked.folder / "judge" / f"{number:02d}.png")
+        file.write_text(json.dumps(key, indent=1))
     return 0
 
 

@@ -80,6 +80,8 @@ class Card:
     """Each row is written in two lines: path and parameters below the class."""
     columns: int = 1
     """Rows stand in so many columns; they are branches beside each other where `head` says so."""
+    steps: int = 1
+    """Rows of one branch, below each other."""
     striped: bool = False
     """The bar at the left says the kind without colour."""
     head: str = ""

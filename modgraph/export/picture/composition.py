@@ -23,7 +23,7 @@ from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.look.style import FIGURE_SCALE
 from modgraph.export.look.widths import roomy
-from modgraph.export.picture.branches import WIDEST, beside, branch_rows, columns_of
+from modgraph.export.picture.branches import WIDEST, beside, laid_beside
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import leveled, merged, short_name
 from modgraph.export.picture.heading import figure_subtitle, heading
@@ -452,9 +452,16 @@ class Composer:
         rows = self._rows(spot, below)
         striped = self.how.paper is not None and self.how.costs is None
         if spot.branches:
-            rows = branch_rows(rows, spot.branches)
-            head, columns = f"{spot.branches} in parallel", columns_of(rows, self.how.narrow, self._widest)
-            return Card(id=spot.id, rows=rows, narrow=self.how.narrow, head=head, columns=columns, striped=striped)
+            rows, columns = laid_beside(rows, spot.branches, narrow=self.how.narrow, widest=self._widest)
+            return Card(
+                id=spot.id,
+                rows=rows,
+                narrow=self.how.narrow,
+                head=f"{spot.branches} in parallel",
+                columns=columns,
+                steps=max(1, len(rows) // spot.branches),
+                striped=striped,
+            )
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)

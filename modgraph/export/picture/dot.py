@@ -445,6 +445,8 @@ def _grid(card: Card) -> list[str]:
     lines = [f'<tr><td align="left" {wide}>{head}</td></tr>']
     for start in range(0, len(card.rows), card.columns):
         rows = card.rows[start : start + card.columns]
+        if card.steps > 1 and start and start % (card.columns * card.steps) == 0:
+            lines.append("<hr/>")  # below it stand further branches
         lacking = card.columns - len(rows)
         empty = f'<td colspan="{lacking * _columns(card)}"></td>' if lacking else ""
         if card.narrow:
