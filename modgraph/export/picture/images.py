@@ -33,7 +33,7 @@ from modgraph.export.look.parts import Frame, Picture
 from modgraph.export.look.style import DETAIL_SIZE, PAPER_SIZE
 from modgraph.export.picture.choosing import NEARLY, count_rows, picture_of, pictures_of, room_of
 from modgraph.export.picture.dot import write_dot
-from modgraph.export.picture.placing import moved, moves_of
+from modgraph.export.picture.placing import at_the_foot, crossed_titles, moved, moves_of
 from modgraph.graph.model import Graph
 from modgraph.source.cache_home import font_home, places
 
@@ -297,6 +297,16 @@ def lay_out(text: str, *, engine: Engine | None = None, many: bool = False, seco
     engine = engine or find_engine()
     seconds = TIME_LIMIT if seconds is None else seconds
     options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
+    laid = _placed(text, engine, options, seconds)
+    crossed = crossed_titles(laid.svg)
+    if not crossed:
+        return laid
+    other = _placed(at_the_foot(text, crossed), engine, options, seconds)
+    return other if len(crossed_titles(other.svg)) < len(crossed) else laid
+
+
+def _placed(text: str, engine: Engine, options: list[str], seconds: float) -> Layout:
+    """The DOT text laid out, and then each text moved off what it lies on, where there is a place for it."""
     svg = _run(engine, text, "svg", options, seconds)
     moves = moves_of(svg)
     if moves:
