@@ -16,7 +16,7 @@ from modgraph.errors import ExportError, ExportWarning
 from modgraph.export import PictureOptions, render
 from modgraph.export.look.folding import Cut
 from modgraph.export.look.options import points_of
-from modgraph.export.look.parts import Card, Pill, Tag
+from modgraph.export.look.parts import Card, Frame, Pill, Tag
 from modgraph.export.look.style import KINDS, STRIPES
 from modgraph.export.picture import images
 from modgraph.export.picture.choosing import Saving, _Choice, picture_of, room_of
@@ -296,6 +296,46 @@ def test_no_text_is_crossed_in_the_models_of_papers(graphs, shown, style):
     assert svg_geometry["problems"](svg) == []
     width = float(re.search(r'<svg width="([\d.]+)pt', svg)[1])
     assert width <= (3000 if style == "screen" else 468.01)
+
+
+def backbone_and_heads(sketch, steps: int, count: int = 12):
+    """A container of so many steps that depend on each other twice over, and heads that would be wide if they were open."""
+    net = sketch()
+    net.modules("backbone model.Backbone")
+    net.enter("backbone")
+    x = y = "input:x"
+    for number in range(steps):
+        net.module(f"backbone.{number}", "Linear", (number + 1, 4))
+        x, y = net.call(f"backbone.{number}", x, y, shape=(1, number + 1)), x
+    net.leave()
+    for number in range(count):
+        net.modules(f"head{number} model.Head", *(f"head{number}.{step} Linear *" for step in range(4)))
+        net.enter(f"head{number}")
+        y = x
+        for step in range(4):
+            y = net.call(f"head{number}.{step}", y, *([x] if number % 2 else []), shape=(1, number + 1))
+        net.output(y, name=f"out_{number}")
+        net.leave()
+    return net.graph()
+
+
+def test_what_has_room_on_a_page_is_open_where_not_all_of_its_level_is(sketch):
+    graph = backbone_and_heads(sketch, 5)
+    picture = picture_of(graph)
+    assert picture.notes[0] == "drawn to depth 0 of 1, 1 deeper"
+    (frame,) = of_kind(picture, Frame)
+    assert frame.title == "backbone"
+    assert [row.path for card in of_kind(frame, Card) for row in card.rows] == [str(number) for number in range(5)]
+    heads = [row for card in of_kind(picture, Card) if card not in of_kind(frame, Card) for row in card.rows]
+    assert {row.collapsed for row in heads} == {True}
+    assert room_of(PictureOptions()).excess(picture) <= 1
+    assert picture_of(graph, PictureOptions(depth=0)).notes[0] == "drawn to depth 0 of 1"
+
+
+def test_what_would_make_a_picture_longer_than_a_page_stays_closed(sketch):
+    picture = picture_of(backbone_and_heads(sketch, 60))
+    assert picture.notes[0] == "drawn to depth 0 of 1"
+    assert not of_kind(picture, Frame)
 
 
 @pytest.mark.parametrize(

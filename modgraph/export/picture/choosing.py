@@ -35,7 +35,7 @@ NEARLY = 1.05
 """So many times too large is tried: sizes are estimated."""
 FEWEST_ROWS = 4
 """A picture with fewer shows too little to be chosen because it is small."""
-ON_PAGE = 1_500
+ON_PAGE = 1_300
 """Points of height up to which further containers are opened."""
 MOST_OPENED = 16
 """So many are tried."""
