@@ -56,7 +56,7 @@ BESIDE_HEAD = """
 
 Every third of the sixty models of `tests/oracle/paper_models.py`, drawn by modgraph, torchview 0.2.7 and TorchLens 2.36.1: torchview with
 nested frames and rolled repeats, TorchLens rolled and collapsed by its own measure, modgraph without options. All have the same
-room here, so a long picture is a small one; a click shows it larger.
+room here, so that a long picture is a small one.
 
 They were judged as `judge/01.png` to `judge/20.png`: without names, in an order drawn by lot, the key read afterwards. The style of a tool
 is known at a glance all the same. modgraph's picture explained the model better in 16 of 20, torchview's in 4, TorchLens's in none. Two of the 4

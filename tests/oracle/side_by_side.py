@@ -39,7 +39,7 @@ TOOLS = ("modgraph", "torchview", "TorchLens")
 STEP = 3
 MOST_SECONDS = 300
 """That one picture may take."""
-IN_GALLERY = (400, 520)
+IN_GALLERY = (480, 620)
 """Pixels of one picture there."""
 ON_PAGE = (900, 1250)
 Image.MAX_IMAGE_PIXELS = None
@@ -176,7 +176,7 @@ def in_gallery(shown: Any, folder: Path) -> None:
         sheet.paste(picture(folder / f"{paper.stem(shown)}-{tool}.png", IN_GALLERY), (left, 24))
     target = HERE.parents[1] / "docs" / "images" / "beside" / f"{paper.stem(shown).lower()}.png"
     target.parent.mkdir(parents=True, exist_ok=True)
-    sheet.quantize(48).save(target, optimize=True)
+    sheet.quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
 def main() -> int:
