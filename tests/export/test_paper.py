@@ -6,11 +6,13 @@ import importlib
 import re
 import runpy
 import sys
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import modgraph
 from modgraph.cli import main
 from modgraph.errors import ExportError, ExportWarning
 from modgraph.export import PictureOptions, render
@@ -362,3 +364,86 @@ def test_a_picture_a_little_too_wide_stays_where_the_one_that_fits_shows_much_le
     monkeypatch.setattr(images, "_excess", lambda laid, _: sizes[laid])
     chosen = images._smaller(iter(pictures[1:]), PictureOptions(), (pictures[0], "0"), None, float("inf"))
     assert chosen == str(kept)
+
+
+RESIDUAL = """\
+from torch import nn
+
+class Res(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.ReLU(), nn.Conv2d(64, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 1))
+
+    def forward(self, x):
+        return x + super().forward(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(
+            nn.Conv2d(3, 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 64, 4, 2, 1), nn.ReLU(),
+            nn.Conv2d(64, 64, 3, padding=1), Res(), Res(), nn.ReLU(),
+        )
+
+    def forward(self, x):
+        return self.encoder(x)
+"""
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+def test_a_title_that_an_arrow_would_cross_stands_at_the_foot(tmp_path: Path, direction: str):
+    (tmp_path / "net.py").write_text(RESIDUAL, "utf-8")
+    svg = str(render(modgraph.predict(tmp_path / "net.py:Net"), "svg", PictureOptions(direction=direction)))
+    assert "×2" in svg
+    assert svg_geometry["problems"](svg) == []
+
+
+def places_of(svg: str) -> dict[str, tuple[float, float]]:
+    """The middle of each node, by its id."""
+    found = {}
+    for group in ET.fromstring(svg.encode()).iter("{http://www.w3.org/2000/svg}g"):
+        shapes = [
+            each.get("points") or each.get("d") or "" for each in group.iter() if each.get("points") or each.get("d")
+        ]
+        if group.get("class") == "node" and shapes:
+            numbers = [float(each) for each in re.findall(r"-?[0-9.]+", shapes[0])]
+            x, y = numbers[0::2], numbers[1::2]
+            found[group.get("id", "")] = ((min(x) + max(x)) / 2, (min(y) + max(y)) / 2)
+    return found
+
+
+@pytest.mark.needs_dot
+def test_what_tags_alone_feed_stands_beside_what_is_fed_by_an_arrow(sketch):
+    """Heads in one row below their trunk, and the outputs below them."""
+    net = sketch()
+    net.modules("trunk Sequential", "heads ModuleDict", *(f"trunk.{step} model.Stage" for step in range(3)))
+    x = "input:x"
+    net.enter("trunk")
+    for step in range(3):
+        net.modules(f"trunk.{step}.conv Linear *", f"trunk.{step}.act ReLU")
+        net.enter(f"trunk.{step}")
+        x = net.call(f"trunk.{step}.act", net.call(f"trunk.{step}.conv", x))
+        net.leave()
+    net.leave()
+    for name in "abcdef":
+        net.modules(f"heads.{name} model.Head{name}", f"heads.{name}.fc Linear *", f"heads.{name}.act ReLU")
+        net.enter(f"heads.{name}")
+        net.output(net.call(f"heads.{name}.act", net.call(f"heads.{name}.fc", x)), name=name)
+        net.leave()
+    at = places_of(str(render(net.graph(), "svg", PictureOptions(depth=1))))
+    heads = [at[f"heads.{name}"][1] for name in "abcdef"]
+    assert max(heads) - min(heads) < 1
+    assert all(place[1] < min(heads) for id, place in at.items() if id.startswith("trunk"))
+    assert all(place[1] > max(heads) for id, place in at.items() if id.startswith("output"))
+
+
+@pytest.mark.needs_dot
+def test_arrows_to_many_side_by_side_leave_in_the_middle_of_them(sketch):
+    net = sketch()
+    net.modules("heads ModuleDict *")
+    made = net.call("heads", "input:x")
+    for name in "abcdefg":
+        net.output(made, name=name)
+    at = places_of(str(render(net.graph(), "svg", PictureOptions(direction="LR"))))
+    outputs = [place[1] for id, place in at.items() if id.startswith("output")]
+    assert at["heads"][1] == pytest.approx((min(outputs) + max(outputs)) / 2, abs=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -51,6 +52,8 @@ from modgraph.options import Direction
 
 CONDITION_LENGTH = 32
 """Letters of what an arrow depends on."""
+MOST_BELOW = 48
+"""So many things that tags alone feed are placed below what the tags name."""
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
 
@@ -323,7 +326,14 @@ class Composer:
                     ),
                 )
             )
-        return arrows
+        return [*arrows, *self._below_sources(wiring)]
+
+    def _below_sources(self, wiring: Wiring) -> Iterator[Arrow]:
+        """Places what tags alone feed right below what they name, where the others stand that it feeds."""
+        lone = [wires for wires in wiring.into if wires and all(wire.tagged for wire in wires)]
+        for wires in lone[:MOST_BELOW]:
+            tail, head = self.spots[max(wire.tail for wire in wires)], self.spots[wires[0].head]
+            yield Arrow(id=self.ids.make(f"{tail.id}:above:{head.id}"), tail=tail.id, head=head.id, kind="order")
 
     def _feedback_arrows(self) -> list[Arrow]:
         """What a turn of a loop gives to the next."""

@@ -6,6 +6,7 @@ All text from the model passes through `markup` (inside HTML-like labels) or `qu
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -33,6 +34,8 @@ from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.signs import MEANINGS
 from modgraph.graph.model import Graph
 
+FAN = 4
+"""So many arrows from one node are a fan."""
 LEGEND_WIDTH = 300
 """Points that a line of signs has in any case, where the title is shorter."""
 LEGEND_WITH_SIGNS = 560
@@ -53,9 +56,13 @@ def write_dot(picture: Picture) -> str:
         lines.extend(_item(item, "  ", picture.direction))
     tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1 and not card.head}
     narrow = any(card.narrow for card in _cards(picture.items))
+    fans = Counter(arrow.tail for arrow in picture.arrows if arrow.kind != "order")
     titled, weights, past = _titled(picture), _weights(picture), _past_others(picture)
     for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main):
         ports = _ports(arrow, picture.direction, tall, main, titled)
+        if picture.direction == "LR" and arrow.kind != "feedback" and fans[arrow.tail] >= FAN:
+            ports.setdefault("tailport", "e")  # else they leave at a corner, one on the other
+            weights[arrow.id] = 1  # and what they come from stands before the first of them, not the middle
         is_slim = picture.direction == "TB" and (narrow or (arrow.main and arrow.id not in past))
         lines.append(_arrow(arrow, ports, weights[arrow.id], is_slim=is_slim))
     lines.append("}")
