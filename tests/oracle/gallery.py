@@ -60,8 +60,8 @@ room here, so that a long picture is a small one.
 
 They were judged as `judge/01.png` to `judge/20.png`: without names, in an order drawn by lot, the key read afterwards. The style of a tool
 is known at a glance all the same. modgraph's picture explained the model better in 16 of 20, torchview's in 4, TorchLens's in none. Two of the 4
-were faults of one kind, a model drawn closed where there was room, and are repaired; judged again, with names, they make it
-18. torchview is better for EfficientNet-B0 and DeepLab v3.
+were faults of one kind, a model drawn closed where there was room, and are repaired: judged again, with names, modgraph is better in 18 of 20.
+torchview is better for EfficientNet-B0 and DeepLab v3.
 
 ```
 python tests/oracle/side_by_side.py pictures/            # needs torchvision, torchview, torchlens, Pillow

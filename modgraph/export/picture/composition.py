@@ -329,11 +329,15 @@ class Composer:
         return [*arrows, *self._below_sources(wiring)]
 
     def _below_sources(self, wiring: Wiring) -> Iterator[Arrow]:
-        """Places what tags alone feed right below what they name, where the others stand that it feeds."""
+        """Places what tags alone feed right below what they name, where the others stand that it feeds; but for what
+        stands further down by itself, as what it feeds does."""
+        ranks = wiring.ranks()
         lone = [wires for wires in wiring.into if wires and all(wire.tagged for wire in wires)]
         for wires in lone[:MOST_BELOW]:
-            tail, head = self.spots[max(wire.tail for wire in wires)], self.spots[wires[0].head]
-            yield Arrow(id=self.ids.make(f"{tail.id}:above:{head.id}"), tail=tail.id, head=head.id, kind="order")
+            source, user = max(wire.tail for wire in wires), wires[0].head
+            if min((ranks[wire.head] for wire in wiring.out[user]), default=0) <= ranks[source] + 1:
+                tail, head = self.spots[source], self.spots[user]
+                yield Arrow(id=self.ids.make(f"{tail.id}:above:{head.id}"), tail=tail.id, head=head.id, kind="order")
 
     def _feedback_arrows(self) -> list[Arrow]:
         """What a turn of a loop gives to the next."""
