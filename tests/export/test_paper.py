@@ -18,12 +18,14 @@ from modgraph.errors import ExportError, ExportWarning
 from modgraph.export import PictureOptions, render
 from modgraph.export.look.folding import Cut
 from modgraph.export.look.options import points_of
-from modgraph.export.look.parts import Card, Frame, Pill, Tag
+from modgraph.export.look.parts import Card, Frame, Mark, Pill, Tag
 from modgraph.export.look.style import KINDS, STRIPES
 from modgraph.export.picture import images
 from modgraph.export.picture.choosing import Saving, _Choice, picture_of, room_of
+from modgraph.export.picture.dot import write_dot
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import is_idle
+from modgraph.export.picture.placing import _parts
 from modgraph.graph.serial import to_json
 from tests.export.items import everything, of_kind
 
@@ -447,3 +449,22 @@ def test_arrows_to_many_side_by_side_leave_in_the_middle_of_them(sketch):
     at = places_of(str(render(net.graph(), "svg", PictureOptions(direction="LR"))))
     outputs = [place[1] for id, place in at.items() if id.startswith("output")]
     assert at["heads"][1] == pytest.approx((min(outputs) + max(outputs)) / 2, abs=1)
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("marks", [(), (Mark(state="changed", note="outputs batch×2×length → batch×4×length"),)])
+def test_a_badge_before_a_title_is_as_wide_as_its_words(tmp_path: Path, marks: tuple[Mark, ...]):
+    """Also where a mark below it is wider than title and badge."""
+    (tmp_path / "net.py").write_text(RESIDUAL, "utf-8")
+
+    def changed(item):
+        if not isinstance(item, Frame):
+            return item
+        more = {"gap": 0, "marks": marks} if item.copies > 1 else {}
+        return replace(item, items=tuple(map(changed, item.items)), **more)
+
+    picture = picture_of(modgraph.predict(tmp_path / "net.py:Net"))
+    picture = replace(picture, items=tuple(map(changed, picture.items)))
+    root = ET.fromstring(images.lay_out(write_dot(picture)).svg)
+    (badge,) = [part.badges[0] for part in _parts(root) if part.badges]
+    assert badge.right - badge.left < 40

@@ -404,9 +404,18 @@ def _frame_title(frame: Frame) -> str:
             rows[0] += f'<td rowspan="{lines}" width="{frame.gap:g}"></td>{cell}'
         else:
             rows[0] = f'{cell}<td rowspan="{lines}" width="6"></td>{rows[0]}'
-    # Where the badge stands first, its column is no wider than the badge.
-    columns = 3 if frame.copies > 1 and not frame.gap else 1
-    rows.extend(_mark_cell(mark_in_title(mark), columns, ' cellpadding="2"') for mark in frame.marks)
+    if frame.marks and frame.copies > 1 and not frame.gap:
+        # The badge stands first: in a table of its own size, so that it is no wider where a mark below it is.
+        words = max(
+            text_width(frame.title, style.CLASS_SIZE, bold=True),
+            text_width(frame.detail, style.DETAIL_SIZE),
+            text_width(frame.idiom, style.DETAIL_SIZE),
+        )
+        wide = words + text_width(f"×{frame.copies}", 13, bold=True) + 24
+        size = f'align="left" fixedsize="true" width="{wide:.0f}" height="{16 * lines}"'
+        inner = _TABLE.replace("<table", f"<table {size}")
+        rows = [f'<td align="left">{inner}{"".join(f"<tr>{row}</tr>" for row in rows)}</table></td>']
+    rows.extend(_mark_cell(mark_in_title(mark), 1, ' cellpadding="2"') for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
 
