@@ -16,7 +16,7 @@ from modgraph.api import analyze_target, find_targets, load
 from modgraph.errors import GraphError, InputError, TargetError
 from modgraph.graph.model import Graph, Problem
 from modgraph.names import last_name
-from modgraph.options import TraceOptions
+from modgraph.options import Mode, TraceOptions
 from modgraph.watching import Watch, unwatched
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def diff(
     run: bool = False,
     inputs: Sequence[str] = (),
     path: Sequence[str] | None = None,
+    mode: Mode = "eval",
 ) -> Changes:
     """What changed between two models.
 
@@ -49,6 +50,7 @@ def diff(
         inputs: as on the command line: `["1x3x224x224", "mask=1x128:bool"]`; without a run also with sizes that are
             left open, `["batch x 3 x h x w"]`.
         path: where imports are looked up; by default the working directory and `sys.path`.
+        mode: "eval" or "train": in which both are run, or predicted to be.
 
     Returns:
         The changes; false where there are none. What one side leaves open is in `undecided`, what becomes of a
@@ -61,7 +63,8 @@ def diff(
     """
     from modgraph.source.input_groups import parse_inputs
 
-    finder = GraphFinder(run=run, specs=parse_inputs(inputs or ()), path=path)
+    options = TraceOptions(mode=mode)
+    finder = GraphFinder(run=run, specs=parse_inputs(inputs or ()), path=path, options=options)
     return compared(*finder.pair(old, new))
 
 

@@ -71,7 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device", choices=get_args(Device), default="cpu", metavar="NAME", help="cpu, cuda, fake; default: cpu"
     )
     run_group.add_argument(
-        "--mode", choices=get_args(Mode), default="eval", metavar="NAME", help="eval, train; default: eval"
+        "--mode",
+        choices=get_args(Mode),
+        default="eval",
+        metavar="NAME",
+        help="eval, train; default: eval; of predictions too",
     )
     run_group.add_argument("--profile", action="store_true", help="compare floating point operations too")
     run_group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each run")
@@ -183,7 +187,7 @@ def _destination(arguments: argparse.Namespace) -> tuple[Path | None, str]:
 
 def _options(arguments: argparse.Namespace) -> TraceOptions:
     options = TraceOptions.among(vars(arguments))
-    asked = [f"--{name.replace('_', '-')}" for name in options.changed()]
+    asked = [f"--{name.replace('_', '-')}" for name in options.changed(but=("mode",))]
     if asked and not arguments.run:
         are = "is" if len(asked) == 1 else "are"
         raise ConfigError(f"{', '.join(asked)} {are} of use with --run alone", hint="add --run, which runs the models")

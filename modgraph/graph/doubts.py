@@ -73,8 +73,19 @@ def both(one: Condition | None, other: Condition) -> Condition:
     """That both hold."""
     if one is None or other.text in one.text.split(_AND) or other.text == f"{DEPENDS}`{one.text}`":
         return one or other
-    texts = (f"({each})" if _OR in each else each for each in (one.text, other.text))
-    return Condition(text=_AND.join(texts), file=one.file, line=one.line)
+    return Condition(text=both_texts([one.text, other.text]), file=one.file, line=one.line)
+
+
+def both_texts(texts: Sequence[str]) -> str:
+    """That all hold; of "depends on `p`" nobody knows what has to hold: it depends on that and on the tests then."""
+    if any(DEPENDS in each for each in texts):
+        return _all_named(texts)
+    return _AND.join(f"({each})" if _OR in each else each for each in texts)
+
+
+def _all_named(texts: Sequence[str]) -> str:
+    named = (each.removeprefix(DEPENDS) if each.startswith(DEPENDS) else f"`{each}`" for each in texts)
+    return DEPENDS + _AND.join(dict.fromkeys(named))
 
 
 def _text(condition: Condition | None) -> str | None:
@@ -86,8 +97,7 @@ def _one_of(conditions: Sequence[Condition]) -> Condition:
     texts = list(dict.fromkeys(each.text for each in conditions))
     where = next((each for each in reversed(conditions) if each.line is not None), conditions[-1])
     if any(DEPENDS in each for each in texts):
-        named = (each.removeprefix(DEPENDS) if each.startswith(DEPENDS) else f"`{each}`" for each in texts)
-        text = DEPENDS + _AND.join(dict.fromkeys(named))
+        text = _all_named(texts)
     else:
         text = _OR.join(f"({each})" if _is_loose(each) else each for each in texts)
     return Condition(text=text, file=where.file, line=where.line)

@@ -7,7 +7,7 @@ What only the prediction has comes behind what ran, with `observed=False`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -64,15 +64,18 @@ def add_untaken(builder: GraphBuilder, predicted: Graph) -> None:
     joined.tell_what_has_no_place()
 
 
-def add_other_ways(builder: GraphBuilder, every_way: Graph, first: Parts | None = None) -> None:
+def add_other_ways(
+    builder: GraphBuilder, every_way: Graph, first: Parts | None = None, elsewhere: Collection[str] = ()
+) -> None:
     """Adds what `forward` does in another mode, or with other arguments, to what it is predicted to do as a rule.
 
     Args:
         first: what it does as a rule, where other ways were added to that.
+        elsewhere: calls and operations of the other ways that are none of these, whatever they are of and where.
     """
     if not every_way.calls or not builder.calls:
         return
-    joined = _Joined(builder, every_way, None, first=first)
+    joined = _Joined(builder, every_way, None, first=first, elsewhere=elsewhere)
     joined.match()
     joined.add()
     joined.tell_what_has_no_place()
@@ -163,6 +166,8 @@ class _Joined:
     """What is added is done with other sizes: what it depends on is said later."""
     first: Parts | None = None
     """What is matched before all else that is there."""
+    elsewhere: Collection[str] = ()
+    """Ends of what is predicted that is nothing that is there."""
     calls: dict[int, int] = field(default_factory=dict)
     """Predicted calls, and those of the run that they are."""
     operations: dict[str, str] = field(default_factory=dict)
@@ -183,9 +188,10 @@ class _Joined:
     def __post_init__(self) -> None:
         self.paths = {node.path for node in self.builder.modules if node.observed is not False}
         self.names = {node.path: node.alias_of or node.path for node in self.builder.modules}
-        self.theirs = _inside(self.predicted.calls)
+        away = self.elsewhere
+        self.theirs = _inside(call for call in self.predicted.calls if f"call:{call.index}" not in away)
         self.ours = _inside(self.builder.calls)
-        self.their_operations = _by_call(self.predicted.operations)
+        self.their_operations = _by_call(each for each in self.predicted.operations if each.id not in away)
         self.our_operations = _by_call(self.builder.operations)
 
     def match(self) -> None:

@@ -34,7 +34,7 @@ from modgraph.prediction.domain.state import Base, State, Trouble
 from modgraph.prediction.domain.values import Address, Choice, Constant, KnownClass, TupleValue, Unknown, Value
 from modgraph.prediction.domain.weights import weigh
 from modgraph.prediction.knowledge.tensors import devices
-from modgraph.prediction.paths import failed, given_up, guards, partial_texts, recording, several
+from modgraph.prediction.paths import assuming, failed, given_up, guards, partial_texts, several
 from modgraph.prediction.paths.joining import choice_of, join_results
 from modgraph.prediction.project import import_progress, lookups, mutating_calls, registries, textual_order, waiting
 from modgraph.prediction.python import (
@@ -367,12 +367,14 @@ class Interpreter(Machine):
     def distribute(self, value: Choice, function: Callable[[Value], Value]) -> Value:
         """`function` of each alternative, on paths of its own."""
 
-        def path(place: int, each: Value) -> Value:
-            recording.assume_again(self, value.tests_of(place))
-            return function(each)
+        def path(place: int) -> Value:
+            assuming.assume_again(self, value.tests_of(place))
+            return function(value.alternatives[place])
 
-        paths = [partial(path, place, each) for place, each in enumerate(value.alternatives)]
-        return self.fork(paths, value.reason)
+        places = assuming.possible(self, value)
+        if len(places) == 1:
+            return function(value.alternatives[places[0]])
+        return self.fork([partial(path, place) for place in places], value.reason)
 
     def on_each(self, value: Choice, change: Callable[[Value], None]) -> None:
         """Changes each alternative, on paths of its own."""

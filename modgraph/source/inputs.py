@@ -56,6 +56,8 @@ _OPEN = re.compile(
 """Sizes of which some have names: " x " stands between two of them, as a name may have an x in it."""
 _CLOSE = re.compile(r"(?P<shape>\w+)(?:\s*:\s*(?:torch\.)?(?P<dtype>\w+))?\Z")
 """Sizes with nothing between them but an x: "Bx3xHxW"."""
+_MAY_BE_TWO = re.compile(r"[^\W\d_][xX][^\W\d_]")
+"""A word that may as well be two sizes: "bxt"."""
 _SIZE_WORDS = frozenset(
     (
         *(
@@ -132,7 +134,8 @@ def _of_value(text: str, name: str | None, value: str) -> InputSpec:
     if close and (named := _close_sizes(close["shape"])):
         return InputSpec(text=text, name=name, shape=named, dtype=_dtype(close["dtype"], text))
     open_ = _OPEN.match(value)
-    if open_ and close and len(_BETWEEN.split(open_["shape"])) > 1:
+    is_word = close is not None and bool(_MAY_BE_TWO.fullmatch(close["shape"]))
+    if open_ and close and (len(_BETWEEN.split(open_["shape"])) > 1 or (is_word and open_["dtype"])):
         raise InputError(
             f"which sizes {text!r} has is not plain", hint=_SPACES.format(_typed(text, value, _with_spaces(value)))
         )

@@ -186,7 +186,7 @@ def _row(node: nodes.Node) -> list[Any]:
     kind = type(node)
     number = _NUMBERS[kind]
     row: list[Any] = [-number if getattr(node, "parenthesised", False) else number]
-    if isinstance(node, (nodes.Statement, nodes.Placed)):
+    if isinstance(node, (nodes.AtLine, nodes.Placed)):
         row.append(node.line)
     for name, way in _WAYS[kind]:
         value = getattr(node, name)
@@ -212,7 +212,7 @@ def _node(row: list[Any]) -> Any:
     kind = _KINDS[abs(number)]
     node: Any = _new(kind)
     place = 1
-    if issubclass(kind, (nodes.Statement, nodes.Placed)):
+    if issubclass(kind, (nodes.AtLine, nodes.Placed)):
         node.line = row[1]
         place = 2
     if issubclass(kind, nodes.Expression):

@@ -540,6 +540,8 @@ def _place(statements: nodes.Block, text: str, is_indented: bool, class_name: st
                 _place_calls(statement, twin, first)
             if isinstance(statement, nodes.FunctionDef) and isinstance(twin, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 statement.local_names = tuple(sorted(_local_names(twin)))
+            if isinstance(statement, nodes.Match) and isinstance(twin, ast.Match):
+                _place_cases(statement, twin, first)
             pending.extend(_blocks(statement, twin))
 
 
@@ -553,7 +555,14 @@ def _blocks(statement: nodes.Node, twin: ast.AST) -> Iterator[tuple[Sequence[nod
             yield part.body, other.body
 
 
-def _place_calls(statement: nodes.Statement, twin: ast.stmt, first: int) -> None:
+def _place_cases(statement: nodes.Match, twin: ast.Match, first: int) -> None:
+    for case, other in zip(statement.cases, twin.cases, strict=False):
+        case.line = other.pattern.lineno - first
+        if other.guard is not None and other.guard.end_lineno != other.pattern.lineno:
+            _place_calls(case, other, first)
+
+
+def _place_calls(statement: nodes.AtLine, twin: ast.stmt | ast.match_case, first: int) -> None:
     """The calls of one statement outside its blocks are those of its twin, in the order of their closing brackets."""
     calls = _calls(statement)
     twins = sorted(
@@ -571,7 +580,7 @@ def _begin(node: ast.Call) -> int:
     return (function.end_lineno or node.lineno) if isinstance(function, ast.Attribute) else node.lineno
 
 
-def _walk_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+def _walk_expressions(statement: ast.AST) -> Iterator[ast.AST]:
     pending: list[ast.AST] = [statement]
     while pending:
         for child in ast.iter_child_nodes(pending.pop()):
@@ -580,7 +589,7 @@ def _walk_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
                 pending.append(child)
 
 
-def _calls(statement: nodes.Statement) -> list[nodes.Call]:
+def _calls(statement: nodes.AtLine) -> list[nodes.Call]:
     """Those inside it, each after those in its arguments."""
     found: list[nodes.Call] = []
     pending: list[nodes.Node] = [statement]

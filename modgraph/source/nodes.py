@@ -65,7 +65,9 @@ class Node(metaclass=Kind):
         return found
 
 
-class Statement(Node):
+class AtLine(Node):
+    """What Python says it is at, where something fails in it."""
+
     __slots__ = ("line",)
     line: int
     """Lines between it and the first one of what was parsed."""
@@ -73,6 +75,10 @@ class Statement(Node):
     def __init__(self, *values: Any) -> None:
         super().__init__(*values)
         self.line = 0
+
+
+class Statement(AtLine):
+    pass
 
 
 class Expression(Node):
@@ -482,7 +488,7 @@ class Try(Statement):
     is_star: bool
 
 
-class MatchCase(Node):
+class MatchCase(AtLine):
     pattern: Pattern
     guard: Expression | None
     body: tuple[Statement, ...]

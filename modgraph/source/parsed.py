@@ -86,7 +86,7 @@ class Parsed:
 
     def line(self, statement: nodes.Node) -> int:
         """1-based line of a statement; that of the first one for a node that is none."""
-        return self.first_line + (statement.line if isinstance(statement, nodes.Statement) else 0)
+        return self.first_line + (statement.line if isinstance(statement, nodes.AtLine) else 0)
 
     def location(self, statement: nodes.Node, expression: nodes.Node | None = None) -> SourceLocation:
         """Place of `expression` (a call: where it begins) in `statement`, else of the statement."""

@@ -183,3 +183,30 @@ def test_onnx_files_are_compared_with_each_other(repository: Path, git, capsys):
     assert main(["diff", "HEAD:old.onnx", "old.onnx"]) == 0
     assert main(["diff", "old.onnx", "net.py"]) == 2
     assert "another ONNX file alone" in capsys.readouterr().err
+
+
+MODES = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.a(x)
+        if self.training:
+            x = self.b(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_predictions_are_compared_in_the_mode_that_is_asked_for(tmp_path: Path, monkeypatch, capsys, mode: str):
+    monkeypatch.chdir(tmp_path)
+    Path("old.py").write_text(MODES, encoding="utf-8")
+    Path("new.py").write_text(MODES.replace("x = self.b(x)", "pass"), encoding="utf-8")
+    status = main(["diff", "old.py:Net", "new.py:Net", "--input", "x=2x8", "--mode", mode])
+    assert ("calls 1 → 0" in capsys.readouterr().out) is (mode == "train")
+    changes = modgraph.diff("old.py:Net", "new.py:Net", inputs=["x=2x8"], mode=mode)
+    assert bool(changes) is (mode == "train") is bool(status)

@@ -254,9 +254,25 @@ def test_no_change_reads_the_same_on_both_sides():
     said = [field_text(field) for field in pairs]
     assert said[0] == "dtype of outputs 4 × float32 → float32"
     assert said[3] == "a.Net → b.Net"
-    assert said[1] == "dtype of outputs 2 × float32, int64 → float32, 2 × int64"
+    assert said[1] == "dtype of 1 of 3 outputs float32 → int64"
     assert "a.ReLU" in said[2]
     assert "b.ReLU" in said[2]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_the_dtype_of_one_of_several_outputs_is_told_alone(place):
+    old = ["float32", "int64", "float32", "float64"]
+    new = [*old[:place], "bool", *old[place + 1 :]]
+    said = field_text(Field(kind="output_dtypes", old=old, new=new))
+    assert said == f"dtype of 1 of 4 outputs {old[place]} → bool"
+
+
+@pytest.mark.parametrize("gone", ["word0", "word7", "word19"])
+def test_of_many_operations_those_that_are_others_stay(gone):
+    old = {f"word{number}": 1 for number in range(20)}
+    new = {**{word: count for word, count in old.items() if word != gone}, "another": 2}
+    said = field_text(Field(kind="operations", old=old, new=new))
+    assert said == f"operations {gone}, … → 2 × another, …"
 
 
 @pytest.mark.parametrize(("old", "new"), [("nn.Dropout(0.2)", "nn.Dropout()"), ("nn.Dropout(0.2)", "nn.Dropout(0.5)")])

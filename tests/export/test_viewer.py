@@ -278,6 +278,26 @@ def test_what_the_model_does_is_counted_in_words_that_fit(visit, tmp_path):
     assert "forward 1 call · 1 operation modules 1" in panel
 
 
+def test_an_arrow_of_a_closed_box_is_dashed_where_no_way_may_lead_along_it(visit, tmp_path):
+    """Two arms lead into the box, and each gives what it made: open, four arrows are dashed; closed, none is."""
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import torch\nfrom torch import nn\nclass Box(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)\n"
+        "    def forward(self, x):\n        return self.a(x) if x.sum() > 0 else self.b(x)\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.box, self.one = Box(), nn.Linear(4, 4)\n"
+        "    def forward(self, x):\n        return self.one(self.box(x))\n"
+    )
+    page = visit(modgraph.predict(f"{file}:Net", inputs=["2x4"]), options=PictureOptions(depth=0))
+    assert "box.a" not in shown(page)
+    assert page.locator(".line").count() == 3
+    assert page.locator(".line.maybe").count() == 0
+    page = visit(modgraph.predict(f"{file}:Net", inputs=["2x4"]), options=PictureOptions(depth=9))
+    assert "box.a" in shown(page)
+    assert page.locator(".line.maybe").count() >= 4
+
+
 # --- search, address, filters ----------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from modgraph.rules.check import check_text
 from modgraph.rules.declared.asked import WORDS
 from modgraph.rules.declared.roots import Trees
 from modgraph.rules.declared.sources import Sources
-from modgraph.rules.declared.table import ARGUMENTS, ATTRIBUTES, NAMING
+from modgraph.rules.declared.table import ARGUMENTS, ATTRIBUTES, GETTING, NAMING
 from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import ANY, NUMBERS, Kind
@@ -502,11 +502,24 @@ SCRIPT = """\
 import re
 import peft
 import accelerate
+from functools import partial
 from peft import LoraConfig, get_peft_model as wrap
+from torch.ao.quantization import fuse_modules
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy, transformer_auto_wrap_policy
+from torch.distributed.pipelining import pipeline
+from torchvision.models._utils import IntermediateLayerGetter
+from transformers import Trainer, TrainingArguments
 from torch.distributed.tensor.parallel import parallelize_module
 from torch import nn
 
-class Block(nn.Module):
+class Base(nn.Module):
+    pass
+
+class Odd(nn.Module):
+    pass
+
+class Block(Base):
     def __init__(self, width: int):
         super().__init__()
         self.query = nn.Linear(width, width)
@@ -545,6 +558,27 @@ CALLS = [
     ('wrap(model, LoraConfig(target_modules=["query"]))\n    [p for n, p in model.named_parameters() if "lora_" in n]', []),
     ('other(model)\n    wrap(model, LoraConfig(target_modules=["key"]))', []),
     ('wrap(model.layers, LoraConfig(target_modules=["key"]))', []),
+    ('model = wrap(model, LoraConfig(target_modules=["query", "key"]))\n    model.train()', ["key"]),
+    ('c = LoraConfig(target_modules=["key"])\n    if width:\n        model = wrap(model, c)\n    other(model)', ["key"]),
+    ('wrap(model, LoraConfig(target_modules=["key"]))\n    other(model)', ["key"]),
+    ('if width:\n        model = other(model)\n    model = wrap(model, LoraConfig(target_modules=["key"]))', []),
+    ('for _ in range(2):\n        model = wrap(model, LoraConfig(target_modules=["key"]))', []),
+    ('wrap(model, LoraConfig(exclude_modules=["head", "tail"], target_parameters=["query.weight", "query.w"]))', ["tail", "query.w"]),
+    ('wrap(model, LoraConfig(rank_pattern={r"layers\\.\\d\\.query": 4, "ayers.0.query": 8}, alpha_pattern={"key": 1}))', ["ayers.0.query", "key"]),
+    ('parallelize_module(model, mesh, {"layers.*.q?ery": 1, "lay*": 1, "layers.[0-2].key": 1, "h*.weight": 1, "t*": 1})', ["layers.[0-2].key", "t*"]),
+    ('pipeline(model, split_spec={"layers.1": 1, "layer.1": 1})', ["layer.1"]),
+    ('fuse_modules(model, [["head", "tail"]], inplace=True)', ["tail"]),
+    ('IntermediateLayerGetter(model, {"layers": "a", "layer4": "b"})', ["layer4"]),
+    ('model = FSDP(model, auto_wrap_policy=ModuleWrapPolicy({Block, Odd}))', ["Odd"]),
+    ('policy = partial(transformer_auto_wrap_policy, transformer_layer_cls={Odd})\n    FSDP(model, auto_wrap_policy=policy)', ["Odd"]),
+    ('FSDP(model, auto_wrap_policy=ModuleWrapPolicy([Base, nn.Linear, nn.Conv2d, given]))', []),
+    ('FSDP(given, auto_wrap_policy=ModuleWrapPolicy([Odd]))', []),
+    ('plugin = accelerate.FullyShardedDataParallelPlugin(transformer_cls_names_to_wrap=["Block", "Odd"])\n'
+     '    acc = accelerate.Accelerator(fsdp_plugin=plugin)\n    model, width = acc.prepare(model, width)', ["Odd"]),
+    ('acc = other(accelerate.FullyShardedDataParallelPlugin(transformer_cls_names_to_wrap=["Odd"]))\n    acc.prepare(model)', []),
+    ('args = TrainingArguments("out", fsdp_config={"transformer_layer_cls_to_wrap": ["Blok"]})\n    Trainer(model=model, args=args)', ["Blok"]),
+    ('model.get_submodule("layers.0.query")\n    model.get_submodule("layers.0.key")\n    given.get_submodule("key")', ["layers.0.key"]),
+    ('model.get_parameter("head.bias")\n    model.get_buffer("head.mean")', ["head.mean"]),
 ]  # fmt: skip
 
 
@@ -559,7 +593,7 @@ def test_names_in_calls_are_of_the_model_beside(tmp_path: Path, code: str, expec
 def test_a_class_that_derives_from_it_counts_for_a_method(tmp_path: Path):
     body = 'return [p for n, p in self.named_parameters() if "norm" in n or "query" in n]'
     text = SCRIPT.replace("BODY", body).replace("CODE", "pass")
-    assert [each.line for each in found(tmp_path, text)] == [20]
+    assert [each.line for each in found(tmp_path, text)] == [text[: text.index(body)].count("\n") + 1]
     more = (
         "\nclass More(Net):\n    def __init__(self):\n        super().__init__()\n        self.norm = nn.LayerNorm(2)\n"
     )
@@ -579,5 +613,6 @@ def test_the_rules_look_only_if_they_are_asked_for():
 
 def test_whatever_stands_outside_of_a_model_is_looked_for_by_one_of_the_words():
     of_configurations = [name for name, each in ATTRIBUTES.items() if each.of_configuration]
-    texts = [*ARGUMENTS, *of_configurations, *(f"net.{name}()" for name in NAMING)]
+    functions = [f"{function}(" for each in ARGUMENTS.values() for function, _ in each.places]
+    texts = [*ARGUMENTS, *functions, *of_configurations, *(f"net.{name}()" for name in NAMING | GETTING)]
     assert all(any(word in text for word in WORDS) for text in texts)

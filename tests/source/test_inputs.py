@@ -109,3 +109,11 @@ def test_a_mistyped_dtype_gets_a_suggestion():
 def test_every_shape_and_dtype_is_read_back(shape, dtype, name):
     spec = parse_input(f"{name}={'x'.join(map(str, shape))}:{dtype}")
     assert (spec.name, spec.shape, spec.dtype) == (name, tuple(shape), dtype)
+
+
+@pytest.mark.parametrize("text", ["x=bxt:int64", "bxt:float32", "x=axb:long"])
+def test_a_word_that_may_be_two_sizes_is_not_read_as_one(text: str) -> None:
+    with pytest.raises(InputError, match="is not plain") as raised:
+        parse_input(text)
+    assert raised.value.hint is not None
+    assert " x " in raised.value.hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from modgraph.changes.model import ABSENT, Field
@@ -45,13 +46,26 @@ def field_text(field: Field, classes: tuple[str | None, str | None] = (None, Non
         return f"registered in another order: {cut_end(', '.join(map(str, field.new)), 60)}"
     if kind == "state_dict":
         return "says itself what its state dict is" if field.new else "has an ordinary state dict now"
-    words = _words_before(kind, name)
+    field, words = _changed_alone(field, _words_before(kind, name))
     old, new = _told_apart(field, classes, longest - len(words) - len("  → "))
     if kind in ("same_as", "tied"):
         what = "same as" if kind == "same_as" else f"{name} tied to"
         gone, come = field.new is ABSENT, field.old is ABSENT
         return f"{what} {old} no longer" if gone else f"{what} {new} now" if come else f"{what} {old} → {new}"
     return f"{words} {old} → {new}".strip()
+
+
+def _changed_alone(field: Field, words: str) -> tuple[Field, str]:
+    """Of as many outputs as before, those that are others: "dtype of 1 of 4 outputs"."""
+    old, new = field.old, field.new
+    is_one = field.kind == "output_dtypes" and field.old_under is ABSENT and field.new_under is ABSENT
+    if not is_one or not isinstance(old, (list, tuple)) or not isinstance(new, (list, tuple)) or len(old) != len(new):
+        return field, words
+    places = [place for place, (one, other) in enumerate(zip(old, new, strict=True)) if one != other]
+    if len(places) == len(old) or not places:
+        return field, words
+    told = replace(field, old=[old[place] for place in places], new=[new[place] for place in places])
+    return told, f"dtype of {len(places)} of {len(old)} outputs"
 
 
 def _words_before(kind: str, name: str) -> str:
@@ -74,7 +88,15 @@ def _told_apart(field: Field, classes: tuple[str | None, str | None], room: int)
     old, new = (_whole_text(field, value, under, kind) for value, under, kind in sides)
     if old == new:
         old, new = (_exactly(field, value) for value, _, _ in sides)
+    if field.kind == "operations" and len(old) + len(new) > room and ABSENT not in (field.old, field.new):
+        old, new = _others(field.old, field.new), _others(field.new, field.old)
     return cut_apart(old, new, max(room, 2 * SHORTEST_VALUE))
+
+
+def _others(words: Mapping[str, int], than: Mapping[str, int]) -> str:
+    """Those of them that the other side has not as often; "…" stands for the rest."""
+    found = {word: count for word, count in words.items() if than.get(word) != count}
+    return f"{_counted(found)}, …" if found else "…"
 
 
 def _whole_text(field: Field, value: Any, under: Any, class_name: str | None) -> str:
@@ -88,9 +110,7 @@ def _whole_text(field: Field, value: Any, under: Any, class_name: str | None) ->
 
 def _exactly(field: Field, value: Any) -> str:
     """All of a value: where two are not the same, so are these texts."""
-    if field.kind == "output_dtypes":
-        return _counted(Counter(map(str, value)))
-    return str(value)
+    return ", ".join(map(str, value)) if field.kind == "output_dtypes" else str(value)
 
 
 def value_text(field: Field, value: Any, longest: int | None = LONGEST_VALUE) -> str:
@@ -112,7 +132,7 @@ def _uncut(field: Field, value: Any) -> str:
     if kind == "outputs":
         return ", ".join(shape_text(None if shape is None else tuple(shape)) for shape in value) or "none"
     if kind == "output_dtypes":
-        return ", ".join(dict.fromkeys(str(dtype) for dtype in value)) or "none"
+        return _counted(Counter(map(str, value)))
     if kind == "operations":
         return _counted(value)
     if kind == "forward_argument":

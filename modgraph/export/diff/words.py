@@ -16,7 +16,7 @@ from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, 
 from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of
 from modgraph.export.look.arguments import argument_text
-from modgraph.export.look.labels import class_title, clean, cut, cut_end, number_text, shape_text
+from modgraph.export.look.labels import class_title, clean, cut, cut_apart, number_text, shape_text
 from modgraph.graph.model import Graph
 from modgraph.names import last_name, natural
 
@@ -211,7 +211,7 @@ def total_text(name: str, old: Any, new: Any) -> str:
         return f"{title} {old:,} → {new:,} ({new - old:+,})".replace("-", "−")
     if name == "inputs":
         return f"{title} {_inputs_text(old)} → {_inputs_text(new)}"
-    return f"{title} {cut_end(str(old), 80)} → {cut_end(str(new), 80)}"
+    return f"{title} {' → '.join(cut_apart(str(old), str(new), 160))}"
 
 
 def _inputs_text(inputs: Any) -> str:

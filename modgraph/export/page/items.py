@@ -6,7 +6,7 @@ and words are those of the pictures: the arrangement is the one with every conta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,9 +23,10 @@ from modgraph.export.picture.framing import merged
 from modgraph.export.picture.own_tensors import leave_out_own_tensors
 from modgraph.export.picture.rows import TOOLTIP_LENGTH, fold_text
 from modgraph.export.picture.spots import Spot, spot_name
+from modgraph.export.picture.wiring import Wire
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import Graph, TensorInfo
-from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.occurrences import Link, Occurrence, Run
 from modgraph.graph.repeats import Likeness
 from modgraph.graph.shared import fold
 from modgraph.names import last_name
@@ -34,6 +35,7 @@ from modgraph.options import MEASURES, Measure
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)
 _ON_CONDITION = 4
+_CERTAIN_TOGETHER = 8
 PORT = -1
 """In place of an item in a container's edges: the border, through which the data of that net comes or goes."""
 
@@ -338,7 +340,8 @@ class _ItemWriter:
 
     def _edges(self) -> None:
         """For each container the edges in it, five numbers each: tail, head, net, label, and 1 on the main path, 2 more
-        where it may come from before the tail, and 4 more where it depends on a condition whether data goes there.
+        where it may come from before the tail, and 4 more where it depends on a condition whether data goes there;
+        then 8 more, where data goes along one of those with these ends in any case.
 
         A net is what one item gives; its number is that of the item. Data that comes from outside or goes there has
         the border, -1, for tail or head, so that each container can be laid out without looking into any other.
@@ -346,36 +349,56 @@ class _ItemWriter:
         wiring = self.composer.wire()
         labels: dict[str, int] = {}
         seen: dict[tuple[int, int, int, int], list[int]] = {}
+        links: dict[tuple[int, int, int, int], list[Link]] = {}
 
-        def pass_on(container: int, tail: int, head: int, net: int, label: int, marks: int) -> None:
-            known = seen.get((container, tail, head, net))
+        def pass_on(container: int, tail: int, head: int, net: int, label: int, wire: Wire) -> None:
+            at = (container, tail, head, net)
+            known = seen.get(at)
             if known is None:
-                known = seen[container, tail, head, net] = [tail, head, net, label, marks]
+                known = seen[at] = [tail, head, net, label, 0]
                 self.items[container]["edges"].append(known)
-            known[4] = ((known[4] | marks) & ~_ON_CONDITION) | (known[4] & marks & _ON_CONDITION)
+            known[4] |= int(wire.main) + 2 * wire.in_doubt
+            links.setdefault(at, []).extend(wire.links)
 
         for wire in wiring.wires:
             tail, head = (self.item_of[self.composer.spots[number]] for number in (wire.tail, wire.head))
             if tail == head:
                 continue
             label = labels.setdefault(wire.text_of(wire.label), len(labels))
-            marks = int(wire.main) + 2 * wire.in_doubt + _ON_CONDITION * (not wire.certain)
             ups, downs = self._way_up(tail), self._way_up(head)
             shared = 0
             while shared < min(len(ups), len(downs)) - 1 and ups[shared] == downs[shared]:
                 shared += 1
             # Both ways begin at the model; where they part, the containers before them are around both ends.
-            pass_on(ups[shared - 1], ups[shared], downs[shared], tail, label, marks)
+            pass_on(ups[shared - 1], ups[shared], downs[shared], tail, label, wire)
             for outer, inner in zip(ups[shared:], ups[shared + 1 :], strict=False):
-                pass_on(outer, inner, PORT, tail, label, marks)
+                pass_on(outer, inner, PORT, tail, label, wire)
             for outer, inner in zip(downs[shared:], downs[shared + 1 :], strict=False):
-                pass_on(outer, PORT, inner, tail, label, marks)
+                pass_on(outer, PORT, inner, tail, label, wire)
+        self._mark_conditions(seen, links)
         self.drawn.labels = list(labels)
         self.drawn.is_open = any(wire.in_doubt for wire in wiring.wires)
         self.drawn.is_conditional = not all(wire.certain for wire in wiring.wires)
         for item in self.items:
             if item["type"] == "container":
                 item["edges"] = [number for edge in item["edges"] for number in edge]
+
+    def _mark_conditions(
+        self,
+        edges: Mapping[tuple[int, int, int, int], list[int]],
+        links: Mapping[tuple[int, int, int, int], list[Link]],
+    ) -> None:
+        """What data goes along on a condition; by container, ends and net."""
+        covering = self.composer.covering
+        conditional = [at for at in edges if not covering.is_certain(links[at])]
+        between: dict[tuple[int, int, int], list[tuple[int, int, int, int]]] = {}
+        for at in conditional:
+            edges[at][4] |= _ON_CONDITION
+            between.setdefault(at[:3], []).append(at)
+        for nets in between.values():
+            if len(nets) > 1 and covering.is_certain([link for at in nets for link in links[at]]):
+                for at in nets:
+                    edges[at][4] |= _CERTAIN_TOGETHER
 
     def _feed_back(self) -> None:
         """What one turn of a loop gives to the next: in the container around both ends, its two items and words."""

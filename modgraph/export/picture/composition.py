@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from modgraph.export.look.covering import Covering
 from modgraph.export.look.folding import (
     Arrangement,
     Block,
@@ -125,6 +126,7 @@ class Composer:
 
     def __post_init__(self) -> None:
         self.batch = batch_size(self.run.index)
+        self.covering = Covering(self.run.graph)
         self.dtype = usual_dtype(self.run.graph)
         self.spots: list[Spot] = []
         self.spot_of: dict[Unit, Spot] = {}
@@ -228,7 +230,8 @@ class Composer:
             tail=ends[0],
             head=ends[1],
             label=texts[0] + (f" +{len(texts) - 1}" if len(texts) > 1 else ""),
-            certain=any(link.certain for link in links),
+            certain=self.covering.is_certain(links),
+            links=links,
             is_taken=any(link.is_taken for link in links),
             in_doubt=any(link.in_doubt for link in links),
             times=max(1, times),

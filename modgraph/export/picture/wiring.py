@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+from modgraph.graph.occurrences import Link
 
 LONGEST_TOTAL = 2_000
 """Ranks that all arrows together may pass: each is a node to the layout engine, and long arrows are what stalls it.
@@ -29,6 +31,8 @@ class Wire:
     """The label is shown."""
     certain: bool = True
     """False where no data may go there: it depends on what is not decided."""
+    links: Sequence[Link] = ()
+    """All that it stands for."""
     is_taken: bool = True
     """False where none went there in the run."""
     in_doubt: bool = False

@@ -19,7 +19,7 @@ from modgraph.prediction.domain.objects import (
 )
 from modgraph.prediction.domain.suspended import Lost, Steps
 from modgraph.prediction.domain.values import NONE, TRUE, Constant, TupleValue, Unknown, Value
-from modgraph.prediction.paths import recording
+from modgraph.prediction.paths import assuming
 from modgraph.prediction.python import hashing, items, node_text, producing, unordered
 from modgraph.source import nodes
 from modgraph.source.reached import Reached
@@ -188,6 +188,8 @@ def _one_turn(
     for position, condition in enumerate(conditions):
         value = machine.test(inner, condition)
         truth = machine.truth(value)
+        if machine.is_recording:
+            truth = assuming.told(machine, node_text.source_of(condition), value, truth)
         if truth is False:
             return
         if truth is None:
@@ -215,11 +217,11 @@ def _maybe(
     reason, text = why
 
     def ends() -> Value:
-        recording.assume(machine, machine.state, text, False)
+        assuming.assume(machine, machine.state, text, False)
         return NONE
 
     def goes_on() -> Value:
-        recording.assume(machine, machine.state, text, True)
+        assuming.assume(machine, machine.state, text, True)
         _one_turn(machine, inner, clause, conditions, gathered)
         return NONE
 

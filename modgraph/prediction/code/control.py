@@ -17,7 +17,7 @@ from modgraph.prediction.domain.objects import ListObject, ModuleObject
 from modgraph.prediction.domain.state import State
 from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, SliceValue, TupleValue, Unknown, Value
-from modgraph.prediction.paths import failed, given_up, havoc, recording
+from modgraph.prediction.paths import assuming, failed, given_up, havoc, recording
 from modgraph.prediction.paths.guards import forget
 from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
@@ -126,10 +126,12 @@ def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:
     while True:
         value = machine.test(frame, current.test)
         truth = machine.truth(value)
-        if truth is True:
-            return machine.execute(frame, current.body)
+        if machine.is_recording:
+            truth = assuming.told(machine, node_text.condition_of(current.test), value, truth)
         if truth is None:
             return _fork_if(machine, frame, current, value)
+        if truth:
+            return machine.execute(frame, current.body)
         following = nodes.following(current)
         if following is None:
             return machine.execute(frame, current.orelse)
@@ -142,8 +144,8 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     reason = node_text.reason_of_test(machine, node.test, value)
     if machine.is_recording:
         text = node_text.condition_of(node.test)
-        recording.assume(machine, machine.state, text, True)
-        recording.assume(machine, other, text, False)
+        assuming.assume(machine, machine.state, text, True, value)
+        assuming.assume(machine, other, text, False, value)
 
     def otherwise() -> Outcome:
         following = nodes.following(node)
@@ -171,16 +173,16 @@ def execute_for(machine: Machine, frame: Frame, node: nodes.For) -> Outcome:
 
 def _loop_over_each(machine: Machine, frame: Frame, node: nodes.For, iterable: Choice, since: int) -> Outcome:
     """The loop over one of a few, which of them is not known: each on a path of its own."""
-    states = [machine.state, *(machine.state.fork() for _ in iterable.alternatives[1:])]
+    places = assuming.possible(machine, iterable)
+    if len(places) == 1:
+        return _loop_over(machine, frame, node, iterable.alternatives[places[0]], since)
+    states = [machine.state, *(machine.state.fork() for _ in places[1:])]
 
-    def path(place: int, one: Value) -> Outcome:
-        recording.assume_again(machine, iterable.tests_of(place))
-        return _loop_over(machine, frame, node, one, since)
+    def path(place: int) -> Outcome:
+        assuming.assume_again(machine, iterable.tests_of(place))
+        return _loop_over(machine, frame, node, iterable.alternatives[place], since)
 
-    paths: list[Path] = [
-        (state, partial(path, place, one))
-        for place, (state, one) in enumerate(zip(states, iterable.alternatives, strict=True))
-    ]
+    paths: list[Path] = [(state, partial(path, place)) for place, state in zip(places, states, strict=True)]
     return run_paths(machine, frame, paths, iterable.reason, since)
 
 

@@ -31,7 +31,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import recording
+from modgraph.prediction.paths import assuming
 from modgraph.prediction.python import (
     attributes,
     hashing,
@@ -63,7 +63,13 @@ def evaluate(machine: Machine, frame: Frame, node: nodes.Expression) -> Value:
         evaluator = _evaluators()[type(node)]
     except KeyError:
         return machine.unknown(f"{type(node).__name__} is not interpreted")
-    return evaluator(machine, frame, node)
+    value = evaluator(machine, frame, node)
+    if machine.is_recording and type(value) is Unknown and type(node) not in _READING:
+        return replace(value)  # what is computed of something that is not known is another thing
+    return value
+
+
+_READING = (nodes.Name, nodes.Attribute)
 
 
 def _name(machine: Machine, frame: Frame, node: nodes.Name) -> Value:
@@ -287,6 +293,8 @@ def _boolean(
     left = part(machine, frame, node.left)
     stops = node.operator == "or"
     truth = machine.truth(left)
+    if machine.is_recording:
+        truth = assuming.told(machine, node_text.condition_of(node.left), left, truth)
     if truth is not None:
         if truth is stops:
             return left if evaluate_part is None else Constant(truth)
@@ -302,11 +310,11 @@ def _boolean(
     text = node_text.condition_of(node.left) if machine.is_recording else ""
 
     def stop() -> Value:
-        recording.assume(machine, machine.state, text, stops)
+        assuming.assume(machine, machine.state, text, stops, left)
         return NONE
 
     def evaluate_right() -> Value:
-        recording.assume(machine, machine.state, text, not stops)
+        assuming.assume(machine, machine.state, text, not stops, left)
         value = part(machine, frame, node.right)
         if evaluate_part is None:  # nobody asks here whether it is true
             return value
@@ -328,7 +336,7 @@ def _asked(machine: Machine, value: Value) -> Value:
     """A value that was asked whether it is true, and of which that is not known: it is not asked again."""
     if not any(_says_itself(machine, each) for each in (value.alternatives if isinstance(value, Choice) else (value,))):
         return value
-    return number_unknown(machine, "it is not known whether this is true", value)
+    return number_unknown(machine, node_text.why_not_true(machine, value), value)
 
 
 def _says_itself(machine: Machine, value: Value) -> bool:
@@ -367,13 +375,15 @@ def _unary(machine: Machine, frame: Frame, node: nodes.UnaryOperation) -> Value:
 def _conditional(machine: Machine, frame: Frame, node: nodes.IfExp) -> Value:
     value = test(machine, frame, node.test)
     truth = machine.truth(value)
+    if machine.is_recording:
+        truth = assuming.told(machine, node_text.condition_of(node.test), value, truth)
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
     reason = node_text.reason_of_test(machine, node.test, value)
     text = node_text.condition_of(node.test) if machine.is_recording else ""
 
     def arm(part: nodes.Expression, truth: bool) -> Value:
-        recording.assume(machine, machine.state, text, truth)
+        assuming.assume(machine, machine.state, text, truth, value)
         return evaluate(machine, frame, part)
 
     return machine.fork([lambda: arm(node.body, True), lambda: arm(node.orelse, False)], reason)

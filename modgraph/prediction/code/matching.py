@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modgraph.prediction.code import control, names
+from modgraph.prediction.domain.conditions_told import all_of
 from modgraph.prediction.domain.frames import Frame, Outcome
 from modgraph.prediction.domain.objects import DictObject, ListObject
 from modgraph.prediction.domain.values import (
+    NONE,
     Address,
     Choice,
     ClassValue,
@@ -19,7 +22,8 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.python import attributes, keys
+from modgraph.prediction.paths import assuming
+from modgraph.prediction.python import attributes, keys, node_text
 from modgraph.source import nodes
 
 if TYPE_CHECKING:
@@ -44,10 +48,11 @@ Captures = dict[str, Value]
 
 def _cases(machine: Machine, frame: Frame, node: nodes.Match, subject: Value, position: int) -> Outcome:
     while position < len(node.cases):
-        case = node.cases[position]
+        frame.statement = case = node.cases[position]
         position += 1
         captures: Captures = {}
-        matched = matches(machine, frame, case.pattern, subject, captures)
+        test = _test_of(node, case.pattern) if machine.is_recording else ""
+        matched = _told(machine, test, matches(machine, frame, case.pattern, subject, captures))
         if matched is False:
             continue
         if matched is True:
@@ -57,16 +62,71 @@ def _cases(machine: Machine, frame: Frame, node: nodes.Match, subject: Value, po
                 return machine.execute(frame, case.body)
             if guard is False:
                 continue
-        since = machine.base.next_index
-        rest = _going_on(machine, frame, node, subject, position)
-        paths: list[control.Path] = [(machine.state.fork(), rest)]
-        found = {} if matched else _all_captured(machine, case, captures)
-        if found and case.guard is not None:
-            paths.append((machine.state.fork(), _binding(machine, frame, found, rest)))
-        taken = _taking(machine, frame, case, rest) if matched is None else _running(machine, frame, case)
-        paths.insert(0, (machine.state, _binding(machine, frame, found, taken)))
-        return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
+        return _fork(machine, frame, _Case(node, subject, position, captures, matched, test))
     return "normal"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A case that may be taken."""
+
+    node: nodes.Match
+    subject: Value
+    position: int
+    """Of the next one."""
+    captures: Captures
+    matched: bool | None
+    test: str
+    """Whether its pattern matches, in Python; empty where it cannot be said."""
+
+
+def _fork(machine: Machine, frame: Frame, it: _Case) -> Outcome:
+    case = it.node.cases[it.position - 1]
+    since = machine.base.next_index
+    rest = _going_on(machine, frame, it.node, it.subject, it.position)
+    paths: list[control.Path] = [(machine.state.fork(), rest)]
+    found = {} if it.matched else _all_captured(machine, case, it.captures)
+    if found and case.guard is not None:
+        paths.append((machine.state.fork(), _binding(machine, frame, found, rest)))
+    if machine.is_recording:
+        _assume(machine, paths, it, case)
+    taken = _taking(machine, frame, case, rest) if it.matched is None else _running(machine, frame, case)
+    paths.insert(0, (machine.state, _binding(machine, frame, found, taken)))
+    return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
+
+
+def _assume(machine: Machine, others: Sequence[control.Path], it: _Case, case: nodes.MatchCase) -> None:
+    """On the path on which the case is taken, and on the others, that it is taken or not, where that can be said."""
+    guard = "" if case.guard is None else node_text.condition_of(case.guard)
+    if it.matched:
+        assuming.assume(machine, machine.state, guard, True)
+    elif it.test:
+        assuming.assume(machine, machine.state, it.test, True)
+    if it.matched or it.test:
+        whole = all_of([each for each in ("" if it.matched else it.test, guard) if each])
+        for state, _ in others:
+            assuming.assume(machine, state, whole, False)
+
+
+def _told(machine: Machine, test: str, matched: bool | None) -> bool | None:
+    return assuming.told(machine, test, NONE, matched) if test else matched
+
+
+def _test_of(node: nodes.Match, pattern: nodes.Pattern) -> str:
+    """That the pattern matches, in Python; empty where more than an operator is needed to say so."""
+    subject = node.subject
+    while isinstance(subject, nodes.Attribute):
+        subject = subject.value
+    if not isinstance(subject, nodes.Name):
+        return ""
+    name = node_text.condition_of(node.subject)
+    if isinstance(pattern, nodes.MatchSingleton):
+        return f"{name} is {node_text.condition_of(pattern.value)}"
+    values = pattern.patterns if isinstance(pattern, nodes.MatchOr) else (pattern,)
+    texts = [node_text.condition_of(each.value) for each in values if isinstance(each, nodes.MatchValue)]
+    if len(texts) != len(values):
+        return ""
+    return f"{name} == {texts[0]}" if len(texts) == 1 else f"{name} in ({', '.join(texts)})"
 
 
 def _going_on(machine: Machine, frame: Frame, node: nodes.Match, subject: Value, position: int) -> _Way:
@@ -81,7 +141,12 @@ def _taking(machine: Machine, frame: Frame, case: nodes.MatchCase, rest: _Way) -
     """A pattern that may match is taken to: what then its guard says."""
 
     def take() -> Outcome:
-        return rest() if _guarded(machine, frame, case) is False else machine.execute(frame, case.body)
+        guard = _guarded(machine, frame, case)
+        if guard is False:
+            return rest()
+        if guard is None and machine.is_recording and case.guard is not None:
+            assuming.assume(machine, machine.state, node_text.condition_of(case.guard), True)
+        return machine.execute(frame, case.body)
 
     return take
 
@@ -95,7 +160,13 @@ def _binding(machine: Machine, frame: Frame, captures: Captures, then: _Way) -> 
 
 
 def _guarded(machine: Machine, frame: Frame, case: nodes.MatchCase) -> bool | None:
-    return True if case.guard is None else machine.truth(machine.evaluate(frame, case.guard))
+    if case.guard is None:
+        return True
+    value = machine.test(frame, case.guard)
+    truth = machine.truth(value)
+    if machine.is_recording:
+        truth = assuming.told(machine, node_text.condition_of(case.guard), value, truth)
+    return truth
 
 
 def _bind(machine: Machine, frame: Frame, captures: Captures) -> None:

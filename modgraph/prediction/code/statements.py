@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from modgraph.prediction.domain.endings import reason_of
 from modgraph.prediction.domain.frames import EnoughError, Frame, Outcome
 from modgraph.prediction.domain.limits import LimitError
 from modgraph.prediction.domain.objects import EnvironmentObject
-from modgraph.prediction.domain.values import NONE, Address, Value
+from modgraph.prediction.domain.values import NONE, Address, Unknown, Value
 from modgraph.prediction.paths import given_up, several
 from modgraph.prediction.python import literal_texts, operators, producing
 from modgraph.prediction.python.plain import lifted
@@ -209,6 +210,8 @@ def _augmented(machine: Machine, frame: Frame, node: nodes.AugAssign) -> Outcome
     result = several.decided(
         machine, (current, value), lambda: operators.in_place(machine, node.operator, current, value)
     )
+    if result is current and type(result) is Unknown and machine.is_recording:
+        result = replace(result)
     place.write(result)
     return "normal"
 

@@ -51,18 +51,23 @@ def plain(test: str) -> str:
 def all_of(tests: Sequence[str]) -> str:
     """That each of them comes out true: "a and (b or c)", as `a and b or c` is another test. What is said once is not
     said again."""
-    parts = list(dict.fromkeys(part for test in tests for part in _parts(test)))
+    parts = list(dict.fromkeys(part for test in tests for part in tests_in(test)))
     return " and ".join(f"({each})" if len(parts) > 1 and _is_loose(each) else each for each in parts)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _parts(test: str) -> tuple[str, ...]:
+def tests_in(test: str) -> tuple[str, ...]:
     """The tests of which one is that all come out true."""
     test = plain(test)
     tree = _read(test)
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        return tuple(part for each in tree.values for part in _parts(_text_of(test, each)))
+        return tuple(part for each in tree.values for part in tests_in(_text_of(test, each)))
     return (test,)
+
+
+def is_python(text: str) -> bool:
+    """It is Python, and no words."""
+    return _read(text) is not None
 
 
 def _read(test: str) -> ast.expr | None:

@@ -5,7 +5,8 @@ What is said is what is needed, no less: a condition is left out only where the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from modgraph.prediction.domain import forms
@@ -116,6 +117,48 @@ def substituted(form: Form, symbol: Symbol, value: Form) -> Form:
                 part = forms.floor_divide(above, below)
             for _ in range(power):
                 product = forms.multiply(product, part)
+        total = forms.add(total, product)
+    return total
+
+
+def multiples(conditions: Iterable[_Condition]) -> dict[Symbol, int]:
+    """Of each size that some conditions say to be a multiple of a number: that number."""
+    found: dict[Symbol, int] = {}
+    for condition in conditions:
+        each = _divisible(*condition)
+        for symbol in each.value.symbols() if each is not None else ():
+            if each is not None and each.value == forms.of(symbol):
+                found[symbol] = math.lcm(found.get(symbol, 1), each.by)
+    return found
+
+
+def under(form: Form, known: Mapping[Symbol, int]) -> Form:
+    """The form where sizes are multiples of numbers, if that is shorter: of (n + 3) // 4 with n % 4 == 0, n // 4."""
+    for symbol in sorted(form.symbols() & known.keys(), key=lambda each: each.name):
+        by = known[symbol]
+        part = forms.floor_divide(forms.of(symbol), forms.number(by))
+        try:
+            changed = _with_whole(substituted(form, symbol, forms.scale(part, by)), part, symbol, by)
+        except forms.TooLargeError:
+            continue
+        if len(str(forms.written(changed))) < len(str(forms.written(form))):
+            form = changed
+    return form
+
+
+def _with_whole(form: Form, part: Form, symbol: Symbol, by: int) -> Form:
+    """With a size for each part of it that stands there so many times."""
+    ((monomial, _),) = part.terms.items()
+    atom, total = monomial[0][0], forms.number(0)
+    for each, count in form.terms.items():
+        power = next((times for held, times in each if held == atom), 0)
+        product = forms.number(count)
+        if power and count % by**power == 0:
+            product = forms.number(count // by**power)
+            each = tuple((symbol if held == atom else held, times) for held, times in each)
+        for held, times in each:
+            for _ in range(times):
+                product = forms.multiply(product, forms.of(held))
         total = forms.add(total, product)
     return total
 

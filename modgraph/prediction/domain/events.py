@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.conditions_told import negated, plain
-from modgraph.prediction.domain.values import Address, Value
+from modgraph.prediction.domain.values import Address, Facts, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,10 @@ class Assume:
     """It was made before: one of several values is taken here, and it has decided which."""
     of: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
     """What the names in it were then: with others it is another test of the same text. None where that is not known."""
+    is_later: bool = field(default=False, compare=False, repr=False)
+    """A test of the same text was made before in the same call of a function, when these were something else."""
+    facts: Facts = field(default=frozenset(), compare=False, repr=False)
+    """What holds of the run, where it comes out so."""
 
     @property
     def condition(self) -> str:
@@ -205,7 +209,7 @@ Event: TypeAlias = Enter | Leave | Operate | Alias | Assume | Lost | Either | Re
 class Cell:
     """An event, and what happened before it."""
 
-    __slots__ = ("before", "depth", "event", "number")
+    __slots__ = ("before", "depth", "event", "number", "tested")
 
     def __init__(self, before: Cell | None, event: Event) -> None:
         self.before = before
@@ -213,6 +217,8 @@ class Cell:
         self.number: int = 1 if before is None else before.number + 1
         self.depth: int | None = None
         """How many calls are open after it; found when it is asked for."""
+        self.tested: Cell | None = self if isinstance(event, Assume) else None if before is None else before.tested
+        """The last test that has come out so on this path, and on no other that has met it."""
 
 
 def since(chain: Cell | None, earlier: Cell | None) -> tuple[Event, ...]:
@@ -222,6 +228,17 @@ def since(chain: Cell | None, earlier: Cell | None) -> tuple[Event, ...]:
         found.append(chain.event)
         chain = chain.before
     return tuple(reversed(found))
+
+
+def facts_of(chain: Cell | None) -> Facts:
+    """What holds of the run on a path, as tests have come out so."""
+    found: set[tuple[str, bool]] = set()
+    cell = None if chain is None else chain.tested
+    while cell is not None:
+        assert isinstance(cell.event, Assume)
+        found |= cell.event.facts
+        cell = None if cell.before is None else cell.before.tested
+    return frozenset(found)
 
 
 def common(first: Cell | None, second: Cell | None) -> Cell | None:

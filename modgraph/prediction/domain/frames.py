@@ -78,6 +78,8 @@ class Frame:
     """Of the `return` that ended the block."""
     returned: Value | None = None
     """What a generator whose code this is has returned."""
+    asked: dict[frozenset[str], tuple[tuple[object, ...], SourceLocation | None]] = field(default_factory=dict)
+    """By a test or its contrary, in a run that is followed: of what the first of that text was, and where."""
     calling: SourceLocation | None = None
     """The call in the statement that is being made: where Python says that it raises."""
 

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
@@ -61,6 +62,18 @@ class Machine(Budget):
 
     layer_frames: int = -1
     """How many functions are open where a layer of torch is called that computes by itself; elsewhere -1."""
+
+    came_out: dict[tuple[str, SourceLocation | None], frozenset[bool]] | None = None
+    """By text and place: how the tests of a run of `forward` have come out, both ways where one was not decided. None
+    where nobody asks."""
+
+    steady: Mapping[int, bool] = MappingProxyType({})
+    """By the number of the object, what is not known and is one thing in all of that run: the mode, an argument; and
+    whether it is as true at any time."""
+
+    otherwise: frozenset[str] = frozenset()
+    """What of `asked` a run of `forward` is to have otherwise, by the names that `asks` is given: to see what depends
+    on it."""
 
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
@@ -131,6 +144,19 @@ class Machine(Budget):
     def where(self) -> SourceLocation | None:
         """The statement or call that is being interpreted."""
         return self.frames[-1].location() if self.frames else None
+
+    @property
+    def is_asked_by_torch(self) -> bool:
+        """What runs is torch's own source, and no line of the program."""
+        return bool(self.frames) and self.frames[-1].module.startswith("torch.")
+
+    def asks(self, name: str) -> bool:
+        """Notes that `forward` asks for something that its caller decides, and that is taken for granted. Whether this
+        run is to have it otherwise."""
+        if not self.is_recording or self.is_asked_by_torch:
+            return False
+        self.asked.add(name)
+        return name in self.otherwise
 
     def is_class(self, value: Value) -> bool:
         return isinstance(value, (ClassValue, KnownClass))

@@ -290,6 +290,8 @@ DETACHED = "<detached>"
 """Attribute of such a tensor of which gradients do not go to the argument, whose memory it has."""
 LEAF = "<leaf>"
 """Attribute of a tensor that was itself asked to need a gradient, not because of what it is computed from."""
+GIVEN = "<given>"
+"""Attribute of a tensor that `forward` is given: whether it needs a gradient, and has one, its caller knows."""
 
 
 @with_roles

@@ -118,6 +118,10 @@ def is_of_torch(value: Unknown) -> bool:
     return value.library.startswith("torch.") and value.library.endswith(GIVEN)
 
 
+Facts = frozenset[tuple[str, bool]]
+"""Questions that have one answer in all of a run, and these."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tested:
     """A test that came out this way, on a path of a run that is followed."""
@@ -126,9 +130,21 @@ class Tested:
     """In Python: "x.sum() > 0"."""
     truth: bool
     where: SourceLocation | None
+    facts: Facts = field(default=frozenset(), compare=False, repr=False)
+    """What holds of the run on that path."""
+
+
+def are_possible(facts: Facts) -> bool:
+    """None of them is the contrary of another."""
+    return not any((question, not truth) in facts for question, truth in facts)
 
 
 Tests = tuple[Tested, ...]
+
+
+def facts_in(tests: Tests) -> Facts:
+    """What holds of the run where they all have come out so."""
+    return frozenset().union(*(each.facts for each in tests))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from modgraph.graph.model import Surroundings
-from modgraph.prediction.domain.assumed import ENVIRONMENT, SET_ORDER, Assumed, Plain
+from modgraph.prediction.domain.assumed import ENVIRONMENT, PLACED, SET_ORDER, Assumed, Plain
 
 _DEVICES = ("cuda", "mps", "xpu", "mtia")
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -22,7 +22,10 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
         *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
         "torch._utils._get_available_device_type",
     ),
-    "tracing": ("torch.jit.is_tracing", "torch.jit._trace.is_tracing", "torch._C._get_tracing_state"),
+    "tracing": (
+        *("torch.jit.is_tracing", "torch.jit._trace.is_tracing", "torch._C._get_tracing_state"),
+        "torch.onnx.is_in_onnx_export",
+    ),
     "scripting": ("torch.jit.is_scripting", "torch._jit_internal.is_scripting"),
     "compiling": (
         *("torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling", "torch.compiler.is_exporting"),
@@ -36,8 +39,13 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
 """By assumption: the functions that ask for it, and say yes or no."""
 _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "torch.accelerator.device_count")}
 """Those that say how many, which is none."""
-_OF_STATE: Mapping[str, tuple[str, ...]] = {"autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled")}
-"""Those that a `with` of the program itself may answer otherwise; see `knowledge/torch/autocasting.py`."""
+_OF_STATE: Mapping[str, tuple[str, ...]] = {
+    "autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled"),
+    "placed": (PLACED,),
+}
+"""Those that the program itself may answer otherwise, by a `with` (`knowledge/torch/autocasting.py`) or a device."""
+_FIELDS: Mapping[str, str] = {"placed": "cuda"}
+"""The fields of `Surroundings` that have another name."""
 _NO_DEVICE = frozenset(
     {
         *("torch.accelerator.current_accelerator", "torch._C._accelerator_getAccelerator"),
@@ -49,6 +57,7 @@ _NO_DEVICE = frozenset(
 
 _SAID: Mapping[str, str] = {
     "cuda": "there is no GPU",
+    "placed": "the model and its inputs are on the CPU",
     **dict.fromkeys(("tracing", "scripting", "compiling"), "nothing traces, scripts or compiles it"),
     "distributed": "there is no process group",
     "autocast": "no autocast is around it",
@@ -80,6 +89,14 @@ def with_words(surroundings: Surroundings, asked: Iterable[str]) -> Surroundings
     return replace(surroundings, text=", ".join(_said(surroundings, frozenset(asked))))
 
 
+ASKED_IN_RUN: tuple[frozenset[str], ...] = (
+    frozenset({PLACED}),
+    frozenset(name for each in ("tracing", "scripting", "compiling") for name in _QUESTIONS[each]),
+)
+"""What `forward` may ask that is answered as usual in each run, also where nothing else is taken for granted: by what
+is told in the same words."""
+
+
 def _said(surroundings: Surroundings, asked: frozenset[str]) -> list[str]:
     said: list[str] = []
     if ENVIRONMENT in asked:
@@ -87,7 +104,7 @@ def _said(surroundings: Surroundings, asked: frozenset[str]) -> list[str]:
         said.append(f"the environment is {variables}" if variables else "no environment variable is set")
     for name, text in _SAID.items():
         functions = (*_QUESTIONS.get(name, ()), *_NUMBERS.get(name, ()), *_OF_STATE.get(name, ()))
-        if not getattr(surroundings, name) and text not in said and not asked.isdisjoint(functions):
+        if not getattr(surroundings, _FIELDS.get(name, name)) and text not in said and not asked.isdisjoint(functions):
             said.append(text)
     if surroundings.sets_in_order and SET_ORDER in asked:
         said.append("sets are walked in the order in which they were filled")

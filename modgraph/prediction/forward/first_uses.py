@@ -31,6 +31,42 @@ class Wish:
 
 _PRODUCTS = frozenset({"matmul", "mm", "Tensor.matmul", "Tensor.mm", "Tensor.__matmul__"})
 _JOINING = frozenset({"cat", "concat", "concatenate"})
+_OF_PLACE: dict[str, tuple[str, ...]] = {
+    "args[0] input": ("one_hot", "bincount", "embedding", "embedding_bag"),
+    "args[1] target": ("nll_loss", "multi_margin_loss"),
+    "args[1] index": ("take",),
+    "args[1] indices": ("take_along_dim",),
+    "args[1] repeats": ("repeat_interleave",),
+    "args[1]": ("_pack_padded_sequence",),
+    "args[1] args[2] args[3] targets input_lengths target_lengths": ("ctc_loss",),
+    "args[2] index": (
+        *("gather", "index_select", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce"),
+        *("scatter_reduce_", "index_add", "index_add_", "index_fill", "index_fill_", "index_copy", "index_copy_"),
+    ),
+}
+_WHOLE = {name: tuple(places.split()) for places, names in _OF_PLACE.items() for name in names}
+"""By the last name of an operation: at which of its places there are whole numbers."""
+_SAME_KIND = frozenset(
+    {
+        *("cpu", "cuda", "to", "contiguous", "clone", "detach", "view", "reshape", "expand", "expand_as", "unsqueeze"),
+        *(
+            "squeeze",
+            "flatten",
+            "transpose",
+            "permute",
+            "t",
+            "repeat",
+            "sort",
+            "__getitem__",
+            "unbind",
+            "chunk",
+            "split",
+        ),
+    }
+)
+"""Operations that keep the kind of the numbers that they are given first."""
+_CASTS = frozenset({"long", "int", "to", "type"})
+"""Operations that give whole numbers of what are some as a rule, though they need not be."""
 _SPATIAL = {1: ("length",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
@@ -39,6 +75,13 @@ def first_wishes(machine: Interpreter, followed: Followed) -> Mapping[str, Wish]
     reader = _Reader(machine, followed)
     reader.read(followed.events)
     return reader.wishes
+
+
+def whole_numbers(machine: Interpreter, followed: Followed) -> frozenset[str]:
+    """The names of the inputs that are used where torch takes whole numbers alone, as indices, classes or lengths."""
+    reader = _Reader(machine, followed)
+    reader.read(followed.events)
+    return frozenset(reader.whole)
 
 
 def joined_with(machine: Interpreter, followed: Followed) -> Mapping[str, tuple[int | None, ...]]:
@@ -77,6 +120,9 @@ class _Reader:
         self.names = dict(followed.given)
         """By address: the input that a tensor is, or is made of alone."""
         self.wishes: dict[str, Wish] = {}
+        self.of_kind = dict(followed.given)
+        """By address: the input that a tensor is, or has the numbers of, as whole ones or as they are."""
+        self.whole: set[str] = set()
         self.joined: dict[str, tuple[int | None, ...]] = {}
         self.open: list[Sequence[Seen]] = []
         self.dtype: str | None = None
@@ -116,6 +162,8 @@ class _Reader:
         name = self._name(seen)
         if name is not None:
             is_direct = any(self.given.get(index) == name for index in seen.indices)
+            if dtype is not None and self.of_kind.keys().isdisjoint(seen.indices):
+                dtype = self.dtype = None  # of what is made of an input, as where its largest numbers are
             self.wishes.setdefault(name, Wish(places, dtype or self.dtype, seen.shape, from_behind, is_direct))
 
     def enter(self, module: Address, inputs: Sequence[Seen]) -> None:
@@ -149,6 +197,7 @@ class _Reader:
         short = event.name.removeprefix("torch.nn.functional.").removeprefix("torch.")
         if short in _JOINING:
             self._join(event.inputs)
+        self._kinds(event)
         seen = {each.name: each for each in event.inputs}
         given, weight = seen.get("args[0]"), seen.get("args[1]") or seen.get("weight")
         if given is None or weight is None or weight.shape is None or self._name(weight) is not None:
@@ -161,6 +210,20 @@ class _Reader:
             self.wish(given, ("batch", "length"), "int64")
         elif short in _PRODUCTS and len(weight.shape) == 2:
             self.wish(given, ("batch", weight.shape[0]), from_behind=True)
+
+    def _kinds(self, event: Operate) -> None:
+        last = event.name.rpartition(".")[2]
+        wanted = _WHOLE.get(last, ())
+        for each in event.inputs:
+            names = {self.of_kind[index] for index in each.indices if index in self.of_kind}
+            if each.name in wanted:
+                self.whole |= names
+                if last == "_pack_padded_sequence" and len(names) == 1:  # one length for each of the batch
+                    is_direct = any(index in self.given for index in each.indices)
+                    self.wishes.setdefault(next(iter(names)), Wish(("batch",), "int64", each.shape, False, is_direct))
+            for made in event.outputs if each.name in ("args[0]", "input") and len(names) == 1 else ():
+                if last in _CASTS or (last in _SAME_KIND and made.dtype == each.dtype):
+                    self.of_kind.update(dict.fromkeys(made.indices, next(iter(names))))
 
     def _join(self, inputs: Sequence[Seen]) -> None:
         shape = next((each.shape for each in inputs if each.shape), None)

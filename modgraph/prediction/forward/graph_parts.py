@@ -6,15 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.dataflow import operation_word
+from modgraph.graph.doubts import DEPENDS, both_texts
 from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
-from modgraph.prediction.domain.conditions_told import all_of, negated, plain
+from modgraph.prediction.domain.conditions_told import all_of, is_python, negated, plain, tests_in
 from modgraph.prediction.domain.endings import FAILS, RAISES
 from modgraph.prediction.domain.events import (
     Alias,
@@ -79,7 +80,8 @@ class _Asked:
     """A test that has come out so on a path."""
 
     text: str
-    event: Assume
+    event: Assume | None
+    """None where it is only known on what it depends."""
     time: int = 0
     """How many tests of the same text came before it, of what was something else then."""
 
@@ -94,8 +96,15 @@ class _Reader:
         tensors: Mapping[Address, str],
         builder: GraphBuilder,
         holding: Collection[str] = (),
+        usual: Followed | None = None,
     ) -> None:
         self.followed = followed
+        self.usual = {} if usual is None else usual.came_out
+        """How tests have come out in the run that is told first."""
+        self.is_elsewhere = [False]
+        """Of each path that is being read: a test has come out as it never did in that run."""
+        self.elsewhere: set[str] = set()
+        """Calls and operations on such paths."""
         self.holding = holding
         """Modules that call others in some way through `forward`: data goes through them in every way."""
         self.paths = dict(paths)
@@ -108,6 +117,7 @@ class _Reader:
         """By tensor, the numbers of the ways that it has come besides: as a call gave it that it was there before."""
         self.tensor_of: dict[int, int] = {}
         """The other way round."""
+        self._info = partial(tensor_info, known=followed.known)
         self.conditions: list[Condition] = []
         self.open_shapes: OpenPlace | None = None
         """From where on shapes are not known."""
@@ -115,8 +125,6 @@ class _Reader:
         """Loops of any number of turns that are being read, one inside the other."""
         self.tests: list[list[_Asked]] = []
         """Of each path that is being read: the tests that have come out so that it was taken."""
-        self.first_tests: dict[tuple[int | None, frozenset[str]], Assume] = {}
-        """By call, and by the text of a test or its contrary: the first of these."""
         self.coming: frozenset[int] = frozenset()
         """Tensors that are made in the loops that are being read."""
         self.regions = Regions(followed.state)
@@ -167,12 +175,13 @@ class _Reader:
             return
         if parent is not None:
             parent.calls = True
+        self._note_way(f"call:{index}")
         self.builder.calls.append(
             Call(
                 index=index,
                 module=self._path(event.module, parent, event.name),
                 parent=None if parent is None else parent.index,
-                inputs=tuple(map(tensor_info, event.inputs)),
+                inputs=tuple(self._info(each) for each in event.inputs),
                 source=None if parent is None else event.where,
                 direct=event.direct,
                 may_repeat=self.turns > 0,
@@ -266,7 +275,7 @@ class _Reader:
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives, where that is known; where it ends on several paths, what it gives on those that raise
         nothing."""
-        outputs = tuple(map(tensor_info, event.outputs)) if event.is_known else ()
+        outputs = tuple(self._info(each) for each in event.outputs) if event.is_known else ()
         if index not in self.ended:
             return {"outputs": outputs, "error": event.error}
         if event.error is not None:
@@ -336,8 +345,13 @@ class _Reader:
 
     def _marks(self, condition: Condition | None = None) -> dict[str, Any]:
         """What is said of all that happens here, and, of an edge, of where it comes from."""
-        condition = self.conditions[-1] if self.conditions else condition
+        here = self.conditions[-1] if self.conditions else None
+        condition = _on_both(here, condition) if here is not None and condition is not None else here or condition
         return {"predicted": True, "observed": None, "certain": condition is None, "condition": condition}
+
+    def _note_way(self, end: str) -> None:
+        if self.is_elsewhere[-1]:
+            self.elsewhere.add(end)
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
@@ -347,6 +361,7 @@ class _Reader:
         if call is not None and call.is_silent:
             return
         name = f"op:{len(self.builder.operations)}"
+        self._note_way(name)
         self.builder.operations.append(
             Operation(
                 id=name,
@@ -492,7 +507,7 @@ class _Reader:
                 Edge(
                     producer=maker,
                     consumer=consumer,
-                    tensor=tensor_info(seen),
+                    tensor=self._info(seen),
                     output=output,
                     made_by=made_by,
                     **marks,
@@ -553,13 +568,17 @@ class _Reader:
         return first
 
     def _arm(
-        self, event: Either, events: Iterable[Event], twins: Iterable[tuple[int, int]] = ()
+        self, event: Either, events: Sequence[Event], twins: Iterable[tuple[int, int]] = ()
     ) -> tuple[Condition, dict[int, Makers]]:
         """Reads what happens on one path; under which condition that is, and what has made what there."""
         self.makers.begin()
         # Which way the test came out is known of a path that begins with it.
-        self.conditions.append(_condition(event, is_test=False))
+        condition = _condition(event, is_test=False)
+        self.conditions.append(condition)
         self.tests.append([*self.tests[-1]] if self.tests else [])
+        if condition.text.startswith(DEPENDS) and not _begins_with_test(events):
+            self.tests[-1].append(_Asked(_quoted(condition.text), None))
+        self.is_elsewhere.append(self.is_elsewhere[-1])
         self.read(events)
         for theirs, mine in twins:
             if theirs in self.makers:
@@ -568,15 +587,16 @@ class _Reader:
                     known = dict.fromkeys(known, _OTHER_WAY)
                 self.makers[mine] = {**known, **self.makers[theirs]}
         self.tests.pop()
+        self.is_elsewhere.pop()
         return self.conditions.pop(), self.makers.end()
 
     def _assume(self, event: Assume) -> None:
         """From here on, on one of two paths, a test has come out so."""
         if not self.tests:
             return
-        caller = self.open[-1].index if self.open else None
-        first = self.first_tests.setdefault((caller, frozenset((event.condition, negated(event.condition)))), event)
-        self.tests[-1] = _with_test(self.tests[-1], event, first)
+        known = self.usual.get((event.text, event.where))
+        self.is_elsewhere[-1] |= known is not None and event.truth not in known
+        self.tests[-1] = _with_test(self.tests[-1], event)
         where = event.where or self.conditions[-1]
         self.conditions[-1] = Condition(text=_text_of(self.tests[-1]), file=where.file, line=where.line)
 
@@ -584,6 +604,7 @@ class _Reader:
         condition = _condition(event)
         self.conditions.append(condition)
         self.tests.append([])
+        self.is_elsewhere.append(self.is_elsewhere[-1])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
         self.makers.begin()
         self.turns += 1
@@ -591,6 +612,7 @@ class _Reader:
         self.turns -= 1
         self.coming = coming
         self.tests.pop()
+        self.is_elsewhere.pop()
         self.conditions.pop()
         for index, makers in self.makers.end().items():
             is_older = index in self.makers
@@ -606,7 +628,7 @@ class _Reader:
             place = where  # and not that in torch's code
         problem = Problem(
             stage="forward",
-            message=event.reason if raises else f"{inside} is not known: {event.reason}",
+            message=event.reason if raises else f"{inside} is not known: {_said(event.reason)}",
             module=module,
             file=None if where is None else where.file,
             line=None if where is None else where.line,
@@ -673,18 +695,27 @@ class _Reader:
         return found
 
 
-def _with_test(asked: list[_Asked], event: Assume, first: Assume) -> list[_Asked]:
+def _with_test(asked: list[_Asked], event: Assume) -> list[_Asked]:
     """The tests of a path, on which another one comes out."""
     text = event.condition
     contrary = negated(text)
     alike = [each for each in asked if each.text in (text, contrary)]
-    time = alike[-1].time if alike else int(_is_of_something_else(first, event))
-    if alike and _is_of_something_else(alike[-1].event, event):
+    time = alike[-1].time if alike else int(event.is_later)
+    before = alike[-1].event if alike else None
+    if before is not None and _is_of_something_else(before, event):
         return [*asked, _Asked(text, event, time + 1)]
     if any(each.text == text for each in alike):
         return asked
     # Of a turn of a loop, in which the test came out otherwise.
     return [*(each for each in asked if each.text != contrary), _Asked(text, event, time)]
+
+
+def _begins_with_test(events: Sequence[Event]) -> bool:
+    """What happens on a path stands behind tests of which it is known how they came out there."""
+    first = events[0] if events else None
+    if isinstance(first, Either):
+        return all(map(_begins_with_test, (first.first, first.second)))
+    return first is None or isinstance(first, Assume)
 
 
 def _is_of_something_else(before: Assume, after: Assume) -> bool:
@@ -694,9 +725,12 @@ def _is_of_something_else(before: Assume, after: Assume) -> bool:
 
 def _text_of(asked: Sequence[_Asked]) -> str:
     """That all come out so: "x.sum() > 0 and later not (x.sum() > 0)"."""
-    times = sorted({each.time for each in asked})
-    found = (all_of([each.text for each in asked if each.time == time]) for time in times)
-    return ("later " if times[:1] != [0] else "") + " and later ".join(found)
+    known = [each for each in asked if each.event is not None]
+    times = sorted({each.time for each in known})
+    found = (all_of([each.text for each in known if each.time == time]) for time in times)
+    text = ("later " if times[:1] != [0] else "") + " and later ".join(found)
+    doubts = [each.text for each in asked if each.event is None]
+    return both_texts([*dict.fromkeys(doubts), text]) if doubts else text
 
 
 def _way(edge: Edge) -> tuple[object, ...]:
@@ -741,6 +775,23 @@ def _condition(event: Either | Repeat, is_test: bool = True) -> Condition:
     )
 
 
+def _on_both(here: Condition, other: Condition) -> Condition:
+    """Of data that goes somewhere on a condition, where the path has another."""
+    known, tests = set(tests_in(here.text)), tests_in(other.text)
+    if known.issuperset(tests):
+        return here
+    # In another turn of a loop the test has come out otherwise.
+    if other.line is None or any(negated(each) in known for each in tests):
+        return Condition(text=both_texts([_quoted(here.text), DEPENDS + _OTHER_WAY.text]))
+    return Condition(text=both_texts([_quoted(here.text), _quoted(other.text)]), file=here.file, line=here.line)
+
+
+def _quoted(text: str) -> str:
+    """ "depends on `p`" for "depends on p", where more is said beside it."""
+    named = text.removeprefix(DEPENDS)
+    return f"{DEPENDS}`{named}`" if named != text and is_python(named) else text
+
+
 def _otherwise(condition: Condition) -> Condition:
     """Of what happens where the other thing does not."""
     is_test = condition is not _OTHER_WAY and not condition.text.startswith("depends on ")
@@ -758,19 +809,27 @@ def _output_name(name: str) -> str:
     return place[1:end].strip("'\"") + place[end + 1 :]
 
 
+def _said(reason: str) -> str:
+    """Behind a colon: what only says on what something depends gets its subject."""
+    return f"it {reason}" if reason.startswith("depends on ") else reason
+
+
 def add_forward(
     builder: GraphBuilder,
     followed: Followed,
     paths: Mapping[Address, str],
     tensors: Mapping[Address, str],
     holding: Collection[str] = (),
-) -> None:
-    """Puts what a run did into a graph that has the tree.
+    usual: Followed | None = None,
+) -> frozenset[str]:
+    """Puts what a run did into a graph that has the tree; gives the calls and operations that another run, the usual
+    one, has not made.
 
     Args:
         holding: modules that call others in another way through `forward`.
+        usual: that run; nothing is known of it where there is none.
     """
-    reader = _Reader(followed, paths, tensors, builder, holding)
+    reader = _Reader(followed, paths, tensors, builder, holding, usual)
     reader.read(followed.events)
     reader.finish()
     calls: dict[str, list[int]] = {}
@@ -779,3 +838,4 @@ def add_forward(
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
     open_shapes = followed.refused_shapes or reader.open_shapes
     builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=open_shapes)
+    return frozenset(reader.elsewhere)

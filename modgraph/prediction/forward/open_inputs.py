@@ -23,7 +23,14 @@ from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.annotated_shapes import OPTIONAL, annotated_input
 from modgraph.prediction.forward.faults import certain_faults
-from modgraph.prediction.forward.first_uses import Place, Wish, first_wishes, joined_with, wish_of_first_layer
+from modgraph.prediction.forward.first_uses import (
+    Place,
+    Wish,
+    first_wishes,
+    joined_with,
+    whole_numbers,
+    wish_of_first_layer,
+)
 from modgraph.prediction.forward.running import (
     AnyMapping,
     AnyTensor,
@@ -359,6 +366,7 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     for name, wish in wishes.items():
         if name in shapes:
             _take(shapes[name], wish)
+    unshaped = _with_whole_numbers(tries, wanted, shapes, unshaped)
     if not any(shape.is_known for shape in shapes.values()):
         return _of_one_rank(tries, wanted, shapes) or unshaped
     _place(tries, wanted, shapes)
@@ -370,6 +378,28 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     if not any(shape.is_known for shape in shapes.values()):
         return _of_one_rank(tries, wanted, shapes) or found
     return _named(tries, wanted, shapes, found)
+
+
+def _with_whole_numbers(
+    tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], unshaped: Followed
+) -> Followed:
+    """Says of inputs that their use proves them to be whole numbers; the run on inputs without shapes, with that."""
+    proven = whole_numbers(tries.prediction.machine, unshaped)
+    found = [shape for shape in shapes.values() if shape.name in proven and shape.dtype != _INDICES]
+    for shape in found:
+        shape.is_known = shape.is_known and shape.dtype is None  # else a layer takes what is made of it
+        shape.places, shape.dtype = shape.places if shape.is_known else [], _INDICES
+    if all(shape.is_known for shape in found):
+        return unshaped
+    again = tries.run(
+        _inputs(
+            wanted,
+            {name: _Shape(name, dtype=each.dtype if name in proven else None) for name, each in shapes.items()},
+            False,
+        ),
+        {},
+    )
+    return unshaped if again is None or (again.is_refused and not unshaped.is_refused) else again
 
 
 _UNITS = 400_000

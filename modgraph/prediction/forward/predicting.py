@@ -15,16 +15,17 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Condition, Graph, OpenPlace, Problem, SourceLocation
 from modgraph.graph.untaken import Parts, Way, add_other_ways, add_ways
 from modgraph.prediction.answer.tree import build_graph
-from modgraph.prediction.domain.assumed import SET_ORDER, Assumed
+from modgraph.prediction.domain.assumed import PLACED, SET_ORDER, Assumed
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import MAX_WORK
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
 from modgraph.prediction.forward.assumptions import IN_ORDER, USUAL, assumed_in, with_words
+from modgraph.prediction.forward.deciding import deciding
 from modgraph.prediction.forward.graph_parts import add_forward
 from modgraph.prediction.forward.open_inputs import follow_open
 from modgraph.prediction.forward.running import Followed, follow
-from modgraph.prediction.forward.size_ways import Judged, SizeWay, Telling, beside, judged, untold
+from modgraph.prediction.forward.size_ways import Judged, SizeWay, Telling, also_known, beside, judged, untold
 from modgraph.prediction.forward.under_assumption import under_assumption
 from modgraph.source.inputs import InputSpec
 from modgraph.source.targets import Target
@@ -56,7 +57,7 @@ def graph_with_forward(
     else:
         told = _without_calls(prediction, target, followed)
     if followed is not None and (followed.is_whole or followed.is_refused):
-        return told
+        return _granted(told, deciding(prediction, target, followed, wanted.training))
     if (followed is not None and followed.has_run_out) or prediction.machine.work > MAX_WORK // 2:
         return told
     second = prediction
@@ -66,12 +67,21 @@ def graph_with_forward(
         if (usual is not None and usual.is_whole) or SET_ORDER not in second.machine.asked:
             break
     asked = second.machine.asked - (frozenset() if surroundings.sets_in_order else {SET_ORDER})
+    if usual is not None and PLACED in asked and PLACED not in deciding(second, target, usual, wanted.training):
+        asked -= {PLACED}
     if usual is None or not asked:
         return told
     if not usual.is_whole and (usual.is_refused or not wanted.inputs):
         return told
     surroundings = with_words(surroundings, asked)
     return under_assumption(told, _graph(second, target, wanted, usual), surroundings)
+
+
+def _granted(told: Graph, asked: frozenset[str]) -> Graph:
+    """Says under which surroundings all of it holds, as it says for which mode."""
+    if not asked:
+        return told
+    return replace(told, model=replace(told.model, assumed=with_words(USUAL, asked)))
 
 
 def _without_calls(prediction: Prediction, target: Target, followed: Followed | None) -> Graph:
@@ -137,9 +147,10 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
         judgement = beside(judgement, others)
 
     def extend(builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
-        runs = [judgement.followed, *(way.followed for way in judgement.ways if way.like is None)]
+        told_run = judgement.followed
+        runs = [told_run, *(also_known(way.followed, told_run) for way in judgement.ways if way.like is None)]
         runs += [others] if others is not None and others.failure is None else []
-        usual, *read = _read(builder.build(), runs, paths, tensors)
+        (usual, *read), elsewhere = _read(builder.build(), runs, paths, tensors)
         vars(builder).update(vars(usual))
         more = read.pop() if others is not None and others.failure is None else None
         ways = [None if way.like is not None else read.pop(0) for way in judgement.ways]
@@ -150,7 +161,7 @@ def _graph(prediction: Prediction, target: Target, wanted: Wanted, followed: Fol
             told = [_way(each, way) for each, way in zip(ways, judgement.ways, strict=True)]
             add_ways(builder, told, partial(_when, prediction, judgement.telling))
         if more is not None:
-            add_other_ways(builder, more.build(), rule)
+            add_other_ways(builder, more.build(), rule, elsewhere)
         if others is not None:
             open_ways = _open_ways(others, more, builder.problems)
             builder.model = replace(builder.model, open_ways=open_ways or builder.model.open_ways)
@@ -175,22 +186,22 @@ def _when(prediction: Prediction, telling: Telling, gone: frozenset[int]) -> Con
 
 def _read(
     tree: Graph, runs: Sequence[Followed], paths: Mapping[Address, str], tensors: Mapping[Address, str]
-) -> list[GraphBuilder]:
-    """The graph of each run. Where a module calls none in one, and others in another, data goes through it in both."""
+) -> tuple[list[GraphBuilder], frozenset[str]]:
+    """The graph of each run, and what of the last the first has not done. Where a module calls none in one, and others
+    in another, data goes through it in both."""
 
-    def read(run: Followed, holding: frozenset[str] = frozenset()) -> GraphBuilder:
+    def read(run: Followed, holding: frozenset[str] = frozenset()) -> tuple[GraphBuilder, frozenset[str]]:
         builder = GraphBuilder.of(tree)
-        add_forward(builder, run, paths, tensors, holding)
-        return builder
+        return builder, add_forward(builder, run, paths, tensors, holding, runs[0])
 
     found = [read(run) for run in runs]
-    holding = [_that_call(each) for each in found]
+    holding = [_that_call(each) for each, _ in found]
     everywhere = frozenset().union(*holding)
     for place, run in enumerate(runs):
         others = everywhere - holding[place]
-        if not others.isdisjoint(call.module for call in found[place].calls):
+        if not others.isdisjoint(call.module for call in found[place][0].calls):
             found[place] = read(run, others)
-    return found
+    return [each for each, _ in found], found[-1][1]
 
 
 def _that_call(builder: GraphBuilder) -> frozenset[str]:

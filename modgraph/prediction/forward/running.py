@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
-from modgraph.graph.model import ModelInput, OpenPlace, TensorInfo
+from modgraph.graph.model import ModelInput, OpenPlace, SourceLocation, TensorInfo
+from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.calling import Arguments
+from modgraph.prediction.domain.constraints import under
 from modgraph.prediction.domain.definitions import Parameter
 from modgraph.prediction.domain.endings import RAISES, attempt
 from modgraph.prediction.domain.events import Event, Lost, Seen, each_event, in_order
+from modgraph.prediction.domain.forms import Symbol
 from modgraph.prediction.domain.guesses import Guesses
-from modgraph.prediction.domain.objects import DictObject, ListObject, ModuleObject, TensorObject
-from modgraph.prediction.domain.sizes import Conditions, notation
+from modgraph.prediction.domain.objects import GIVEN, DictObject, ListObject, ModuleObject, TensorObject
+from modgraph.prediction.domain.sizes import Conditions, as_size, is_open, notation
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, BoundMethod, Constant, FunctionValue, Unknown, Value
+from modgraph.prediction.domain.values import TRUE, Address, BoundMethod, Constant, FunctionValue, Unknown, Value
 from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
 from modgraph.prediction.paths.recording import places_in, possible_in, seen_in
 from modgraph.prediction.python import node_text
+from modgraph.source import nodes
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -100,6 +105,10 @@ class Followed:
     """Those of them of which a test asked whether they are something else."""
     refusals: tuple[str, ...] = ()
     """Why Python or torch refused some ways, while others went on."""
+    came_out: Mapping[tuple[str, SourceLocation | None], frozenset[bool]] = field(default_factory=dict)
+    """By text and place: how its tests have come out."""
+    known: Mapping[Symbol, int] = field(default_factory=dict)
+    """Sizes that the model requires to be multiples of numbers."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
 
@@ -139,6 +148,7 @@ def follow(
     witnesses: Mapping[str, int] | None = None,
     guessed: frozenset[str] = frozenset(),
     grad: bool = True,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> Followed | None:
     """Runs `forward` of what a prediction built; None where that is no module, or was not built to its end. The heap of
     the prediction stays as it is.
@@ -150,6 +160,7 @@ def follow(
             sizes that meet the conditions which come with it.
         guessed: inputs, and parts of them ("batch['x']"), that nobody has said are what they are given as.
         grad: operations are recorded for gradients, as where nothing is said; some layers ask, and call others then.
+        elsewhere: what is otherwise taken for granted, by the names of `Machine.asks`, and is not so here.
     """
     machine, root = prediction.machine, prediction.root
     if prediction.failure is not None or not isinstance(root, Address):
@@ -160,6 +171,7 @@ def follow(
     machine.state = built.fork()
     machine.frames.clear()
     machine.is_recording = True
+    machine.otherwise = elsewhere
     try:
         with machine.run_on():
             if not grad:
@@ -168,7 +180,9 @@ def follow(
             return _follow(machine, root, inputs, _Way(training, every_way, witnesses or {}, guessed))
     finally:
         machine.is_recording = False
+        machine.otherwise = frozenset()
         machine.guesses = Guesses()
+        machine.came_out, machine.steady = None, {}
         machine.operating = 0
         machine.layer_frames = -1
         machine.state = built
@@ -182,15 +196,17 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     positional, keywords = _arguments(machine, inputs, sizes)
     named = _named(machine, root, positional, keywords)
     machine.guesses = _guesses(machine, inputs, named, way.guessed)
+    machine.came_out = None if way.every_way else {}
     further = _further(machine, root) if way.every_way else None
     if way.every_way:
         given = {name for name, _ in named}
         keywords.update((name, value) for name, value in _flags(machine, root).items() if name not in given)
     seen_before = [(name, value, seen_in(machine, value, name)) for name, value in named]  # the run may change them
     results: list[Value] = []
+    mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
+    machine.steady = _steady(machine, root, mode, keywords)
 
     def run() -> Unknown | None:
-        mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
         machine.call(machine.get_attribute(root, "train"), (mode,))
         machine.state.events = None
         if further is None:
@@ -229,6 +245,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         guessed=way.guessed,
         doubted=frozenset(machine.guesses.doubted),
         refusals=tuple(machine.guesses.refusals),
+        came_out=machine.came_out or {},
     )
 
 
@@ -315,6 +332,23 @@ def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
     }
 
 
+def _steady(machine: Interpreter, root: Address, mode: Value, given: Mapping[str, Value]) -> dict[int, bool]:
+    """What is not known and is one thing in all of the run; what is taken for a flag is as true at any time."""
+    found = {id(mode): True} if isinstance(mode, Unknown) else {}
+    for each in parameters_of_forward(machine, root) or ():
+        value = given.get(each.name)
+        if isinstance(value, Unknown):
+            found[id(value)] = _is_flag(each)
+    return found
+
+
+def _is_flag(parameter: Parameter) -> bool:
+    """Its default is a number or a text: nothing is put into what stands in its place."""
+    default = parameter.default
+    is_bool = isinstance(default, nodes.Name) and default.value in ("True", "False")
+    return is_bool or isinstance(default, nodes.Literal)
+
+
 def _further(machine: Interpreter, root: Address) -> Unknown | None:
     """What may be given beside the parameters that have names; None where nothing can be."""
     kinds = {each.kind for each in parameters_of_forward(machine, root) or ()}
@@ -337,14 +371,22 @@ def _described(machine: Interpreter, name: str, value: Value, tensors: Sequence[
     )
 
 
-def _told(size: int | None) -> int | str | None:
+def _told(size: int | None, known: Mapping[Symbol, int]) -> int | str | None:
     """A number that no tensor can have for a size is not known: a graph holds none."""
+    held = as_size(size) if known and is_open(size) else None
+    if held is not None:
+        form = under(held.form, known)
+        return forms.written(form) if form.number is None else form.number
     return None if size is None or (type(size) is int and size.bit_length() >= 64) else notation(size)
 
 
-def tensor_info(seen: Seen) -> TensorInfo:
-    """A tensor as a graph shows it."""
-    shape = None if seen.shape is None else tuple(map(_told, seen.shape))
+def tensor_info(seen: Seen, known: Mapping[Symbol, int] = MappingProxyType({})) -> TensorInfo:
+    """A tensor as a graph shows it.
+
+    Args:
+        known: sizes that are multiples of numbers.
+    """
+    shape = None if seen.shape is None else tuple(_told(size, known) for size in seen.shape)
     return TensorInfo(name=seen.name, shape=shape, dtype=seen.dtype, device=seen.device)
 
 
@@ -376,12 +418,20 @@ def _value(machine: Interpreter, spec: Given | InputGroup, sizes: Mapping[str, i
     if isinstance(spec, AnyValue):
         return machine.unknown("an input of forward of which nothing is said; --input says it")
     if isinstance(spec, AnyTensor):
-        return machine.allocate(TensorObject(None, spec.dtype, requires_grad=False, device="cpu"))
+        return machine.allocate(_tensor(None, spec.dtype))
     if spec.shape is None:
         return argument_value(machine, spec.literal)
     shape = tuple(sizes[size] if isinstance(size, str) else size for size in spec.shape)
-    tensor = TensorObject(shape, spec.dtype or DEFAULT_DTYPE, requires_grad=False, device="cpu")
-    return set_anew(machine, machine.allocate(tensor))
+    return set_anew(machine, machine.allocate(_tensor(shape, spec.dtype or DEFAULT_DTYPE)))
+
+
+def _tensor(shape: tuple[int, ...] | None, dtype: str | None) -> TensorObject:
+    """An input: whether it needs a gradient is for its caller to say; whole numbers need none."""
+    may_need = dtype is None or dtype.startswith(("float", "bfloat", "complex"))
+    tensor = TensorObject(shape, dtype, requires_grad=None if may_need else False, device="cpu")
+    if may_need:
+        tensor.attributes[GIVEN] = TRUE
+    return tensor
 
 
 def parameters_of_forward(machine: Interpreter, root: Address) -> tuple[Parameter, ...] | None:

@@ -18,6 +18,7 @@ from modgraph.prediction.domain import forms
 from modgraph.prediction.domain.constraints import (
     contrary,
     implies,
+    multiples,
     reduced,
     simplest,
     substituted,
@@ -146,7 +147,14 @@ def _told(followed: Followed, required: Sequence[_Condition], rest: Sequence[_Co
     inputs = tuple(
         replace(each, constraints=one.get(each.name, ()), followed=two.get(each.name, ())) for each in followed.inputs
     )
-    return replace(followed, inputs=inputs)
+    return replace(followed, inputs=inputs, known=multiples(required))
+
+
+def also_known(followed: Followed, told: Followed) -> Followed:
+    """A run with other sizes, in which holds as well what the model requires of those of the first."""
+    symbols = {} if followed.conditions is None else followed.conditions.symbols
+    known = {symbols[each.name]: by for each, by in told.known.items() if each.name in symbols}
+    return replace(followed, known=known)
 
 
 class Telling:

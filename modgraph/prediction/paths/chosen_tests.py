@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from modgraph.prediction.domain.events import Assume, Cell, common, since
-from modgraph.prediction.domain.values import Choice, Tested, Tests, Value
+from modgraph.prediction.domain.values import Choice, Tested, Tests, Value, are_possible, facts_in
 
 MAX_TESTS = 8
 """Of one path; of more, as a loop makes them, nothing is told."""
@@ -18,24 +18,36 @@ def of_paths(first: Cell | None, second: Cell | None) -> tuple[Tests, Tests]:
 
 
 def _tests(chain: Cell | None, start: Cell | None) -> Tests:
-    tests = (Tested(each.text, each.truth, each.where) for each in since(chain, start) if isinstance(each, Assume))
+    tests = (
+        Tested(each.text, each.truth, each.where, each.facts)
+        for each in since(chain, start)
+        if isinstance(each, Assume)
+    )
     return tuple(dict.fromkeys(tests))
 
 
-def with_tests(found: Choice, given: tuple[Value, Value], paths: tuple[Tests, Tests]) -> Choice:
-    """A choice of what two paths gave, with the tests that decide it; without, where these are not known of all."""
+def with_tests(found: Choice, given: tuple[Value, Value], paths: tuple[Tests, Tests]) -> Value:
+    """What two paths gave, with the tests that decide which; without, where these are not known of all. What one of
+    several was on neither path is none of them."""
     second = paths[1]
     if not second:
         return found
     known: dict[Value, Tests] = {}
+    gone: set[Value] = set()
     for value, tests in zip(given, paths, strict=True):
         for alternative, inner in _each(value):
             if not tests and not (inner and _is_of_one_branch(inner[0], second[0])):
                 return found
             both = tuple(dict.fromkeys((*tests, *inner)))
+            if not are_possible(facts_in(both)):
+                gone.add(alternative)
+                continue
             is_known = alternative not in known and (inner or not isinstance(value, Choice)) and _is_clear(both)
             known[alternative] = both if is_known else ()
-    return replace(found, when=tuple(known.get(each, ()) for each in found.alternatives))
+    alternatives = tuple(each for each in found.alternatives if each in known or each not in gone)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return replace(found, alternatives=alternatives, when=tuple(known.get(each, ()) for each in alternatives))
 
 
 def _each(value: Value) -> list[tuple[Value, Tests]]:

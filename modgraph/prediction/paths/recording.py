@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from modgraph.prediction.domain.caches import Taken
 from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.events import (
     Alias,
-    Assume,
     Cell,
     Enter,
     Event,
@@ -28,7 +26,6 @@ from modgraph.prediction.domain.frames import Frame, frame_outside_torch
 from modgraph.prediction.domain.limits import UNITS_OF_AN_EVENT
 from modgraph.prediction.domain.objects import (
     DictObject,
-    EnvironmentObject,
     HeapObject,
     InstanceObject,
     ListObject,
@@ -46,7 +43,6 @@ from modgraph.prediction.domain.values import (
     Constant,
     FunctionValue,
     KnownFunction,
-    Tests,
     TupleValue,
     Unknown,
     Value,
@@ -369,47 +365,6 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_
 def lost(machine: Machine, why: Unknown) -> None:
     """Something runs that is not known, though torch's function that runs it is."""
     add(machine, Lost(why.reason, machine.where or why.where))
-
-
-def assume(machine: Machine, state: State, text: str, truth: bool) -> None:
-    """On the path that this state is on, a test that cannot be decided comes out this way."""
-    if machine.is_recording:
-        asked = Assume(text, truth, machine.where, of=_asked_of(machine, text))
-        state.events = events.Cell(state.events, asked)
-
-
-_NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_][\w.]*")
-
-
-def _asked_of(machine: Machine, text: str) -> tuple[object, ...]:
-    """The values of the names in a test; of a tensor, how often it was written to, too. Two that are not known, and not
-    one object, may be two."""
-    environment = machine.frames[-1].environment if machine.frames else None
-    held = machine.state.find(environment, EnvironmentObject) if environment is not None else None
-    found: list[object] = []
-    names = {} if held is None else held.names
-    for name in _NAME.findall(text) if names else ():
-        first, *attributes = name.split(".")
-        value = names.get(first)
-        if value is None:  # a keyword, or a name from elsewhere
-            continue
-        for each in attributes:
-            item = machine.state.find(value, HeapObject)
-            inside = item.attributes.get(each) if isinstance(item, (InstanceObject, ModuleObject)) else None
-            if inside is None:
-                break
-            value = inside
-        tensor = machine.state.find(value, TensorObject)
-        number = id(value) if isinstance(value, Unknown) else tensor.writes if tensor is not None else None
-        found.append((name, value, number))
-    return tuple(found)
-
-
-def assume_again(machine: Machine, tests: Tests) -> None:
-    """From here on, on the path that is run, what those tests had decided is given."""
-    if machine.is_recording:
-        for each in tests:
-            machine.state.events = events.Cell(machine.state.events, Assume(each.text, each.truth, each.where, True))
 
 
 def leave_calls(machine: Machine, raised: Iterable[tuple[Raised, State]], begun: Cell | None) -> None:

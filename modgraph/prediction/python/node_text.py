@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.values import Choice, Unknown, Value
 from modgraph.source import nodes
 from modgraph.source.code_text import code_text
@@ -22,6 +23,7 @@ def source_of(node: nodes.Node) -> str:
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)
 def condition_of(node: nodes.Node) -> str:
     """The text of a test as the condition of what is done behind it: whole, for who reads it as Python."""
     text = code_text(node)
@@ -33,11 +35,18 @@ _MAX_CONDITION = 1_000
 
 def reason_of_test(machine: Machine, node: nodes.Expression, value: Value) -> str:
     """Why a branch is not decided."""
-    because = value.reason if isinstance(value, (Unknown, Choice)) else "its truth is not known"
+    because = value.reason if isinstance(value, (Unknown, Choice)) else why_not_true(machine, value)
     if because.startswith("depends on `"):
         return because
     place = value.where if isinstance(value, (Unknown, Choice)) else None
     return telling(f"depends on `{source_of(node)}`: {because}", because, where=place)
+
+
+def why_not_true(machine: Machine, value: Value) -> str:
+    """Why it is not known whether something that is there counts as true."""
+    if machine.state.find(value, TensorObject) is not None:
+        return "the numbers in a tensor decide whether that is true"
+    return "it is not known whether that is true"
 
 
 @lru_cache(maxsize=4096)

@@ -37,6 +37,7 @@ from modgraph.prediction.python import (
     enumerations,
     exceptions,
     hashing,
+    node_text,
     rich_comparison,
     text,
     unordered,
@@ -385,7 +386,9 @@ def unary(machine: Machine, symbol: str, value: Value) -> Value:
     """-value, +value, ~value, not value."""
     if symbol == "not":
         truth = machine.truth(value)
-        return Constant(not truth) if truth is not None else machine.unknown("its truth is not known", value)
+        return (
+            Constant(not truth) if truth is not None else machine.unknown(node_text.why_not_true(machine, value), value)
+        )
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: unary(machine, symbol, each))
     if isinstance(value, Constant):

@@ -9,7 +9,12 @@ from modgraph.rules.subject import FileSubject, Subject
 
 WORDS = (
     "base_model_",  # plans of a configuration
-    *("target_modules", "modules_to_save", "no_split_module_classes", "parallelize_plan"),  # arguments
+    *("target_modules", "exclude_modules", "modules_to_save", "target_parameters"),  # arguments
+    *("rank_pattern", "alpha_pattern", "no_split_module_classes", "infer_auto_device_map", "_to_wrap"),
+    *("modules_to_not_convert", "skip_modules", "keep_in_fp32_modules", "parallelize_plan", "parallelize_module"),
+    *("split_spec", "fuse_modules", "modules_to_fuse", "transformer_layer_cls", "ModuleWrapPolicy", "module_classes"),
+    *("return_layers", "IntermediateLayerGetter"),
+    *(".get_submodule(", ".get_parameter(", ".get_buffer("),  # names that are asked for
     *(".named_parameters(", ".named_modules(", ".named_buffers("),  # names that are compared
 )
 """Of which one stands in each file that names parts of a model outside of a class of modules."""

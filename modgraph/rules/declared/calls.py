@@ -7,6 +7,7 @@ whose `named_parameters()` are gone through. Where it may be another, nothing is
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Sequence
 
@@ -14,11 +15,16 @@ from modgraph.rules.declared.declarations import Declaration, strings
 from modgraph.rules.declared.following import Followed, TooMuchError
 from modgraph.rules.declared.functions import NO_ARGUMENTS, inside, locals_of, parameters_of
 from modgraph.rules.declared.sources import Sources
-from modgraph.rules.declared.table import ARGUMENTS, NAMING, Declared, Names
+from modgraph.rules.declared.table import ARGUMENTS, GETTING, NAMING, Declared, Names
 from modgraph.rules.declared.values import ONLY_OPEN, Box, ClassOf, Code, Elsewhere, Frame, Kind, Made, Values
+from modgraph.rules.declared.versions import in_versions
 from modgraph.source.dotted_names import dotted
 
+Plain = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
+MAX_STEPS = 3
+"""Calls from the one that names parts of a model to the one that is given it."""
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
 _TESTS = {"startswith": r"^{}", "endswith": r"{}$"}
 _REGULAR = {"re.search": "{}", "re.match": "^(?:{})", "re.fullmatch": "^(?:{})$"}
 
@@ -27,19 +33,28 @@ def calls(sources: Sources, file: str, tree: ast.Module) -> Iterator[tuple[Decla
     """What stands in calls and comparisons of a file, and the classes of the model that it is of; whether the classes
     that derive from these are meant too."""
     for scope, owner in _scopes(tree):
-        nodes = list(_nodes(scope))
-        found = [(node, each) for node in nodes if isinstance(node, ast.Call) for each in _arguments(node)]
-        tests = list(_tests(nodes))
-        if not found and not tests:
+        if not _names_any(_nodes(scope)):
             continue
-        frame = _Evaluated(sources, file, scope, owner)
-        for node, (each, place) in found:
-            if frame.is_of(node.func, each.packages):
-                kinds = frame.unchanged(frame.models_beside(node, nodes), each.packages)
-                yield from ((one, kinds, False) for one in _declarations(place, each))
-        for one, model in tests:
-            kinds = frame.unchanged(frame.kinds(model))
+        top = _as_function(scope) if isinstance(scope, ast.Module) else scope
+        frame = _Evaluated(sources, file, in_versions(top, scope), owner)
+        nodes = list(inside(frame.node))
+        for node in (each for each in nodes if isinstance(each, ast.Call)):
+            for name, place in _arguments(node):
+                each = ARGUMENTS[name]
+                if frame.is_of(_called(node), each.packages):
+                    kinds, until = frame.models_beside(node, nodes, each.packages)
+                    kinds = frame.until(until).unchanged(kinds, each.packages)
+                    yield from ((one, kinds, False) for one in _declarations(name, place, frame))
+        for one, model in _tests(nodes):
+            kinds = frame.until([model]).unchanged(frame.kinds(model))
             yield one, kinds, isinstance(model, ast.Name) and owner is not None and kinds == [Kind(file, owner)]
+
+
+def _names_any(nodes: Iterator[ast.AST]) -> bool:
+    """Something in a scope names parts of a model."""
+    found = list(nodes)
+    is_given = any(True for node in found if isinstance(node, ast.Call) for _ in _arguments(node))
+    return is_given or any(True for _ in _tests(found))
 
 
 def _scopes(tree: ast.Module) -> Iterator[tuple[Scope, str | None]]:
@@ -70,30 +85,58 @@ def _nodes(scope: Scope) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _arguments(node: ast.Call) -> Iterator[tuple[Declared, ast.expr]]:
-    """Arguments of a call that the table knows."""
+def _arguments(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Arguments of a call that the table knows, in a dict that is given to it too."""
     for each in node.keywords:
         if each.arg in ARGUMENTS:
-            yield ARGUMENTS[each.arg], each.value
+            yield each.arg, each.value
+        elif isinstance(each.value, ast.Dict):
+            for key, value in zip(each.value.keys, each.value.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value in ARGUMENTS:
+                    yield str(key.value), value
+    if not any(isinstance(each, ast.Starred) for each in node.args):
+        function = (dotted(node.func) or "").rpartition(".")[2]
+        for name, declared in ARGUMENTS.items():
+            for taken, place in declared.places:
+                if taken == function and place < len(node.args):
+                    yield name, node.args[place]
 
 
-def _declarations(place: ast.expr, declared: Declared) -> Iterator[Declaration]:
-    name = next(name for name, each in ARGUMENTS.items() if each is declared)
-    if isinstance(place, ast.Constant) and isinstance(place.value, str):
-        if place.value and place.value not in declared.special and declared.alone is not None:
-            yield Declaration(name, Declared(declared.alone), place.value, place, False)
+def _called(node: ast.Call) -> ast.expr:
+    """The function that a call is of: of `partial(f, ...)`, the first argument."""
+    is_partial = (dotted(node.func) or "").rpartition(".")[2] == "partial"
+    return node.args[0] if is_partial and node.args else node.func
+
+
+def _declarations(name: str, place: ast.expr, frame: _Evaluated) -> Iterator[Declaration]:
+    declared = ARGUMENTS[name]
+    if declared.names is Names.TYPES:
+        for each in place.elts if isinstance(place, (ast.Set, ast.List, ast.Tuple)) else [place]:
+            kind = frame.class_of(each)
+            if kind is not None:
+                yield Declaration(name, declared, dotted(each) or kind.last, each, kind=kind)
         return
-    for each, is_dict in strings(place, False):
-        if isinstance(each.value, str) and each.value and each.value not in declared.special:
-            yield Declaration(name, declared, each.value, each, is_dict)
+    if isinstance(place, ast.Constant) and isinstance(place.value, str):
+        is_name = declared.alone is not Names.CLASSES or place.value.isidentifier()
+        if place.value and is_name and place.value not in declared.special and declared.alone is not None:
+            yield Declaration(name, Declared(declared.alone), place.value, place)
+        return
+    for text, is_dict in strings(place, False):
+        if isinstance(text.value, str) and text.value and text.value not in declared.special:
+            yield Declaration(name, declared, text.value, text, is_dict)
 
 
 # ---- comparisons of names --------------------------------------------------------------------------------------------
 
 
 def _tests(nodes: Sequence[ast.AST]) -> Iterator[tuple[Declaration, ast.expr]]:
-    """Texts with which the names of `model.named_parameters()` are compared, and that model."""
+    """Texts with which the names of `model.named_parameters()` are compared, or by which it is asked for a part; and
+    that model."""
     for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GETTING:
+            for path in node.args[:1] if len(node.args) == 1 else ():
+                if isinstance(path, ast.Constant) and isinstance(path.value, str) and path.value:
+                    yield Declaration(f"{node.func.attr}()", Declared(Names.PLAN), path.value, path), node.func.value
         loops = [node] if isinstance(node, ast.For) else list(getattr(node, "generators", ()))
         for loop in loops:
             over, target = loop.iter, loop.target
@@ -103,7 +146,7 @@ def _tests(nodes: Sequence[ast.AST]) -> Iterator[tuple[Declaration, ast.expr]]:
                 continue
             for each, pattern in _compared(node, target.elts[0].id, _lists(nodes)):
                 declared = Declared(Names.TEXT)
-                yield Declaration(f"{over.func.attr}()", declared, pattern, each, False), over.func.value
+                yield Declaration(f"{over.func.attr}()", declared, pattern, each), over.func.value
 
 
 def _lists(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
@@ -151,12 +194,21 @@ def _is_text(node: ast.expr) -> bool:
 # ---- the model -------------------------------------------------------------------------------------------------------
 
 
+class _FollowedNearby(Followed):
+    """What a script calls is followed less far than a constructor: there is one such scope per function of a file, and
+    a model that is given to what is not followed says nothing."""
+
+    most_frames = 150
+    most_functions = 40
+
+
 class _Evaluated:
     """A scope, so that its expressions have values."""
 
-    def __init__(self, sources: Sources, file: str, scope: Scope, owner: str | None) -> None:
-        self.followed = Followed(sources, frozenset())
-        node = scope if not isinstance(scope, ast.Module) else _as_function(scope)
+    def __init__(self, sources: Sources, file: str, node: Plain, owner: str | None) -> None:
+        self.sources, self.file, self.node, self.owner = sources, file, node, owner
+        self.cut: dict[int, _Evaluated] = {}
+        self.followed = _FollowedNearby(sources, frozenset())
         kind = None if owner is None else Kind(file, owner)
         self.frame = Frame(Code(file, node.lineno, node.col_offset, kind), node, kind, locals=locals_of(node))
         for at, name in enumerate(parameters_of(node)):
@@ -176,6 +228,20 @@ class _Evaluated:
             if isinstance(value, Made)
         }
         """Classes of what something is stored on in the scope itself."""
+
+    def until(self, nodes: Sequence[ast.AST]) -> _Evaluated:
+        """The scope up to the last statement that holds one of some nodes: what is done to a model there and later is
+        no matter. A method of a model may be called again, and is taken whole; so is a statement that holds others."""
+        holding = [at for at, each in enumerate(self.node.body) if any(one in nodes for one in ast.walk(each))]
+        is_of_model = self.owner is not None and self.sources.is_module(Kind(self.file, self.owner)) is not False
+        if is_of_model or not holding:
+            return self
+        end = holding[-1] + (not isinstance(self.node.body[holding[-1]], _SIMPLE))
+        if end not in self.cut:
+            node = copy.copy(self.node)
+            node.body = self.node.body[:end] or [ast.Pass()]
+            self.cut[end] = _Evaluated(self.sources, self.file, node, self.owner)
+        return self.cut[end]
 
     def value(self, node: ast.expr) -> Values:
         return self.followed.value(node, self.frame) if self.is_known else ONLY_OPEN
@@ -205,32 +271,54 @@ class _Evaluated:
                 return True
         return False
 
-    def models_beside(self, node: ast.Call, nodes: Sequence[ast.AST]) -> list[Kind]:
-        """The model that is given to a call, or to one that is given its result."""
-        found = self._models_in(node, node)
-        names = {
-            each.targets[0].id
-            for each in nodes
-            if isinstance(each, ast.Assign) and each.value is node and isinstance(each.targets[0], ast.Name)
-        }
-        for each in nodes:
-            if isinstance(each, ast.Call) and each is not node:
-                given = [*each.args, *(keyword.value for keyword in each.keywords)]
-                if any(one is node or getattr(one, "id", None) in names for one in given):
-                    found += self._models_in(each, node)
-        known = {kind for kind in found if kind is not None}
-        return sorted(known) if None not in found else []
+    def class_of(self, node: ast.expr) -> Kind | None:
+        """The class that an expression certainly is."""
+        values = self.value(node)
+        only = next(iter(values)) if len(values) == 1 else None
+        return only.kind if isinstance(only, ClassOf) else None
 
-    def _models_in(self, call: ast.Call, but: ast.Call) -> list[Kind | None]:
+    def models_beside(
+        self, node: ast.Call, nodes: Sequence[ast.AST], packages: Sequence[str]
+    ) -> tuple[list[Kind], list[ast.Call]]:
+        """The model that is given to a call, or to one that is given its result, and these calls; further on, as long
+        as what is called is of the packages."""
+        calls = [each for each in nodes if isinstance(each, ast.Call)]
+        before, pending, found = [node], [node], list(self._models_in(node))
+        for n_steps in range(MAX_STEPS):
+            given = [each for each in calls if each not in before and _takes_any(each, pending, nodes)]
+            before += given
+            found += [kind for each in given for kind in self._models_in(each, *before)]
+            pending = [each for each in given if self.is_of(_called(each), packages)]
+            if found or (n_steps == 0 and len(pending) < len(given)):
+                break
+        known = {kind for kind in found if kind is not None}
+        return (sorted(known) if None not in found else []), before
+
+    def _models_in(self, call: ast.Call, *but: ast.expr) -> list[Kind | None]:
         """Modules among the arguments of a call; None for one that may be any."""
         found: list[Kind | None] = []
-        for each in (*call.args, *(keyword.value for keyword in call.keywords)):
-            if each is but:
+        for each in _given(call):
+            if each in but:
                 continue
             values = self.value(each)
             if any(isinstance(value, (Made, Box)) for value in values):
                 found += self.kinds(each) or [None]
         return found
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _takes_any(call: ast.Call, results: Sequence[ast.Call], nodes: Sequence[ast.AST]) -> bool:
+    """A call is given the result of one of these, or is of a method of it."""
+    names = {
+        each.targets[0].id
+        for each in nodes
+        if isinstance(each, ast.Assign) and each.value in results and isinstance(each.targets[0], ast.Name)
+    }
+    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return any(one in results or getattr(one, "id", None) in names for one in (*_given(call), *receiver))
 
 
 def _as_function(tree: ast.Module) -> ast.FunctionDef:

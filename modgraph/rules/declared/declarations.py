@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from modgraph.rules.declared.sources import assigned, members_of
 from modgraph.rules.declared.table import ATTRIBUTES, Declared
+from modgraph.rules.declared.values import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,17 @@ class Declaration:
     attribute: str
     declared: Declared
     text: str
-    node: ast.Constant
-    is_dict: bool
+    node: ast.expr
+    """Where it stands: a text, or what is a class."""
+    is_dict: bool = False
     """It stands in a dict."""
+    kind: Kind | None = None
+    """The class that is meant, where it stands there itself."""
+
+    @property
+    def shown(self) -> str:
+        """What the source says."""
+        return str(self.node.value) if isinstance(self.node, ast.Constant) else self.text
 
 
 def declarations(node: ast.ClassDef) -> Iterator[Declaration]:
@@ -40,6 +49,8 @@ def strings(node: ast.expr, values_too: bool, in_dict: bool = False) -> Iterator
         for each in node.elts:
             if isinstance(each, ast.Constant):
                 yield each, in_dict
+            elif isinstance(each, (ast.List, ast.Tuple)):
+                yield from strings(each, values_too, in_dict)
     elif isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant):

@@ -49,6 +49,9 @@ class TooMuchError(Exception):
 class Followed(Calls):
     """The classes that are reached from one, and what is stored on their instances."""
 
+    most_frames = MAX_FRAMES
+    most_functions = MAX_FUNCTIONS
+
     def follow(self, root: Kind, arguments: Arguments) -> None:
         """Raises TooMuchError."""
         try:
@@ -152,9 +155,9 @@ class Followed(Calls):
         if node is None:
             return None
         depth = 0 if getattr(node, "name", "") == "__init__" else self.depth + 1
-        if depth and (depth > MAX_CALLS or len(self.frames) >= MAX_FUNCTIONS):
+        if depth and (depth > MAX_CALLS or len(self.frames) >= self.most_functions):
             return None
-        if len(self.frames) >= MAX_FRAMES:
+        if len(self.frames) >= self.most_frames:
             raise TooMuchError
         around = self.frames.get(code.around) if code.around is not None else None
         frame = Frame(code, node, receiver, locals=locals_of(node), around=around, depth=depth)

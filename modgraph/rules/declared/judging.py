@@ -20,6 +20,7 @@ from modgraph.rules.subject import FileSubject, Subject
 from modgraph.rules.templates import is_template
 
 OF_CLASSES, OF_PATHS = "MG401", "MG402"
+_CLASSES = (Names.CLASSES, Names.TYPES)
 MOST_NAMED = 3
 MOST_PARSED = 120
 """Files that are kept for the next that is checked."""
@@ -31,7 +32,7 @@ def unfit(subject: Subject, code: str) -> Iterator[Found]:
         declared = [] if subject.is_local else list(declarations(subject.facts.node))
         subject.notes["declared"] = list(_judged(subject, declared)) if declared else []
     for each, found in subject.notes["declared"]:
-        if (OF_CLASSES if each.declared.names is Names.CLASSES else OF_PATHS) == code:
+        if (OF_CLASSES if each.declared.names in _CLASSES else OF_PATHS) == code:
             yield found
 
 
@@ -46,7 +47,7 @@ def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
                 found.append((each, Found(each.node, message, each.attribute)))
         file.notes["declared in calls"] = found
     for each, one in file.notes["declared in calls"]:
-        if (OF_CLASSES if each.declared.names is Names.CLASSES else OF_PATHS) == code:
+        if (OF_CLASSES if each.declared.names in _CLASSES else OF_PATHS) == code:
             yield one
 
 
@@ -163,6 +164,10 @@ def fits(tree: Tree, each: Declaration) -> bool:
         if is_open:
             raise OpenError
         return False
+    if each.kind is not None:
+        return tree.has_instance(each.kind)
+    if names is Names.GLOB:
+        return tree.has_path(text, is_glob=True)
     if names is Names.PLAN:
         return tree.has_path(text, anywhere=each.declared.of_configuration)
     if names is Names.KEY:
@@ -172,6 +177,8 @@ def fits(tree: Tree, each: Declaration) -> bool:
             return tree.matches(re.compile(f"^{text}"), "search")
         if names is Names.END:
             return tree.matches(re.compile(rf"(^|\.){re.escape(text)}$"), "search")
+        if names is Names.ENDING:
+            return tree.matches(re.compile(rf"(.*\.)?({text})"), "fullmatch")
         if names is Names.WHOLE:
             return tree.matches(re.compile(text), "fullmatch")
         return tree.matches(re.compile(text.replace("*", ".*") if names is Names.PART else text), "search")
@@ -182,15 +189,16 @@ def fits(tree: Tree, each: Declaration) -> bool:
 def _message(each: Declaration, trees: list[Tree]) -> str:
     what = {
         Names.CLASSES: "names no class of the tree",
+        Names.TYPES: "is the class of nothing in the tree",
         Names.PLAN: "is the path of no module or parameter",
+        Names.GLOB: "is the path of no module",
         Names.KEY: "is no key",
     }.get(each.declared.names, "matches no module, parameter or buffer")
     of = [tree.root.name for tree in trees]
     shown = ", ".join(of[:MOST_NAMED]) + (f" and {len(of) - MOST_NAMED} more" if len(of) > MOST_NAMED else "")
     near = _near(each, trees)
     hint = f"; did you mean {near!r}?" if near is not None else ""
-    text = str(each.node.value)
-    return f"{text!r} in {each.attribute} {what}, in any configuration of {shown}{hint}"
+    return f"{each.shown!r} in {each.attribute} {what}, in any configuration of {shown}{hint}"
 
 
 def _near(each: Declaration, trees: list[Tree]) -> str | None:

@@ -23,6 +23,9 @@ class Names(Enum):
     END = "the end of the path of a module"
     WHOLE = "a regular expression of the whole path of a module"
     TEXT = "a regular expression that is found in the name of a parameter"
+    ENDING = "a regular expression of the end of the path of a module"
+    GLOB = "the path of a module, each name of it with `*`, `?` and `[...]` as in names of files"
+    TYPES = "a class, by itself or by one that derives from it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Declared:
     """What one text is that stands there without a list; None where that is not looked at."""
     special: tuple[str, ...] = ()
     """Texts that mean something else."""
+    places: tuple[tuple[str, int], ...] = ()
+    """Functions that take it without its keyword, and at which place."""
 
 
 _LOADING = "transformers, `PreTrainedModel`: class attributes, as its source and its page of loading describe them"
@@ -67,6 +72,18 @@ ATTRIBUTES: dict[str, Declared] = {
 }
 """By attribute of a class."""
 
+_FSDP_CLASSES = Declared(
+    Names.CLASSES,
+    packages=("transformers", "accelerate"),
+    alone=Names.CLASSES,
+    source="transformers, `TrainingArguments`: `fsdp_config`; accelerate, `FullyShardedDataParallelPlugin`",
+)
+_NOT_QUANTIZED = Declared(
+    Names.PART,
+    packages=("transformers", "accelerate"),
+    source="transformers, `replace_with_bnb_linear`; accelerate, `BnbQuantizationConfig`",
+)
+
 ARGUMENTS: dict[str, Declared] = {
     "target_modules": Declared(
         Names.END,
@@ -75,21 +92,64 @@ ARGUMENTS: dict[str, Declared] = {
         special=("all-linear",),
         source="peft, `LoraConfig`: `target_modules`",
     ),
+    "exclude_modules": Declared(
+        Names.END, packages=("peft",), alone=Names.WHOLE, source="peft, `LoraConfig`: `exclude_modules`"
+    ),
     "modules_to_save": Declared(Names.END, packages=("peft",), source="peft, `LoraConfig`: `modules_to_save`"),
+    "target_parameters": Declared(Names.END, packages=("peft",), source="peft, `LoraConfig`: `target_parameters`"),
+    "rank_pattern": Declared(Names.ENDING, packages=("peft",), source="peft, `LoraConfig`: `rank_pattern`"),
+    "alpha_pattern": Declared(Names.ENDING, packages=("peft",), source="peft, `LoraConfig`: `alpha_pattern`"),
     "no_split_module_classes": Declared(
         Names.CLASSES,
         packages=("accelerate",),
         alone=Names.CLASSES,
         source="accelerate, `infer_auto_device_map`, `dispatch_model`, `load_checkpoint_and_dispatch`",
+        places=(("infer_auto_device_map", 2),),
     ),
+    "transformer_layer_cls_to_wrap": _FSDP_CLASSES,
+    "fsdp_transformer_layer_cls_to_wrap": _FSDP_CLASSES,
+    "transformer_cls_names_to_wrap": _FSDP_CLASSES,
+    "modules_to_not_convert": _NOT_QUANTIZED,
+    "skip_modules": _NOT_QUANTIZED,
+    "keep_in_fp32_modules": _NOT_QUANTIZED,
     "parallelize_plan": Declared(
-        Names.PLAN, packages=("torch",), source="torch.distributed.tensor.parallel, `parallelize_module`"
+        Names.GLOB,
+        packages=("torch",),
+        source="torch.distributed.tensor.parallel, `parallelize_module`: each name is matched as by `fnmatch`",
+        places=(("parallelize_module", 2),),
+    ),
+    "split_spec": Declared(
+        Names.PLAN, packages=("torch",), source="torch.distributed.pipelining, `pipeline`: `split_spec`"
+    ),
+    "modules_to_fuse": Declared(
+        Names.PLAN,
+        packages=("torch",),
+        source="torch.ao.quantization, `fuse_modules`",
+        places=(("fuse_modules", 1), ("fuse_modules_qat", 1)),
+    ),
+    "transformer_layer_cls": Declared(
+        Names.TYPES, packages=("torch",), source="torch.distributed.fsdp.wrap, `transformer_auto_wrap_policy`"
+    ),
+    "module_classes": Declared(
+        Names.TYPES,
+        packages=("torch",),
+        source="torch.distributed.fsdp.wrap, `ModuleWrapPolicy`",
+        places=(("ModuleWrapPolicy", 0),),
+    ),
+    "return_layers": Declared(
+        Names.PLAN,
+        packages=("torchvision",),
+        source="torchvision.models._utils, `IntermediateLayerGetter`: names of children",
+        places=(("IntermediateLayerGetter", 1),),
     ),
 }
 """By keyword of a call."""
 
 NAMING = frozenset(("named_parameters", "named_modules", "named_buffers"))
 """Methods of a module that give names."""
+
+GETTING = frozenset(("get_submodule", "get_parameter", "get_buffer"))
+"""Methods of a module that take the path of what they give."""
 
 CONFIGURATION_CLASS = "config_class"
 """By which a model names the class of its configuration. Source: transformers, page of custom models."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import islice, product
 
@@ -145,11 +146,25 @@ class Tree:
         kinds, is_open = self.reached()
         return frozenset(each.last for each in kinds) | self._boxes, is_open
 
+    def has_instance(self, of: Kind) -> bool:
+        """Whether something in it may be of a class, or of one that derives from it.
+
+        Raises:
+            OpenError: it may be in a part that is not known, or the class is one of torch's, of which others derive.
+        """
+        kinds, is_open = self.reached()
+        if any(of in self.followed.sources.line(each)[0] for each in kinds):
+            return True
+        if is_open or not of.file or any(not self.followed.sources.line(each)[1] for each in kinds):
+            raise OpenError
+        return False
+
     # ---- paths -------------------------------------------------------------------------------------------------------
 
-    def has_path(self, pattern: str, anywhere: bool = False) -> bool:
+    def has_path(self, pattern: str, anywhere: bool = False, is_glob: bool = False) -> bool:
         """Whether a path of names, with `*` for numbers, may be there; with `anywhere` also below a model in the tree,
-        which is any module where the root has no base that asks for declarations.
+        which is any module where the root has no base that asks for declarations. With `is_glob`, each name is a
+        pattern as of names of files.
 
         Raises:
             OpenError: it may be in a part that is not known.
@@ -161,7 +176,7 @@ class Tree:
             starts += [Made(kind) for kind in self.reached()[0] if kind != self.root and is_model(kind)]
         is_open = False
         for start in starts:
-            answer = self._walk(frozenset([start]), tuple(parts))
+            answer = self._walk(frozenset([start]), tuple(parts), _fits_glob if is_glob else _fits)
             if answer:
                 return True
             is_open = is_open or answer is None
@@ -169,16 +184,16 @@ class Tree:
             raise OpenError
         return False
 
-    def _walk(self, values: Values, parts: tuple[str, ...]) -> bool | None:
+    def _walk(self, values: Values, parts: tuple[str, ...], fits: Callable[[str, str], bool]) -> bool | None:
         """Whether a path leads on from these; None where that is not known."""
         if not parts:
             return bool(values - ONLY_OPEN) or (None if OPEN in values else False)
         is_open = OPEN in values
         for value in values:
             for name, below in self.children(value).items():
-                if not (name == ANY or _fits(name, parts[0])):
+                if not (name == ANY or fits(name, parts[0])):
                     continue
-                answer = self._walk(below, parts[1:])
+                answer = self._walk(below, parts[1:], fits)
                 if answer and ANY not in name:
                     return True
                 is_open = is_open or answer is not False
@@ -258,3 +273,10 @@ def _fits(name: str, part: str) -> bool:
         return False
     asked = re.compile("".join(r"[0-9]+" if each == "*" else re.escape(each) for each in part))
     return asked.fullmatch(name.replace(NUMBERS, "0")) is not None
+
+
+@cache
+def _fits_glob(name: str, part: str) -> bool:
+    """A name of the tree, `#` for digits, may be what a pattern as of names of files says."""
+    numbers = {*map(str, range(20)), *re.findall(r"\d+", part), "100", "12345"}
+    return any(fnmatchcase(name.replace(NUMBERS, each), part) for each in numbers)

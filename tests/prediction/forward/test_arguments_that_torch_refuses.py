@@ -19,8 +19,11 @@ class Net(nn.Module):
         self.runs, self.refused, self.w = nn.ReLU(), nn.Tanh(), nn.Linear(3, 3)
 
     def forward(self, x):
+        with torch.no_grad():
+            x = x.clone()  # whether an input needs a gradient, and one is recorded, is for its caller to say
         try:
-            y = %s
+            with torch.enable_grad():
+                y = %s
         except (RuntimeError, TypeError, IndexError, ValueError, AssertionError):
             return self.refused(x)
         return self.runs(x)

@@ -95,6 +95,8 @@ TOLD: dict[str, tuple[list[int], list[str | None], str | None]] = {
     "of two tests": ([0, 1], [None, "s > 0 and t"], "b != 2 or (s > 0 and t)"),
     "not at all in one": ([0, 1], [None, "s > 0", None], "b != 2 or depends on `len(p)`"),
     "alike in two": ([0, 1, 2], ["s > 0", "s > 0", None], "depends on `len(p)` and `s > 0`"),
+    "a test of a way that is not told": ([1, 2], [None, "s > 0", "s > 0"], "depends on `s > 0` and `len(p)`"),
+    "what two ways depend on": ([1, 2], [None, "depends on `p`", "depends on `p`"], "depends on `p` and `len(p)`"),
     "not said": ([0, 1], [None, ""], None),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -196,6 +197,90 @@ def test_a_test_of_what_is_as_it_was_is_the_same(again: str, tmp_path: Path):
     graph = predicted(tmp_path, NET % ("", body), ["3x4"])
 
     assert not [call for call in graph.calls if call.condition is not None and "later" in call.condition.text]
+
+
+BOUND_ANEW = {
+    "an argument": ("p=False", "if p: p = not p\n        if p: x = self.b(x)\n        return x"),
+    "where it is false": ("p=False", "if not p: p = bool(x.sum() > 0)\n        if p: x = self.b(x)\n        return x"),
+    "a default": ("p=None", "p = p or x.sum() > 0\n        if p: x = self.b(x)\n        return x"),
+    "in place": ("p=False", "if p: pass\n        p ^= x.sum() > 0\n        if p: x = self.b(x)\n        return x"),
+    "by a walrus": (
+        "p=False",
+        "if p: pass\n        if (p := x.sum() > 0) is None: pass\n        if p: x = self.b(x)\n        return x",
+    ),
+    "an attribute": (
+        "p=False",
+        "self.p = x.sum() > 0\n        if self.p: self.p = x.max() > 3\n        if self.p: x = self.b(x)\n        return x",
+    ),
+    "data": ("p=False", "if x.sum() > 0: x = -x\n        if x.sum() > 0: x = self.b(x)\n        return x"),
+    "by a loop": (
+        "p=False",
+        "if p: pass\n        for p in (x.sum() > 0,): pass\n        if p: x = self.b(x)\n        return x",
+    ),
+}
+
+
+@pytest.mark.parametrize(("parameter", "body"), BOUND_ANEW.values(), ids=BOUND_ANEW)
+def test_a_test_of_what_is_bound_anew_is_a_later_one_where_nothing_is_called(parameter: str, body: str, tmp_path: Path):
+    graph = predicted(tmp_path, NET % (parameter, body), ["3x4"])
+    told = [call.condition.text for call in graph.calls if call.module == "b" and call.condition]
+
+    assert told
+    assert all(text.startswith("later ") for text in told)
+
+
+BEHIND_A_DOUBT = {
+    "of a key": "return {True: self.pos, False: self.one}[bool(x.max() > 1)](x)",
+    "of a key, and of two tests": "return {True: self.twice, False: self.one}[bool(x.max() > 1)](x)",
+    "of a test before, and of three": (
+        "m = self.pos if x.max() > 1 else self.a\n        if x.min() > 9: pass\n        elif x.mean() > 9: pass\n"
+        "        else: m = self.a\n        return m(x)"
+    ),
+    "of a number of items": "for _ in [1, 2][: int(x.max() > 1)]:\n            if x.sum() > 0: x = self.b(x)\n        return x",
+}
+ASKED_BEHIND = """    def pos(self, x):
+        return self.b(x) if x.sum() > 0 else x
+
+    def twice(self, x):
+        if x.sum() > 0:
+            if x.max() > 0: x = self.b(x)
+        return x
+
+    def forward"""
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("body", BEHIND_A_DOUBT.values(), ids=BEHIND_A_DOUBT)
+def test_a_test_behind_what_is_not_told_is_not_all_that_it_depends_on(body: str, tmp_path: Path):
+    graph = predicted(tmp_path, NET.replace("    def forward", ASKED_BEHIND) % ("p=True", body), ["3x4"])
+    texts = [call.condition.text for call in graph.calls if call.module == "b" and call.condition]
+
+    assert "b" not in _run(tmp_path / "net.py", {}, False, 0.5)[0]
+    assert texts
+    assert all(text.startswith("depends on ") and "x.sum() > 0" in text for text in texts)
+    assert not any("depends on" in text[1:] for text in texts)
+    assert not any(re.search(r"(?<!`) (and|>) (?!`)", re.sub(r"`[^`]*`", "``", text)) for text in texts)
+
+
+AS_IT_WAS = {
+    "an argument": ("p=False", "if p: pass\n        if p: x = self.b(x)\n        return x"),
+    "of another call": ("p=False", "self.ask(p)\n        self.ask(x.sum() > 0)\n        return x"),
+    "of a function": ("p=False", "if p: pass\n        return self.ask(x.sum() > 0)"),
+    "data that a copy changes": (
+        "p=False",
+        "if x.sum() > 0: y = x * 2\n        if x.sum() > 0: x = self.b(x)\n        return x",
+    ),
+}
+ASKING = "    def ask(self, p):\n        if p: self.b(torch.ones(3, 4))\n\n    def forward"
+
+
+@pytest.mark.parametrize(("parameter", "body"), AS_IT_WAS.values(), ids=AS_IT_WAS)
+def test_a_test_of_what_nothing_has_changed_is_none(parameter: str, body: str, tmp_path: Path):
+    text = NET.replace("    def forward", ASKING) % (parameter, body)
+    told = [call.condition.text for call in predicted(tmp_path, text, ["3x4"]).calls if call.condition]
+
+    assert told
+    assert not any("later" in text for text in told)
 
 
 @pytest.mark.parametrize("asked", ["any", "all", "next"])

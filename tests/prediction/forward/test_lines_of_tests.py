@@ -34,6 +34,15 @@ CASES = {
         "for y in self.each(x): x = y\nreturn x",
         "if x is None:\n yield x\nelif x.shape[0] > 0 and x[0, 0] < 5:\n yield x + 1",
     ),
+    "guard": ("match x.ndim:\n case 2 if x.sum() > 500:\n  return x\n case _:\n  return -x", ALONE),
+    "guards of several cases": (
+        "match x.ndim:\n case 1:\n  return x\n\n case 2 if x.sum() > 500:\n  return x\n case n if x.max() > n:\n  return -x\nreturn x",
+        ALONE,
+    ),
+    "guard of several lines": (
+        "match x.ndim:\n case 2 if x.sum(\n  ) > 500:\n  return x\n case 2 if x.max(\n ) > 900:\n  return -x\nreturn x + 1",
+        ALONE,
+    ),
 }
 
 

@@ -227,3 +227,32 @@ class Net(nn.Module):
 """
     graph = predicted(tmp_path, text, ["x=2x4"])
     assert "never called" not in render(graph, "text")
+
+
+HELD = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        held = []
+        held += [self.a] if {test} else [self.b, self.a]
+        for each in held:
+            x = each(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("x.sum() > 0", ": the numbers in a tensor decide whether that is true"),
+        ("not x.any()", ": the numbers in a tensor decide whether that is true"),
+        ("bool(x.sum())", ": the numbers in a tensor decide whether that is true"),
+        ("x.sum().item() > 3", ": depends on the elements of a tensor"),
+    ],
+)
+def test_a_problem_says_what_decides_a_test(test: str, why: str, tmp_path: Path) -> None:
+    (problem,) = predicted(tmp_path, HELD.format(test=test), ["2x3"]).problems
+    assert problem.message == f"what is called here is not known: it depends on `{test}`{why}"

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import modgraph
-from tests.prediction.forward.judged import PRELUDE
+from tests.prediction.forward.judged import PRELUDE, predicted
 
 UNET = """
 class Net(nn.Module):
@@ -288,3 +288,32 @@ def test_several_tests_are_turned_where_one_is_not_enough(tmp_path: Path, kind: 
         n_taken += 1
         assert all(eval(each, {}, held) for each in given.constraints), held
     assert n_taken > 4
+
+
+MULTIPLES = """
+class Net(nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        assert n % {by} == 0
+        return {made}
+"""
+MADE_OF_MULTIPLES = [
+    "(n + 3) // 4 * 4",
+    "(n + 3) // 4",
+    "n // 2 * 2",
+    "4 * ((n + 3) // 4) - n + 1",
+    "(n + 2) // 4",
+    "(n * n + 3) // 4",
+]
+
+
+@pytest.mark.parametrize("by", [2, 4, 8])
+@pytest.mark.parametrize("made", MADE_OF_MULTIPLES)
+def test_a_size_is_told_under_what_is_required(made: str, by: int, tmp_path: Path) -> None:
+    graph = predicted(tmp_path, MULTIPLES.format(by=by, made=f"x.new_zeros({made}, 3)"), ["n x 8"])
+    (size, _), text = graph.calls[0].outputs[0].shape, f"n % {by} == 0"
+    assert graph.model.inputs[0].constraints == (text,)
+    for n in range(by, 12 * by, by):
+        assert eval(str(size), {"n": n}) == eval(made, {"n": n})
+    if by % 4 == 0 and "+ 3) // 4" in made and "*" not in made.replace("4 * 4", ""):
+        assert "+" not in str(size)

@@ -17,8 +17,10 @@ class Net(nn.Module):
         self.runs, self.refused = nn.ReLU(), nn.Tanh()
 
     def forward(self, x):
+        x = x.detach()  # whether an input needs a gradient, and one is recorded, is for its caller to say
         try:
-            y = %s
+            with torch.enable_grad():
+                y = %s
         except (RuntimeError, TypeError, IndexError, ValueError, AssertionError):
             return self.refused(x)
         return self.runs(x)

@@ -73,6 +73,8 @@ def unwindowed(size: Size, kernel: Size, stride: Size, padding: Size, dilation: 
         MisfitError: nothing is left.
     """
     _require_options(kernel, stride, padding, dilation)
+    if extra is not None and extra < 0:
+        raise MisfitError("negative output_padding is not supported")
     if extra is not None and stride is not None and dilation is not None and extra >= max(stride, dilation):
         raise MisfitError(f"output padding must be smaller than either stride or dilation, and is {extra}")
     if size is None or kernel is None or stride is None or padding is None or dilation is None or extra is None:
@@ -153,10 +155,29 @@ def pooled(given: Shape, options: Sequence[Sequence[Size]], upwards: bool | None
     """
     rank = len(options[0])
     require_spatial(given, rank)
+    require_some(given, rank + 1)
     for kernel, padding in zip(options[0], options[2], strict=True):
         if kernel is not None and padding is not None and kernel > 0 and 2 * padding > kernel:
             raise MisfitError(f"pad should be at most half of kernel size, but got pad={padding}, kernel_size={kernel}")
     return (*given[:-rank], *places(given[-rank:], options, upwards))
+
+
+def spread_out(given: Shape, kernel: Sequence[Size], wanted: Sequence[Size], batched: bool) -> Shape:
+    """What a pool leaves of it whose windows lie at places of chance, as many as are wanted.
+
+    Raises:
+        MisfitError: they do not fit.
+    """
+    require_some(given, len(kernel) + batched)
+    for size, window, many in zip(given[-len(kernel) :], kernel, wanted, strict=True):
+        if many is not None and many < 0:
+            raise MisfitError(f"Trying to create tensor with negative dimension {many}")
+        if size is None or window is None or many is None:
+            continue
+        needed = many + window - (1 if len(kernel) == 2 else 0)  # of three, torch asks for one more
+        if needed > size:
+            raise MisfitError(f"a window of {window} is too large for {many} of them in {size}")
+    return (*given[: -len(kernel)], *wanted)
 
 
 def require_spatial(given: Shape, rank: int) -> None:
@@ -167,6 +188,16 @@ def require_spatial(given: Shape, rank: int) -> None:
     """
     if len(given) not in (rank + 1, rank + 2):
         raise MisfitError(f"a pool of {rank} dimensions takes {rank + 1} or {rank + 2}, not {_told(given)}")
+
+
+def require_some(given: Shape, dimensions: int) -> None:
+    """Of what has some elements in each of its last dimensions; a batch may be empty.
+
+    Raises:
+        MisfitError: one of them is empty.
+    """
+    if any(size is not None and size < 1 for size in given[-dimensions:]):
+        raise MisfitError(f"expected non-zero sizes behind the batch, but got {_told(given)}")
 
 
 def _told(shape: Shape) -> str:

@@ -18,8 +18,8 @@ from modgraph.prediction.domain.values import FALSE, NONE, Constant, TupleValue,
 from modgraph.prediction.knowledge.shapes.fitting import length, number, sizes
 from modgraph.prediction.knowledge.tensors.demanding import (
     given,
+    is_below_one,
     is_empty,
-    is_nothing,
     refuse,
     require_text,
     told,
@@ -65,7 +65,7 @@ def _require_padding(machine: Machine, shape: Shape, numbers: Sequence[Size], mo
             f"{mode}: padding by {len(numbers)} numbers is not supported for {told(shape)}",
             "NotImplementedError",
         )
-    if mode in ("reflect", "replicate") and any(map(is_nothing, shape[-padded - 1 :])):
+    if mode in ("reflect", "replicate") and any(map(is_below_one, shape[-padded - 1 :])):
         refuse(machine, f"{mode}: expected non-zero sizes, but got {told(shape)}")
     sizes_left: list[Size] = []
     for place in range(padded):
@@ -141,11 +141,16 @@ def _require_resized(machine: Machine, source: TensorObject, size: Value, factor
     if source.shape is None or len(source.shape) < 3:
         return
     rank = len(source.shape) - 2
+    least = 0 if text == "area" else 1  # which is a pool to a size
+    some = source.shape[2:] if text == "area" and rank < 3 else source.shape[1:]
     if size != NONE:
         wanted = sizes(machine, size, rank)
-        if any(map(is_nothing, source.shape[2:])) or any(each is not None and each <= 0 for each in wanted):
+        is_one = least == 0 and all(type(each) is int and each == 1 for each in wanted)
+        if (any(map(is_below_one, some)) and not is_one) or any(each is not None and each < least for each in wanted):
             refuse(machine, "Input and output sizes should be greater than 0")
     elif text != "area":
+        if any(map(is_below_one, some)):
+            refuse(machine, f"Non-empty data expected, but got {told(source.shape)}")
         _require_some(machine, source.shape[2:], factor)
 
 
@@ -212,7 +217,8 @@ def _adaptive(rank: int, is_layer: bool) -> Callable[[Arguments, Machine], None]
         if source.shape is None or len(source.shape) < rank:
             return
         is_mean = "avg" in name.lower() and all(type(each) is int and each == 1 for each in asked)
-        if any(map(is_nothing, source.shape[-rank:])) and not is_mean:
+        some = rank + (len(source.shape) == rank + 2 and ("max" in name.lower() or rank == 3))
+        if any(map(is_below_one, source.shape[-some:])) and not is_mean:
             refuse(machine, f"{name}: expected non-zero sizes, but got {told(source.shape)}")
         if source.dtype is not None and category(source.dtype) < 2 and not is_empty(source.shape):
             refuse(machine, f"{name}: not implemented for {source.dtype}", "NotImplementedError")
@@ -236,7 +242,7 @@ def averaged_pictures(arguments: Arguments, machine: Machine) -> None:
 @demands(*(f"{_FUNCTIONAL}.avg_pool{rank}d" for rank in (2, 3)))
 def averaged(arguments: Arguments, machine: Machine) -> None:
     divisor = number(arguments.get(6, "divisor_override", NONE))
-    if type(divisor) is int and divisor == 0:
+    if divisor is not None and divisor == 0:
         refuse(machine, "divisor must be not zero")
 
 
@@ -248,9 +254,6 @@ def shuffled_layer(arguments: Arguments, machine: Machine) -> None:
 @demands(*(f"{_FUNCTIONAL}.pixel_{name}" for name in ("shuffle", "unshuffle")))
 def shuffled(arguments: Arguments, machine: Machine) -> None:
     _require_pixels(machine, given(arguments, machine, 0, "input").shape)
-    factor = number(arguments.get(1, "upscale_factor", arguments.named("downscale_factor", NONE)))
-    if factor is not None and factor <= 0:
-        refuse(machine, f"pixel_shuffle expects a positive factor, but got {factor}")
 
 
 def _require_pixels(machine: Machine, shape: Shape | None) -> None:

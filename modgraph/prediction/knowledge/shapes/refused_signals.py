@@ -37,6 +37,9 @@ def short_spectra(arguments: Arguments, machine: Machine) -> None:
     hop, window = (number(arguments.get(place, name, NONE)) for place, name in ((2, "hop_length"), (3, "win_length")))
     if any(each is not None and each <= 0 for each in (width, hop, window)) or is_larger(window, width):
         refuse(machine, f"stft: n_fft={width}, hop_length={hop}, win_length={window} do not fit")
+    if hop is None and arguments.get(2, "hop_length", NONE) == NONE and is_larger(4, width):
+        refuse(machine, f"stft: a quarter of n_fft={width} leaves no hop_length")
+    _require_window(arguments, machine, "stft", width if window is None else window)
     centred = machine.truth(arguments.get(5, "center", TRUE))
     mode = arguments.get(6, "pad_mode", Constant("reflect"))
     if not source.shape or width is None or centred is None or not isinstance(mode, Constant):
@@ -50,6 +53,17 @@ def short_spectra(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, f"stft of {told(source.shape)}: expected 0 < n_fft < {size + 2 * added}, but got {width}")
 
 
+def _require_window(arguments: Arguments, machine: Machine, name: str, width: int | None) -> None:
+    """As many numbers as a window has.
+
+    Raises:
+        Raised: it has others.
+    """
+    window = given(arguments, machine, 4, "window").shape
+    if window is not None and width is not None and (len(window) != 1 or differ(window[0], width)):
+        refuse(machine, f"{name}: expected a window of {width} numbers, but got {told(window)}")
+
+
 @demands(*both("istft"))
 def long_again(arguments: Arguments, machine: Machine) -> None:
     """Spectra of a window's height, and more than one where the ends are cut off."""
@@ -57,6 +71,11 @@ def long_again(arguments: Arguments, machine: Machine) -> None:
     require_rank(machine, "istft", source.shape, (2, 3))
     if source.dtype is not None and category(source.dtype) < 3:
         refuse(machine, "istft requires a complex-valued input tensor")
+    hop, asked = (number(arguments.get(place, name, NONE)) for place, name in ((2, "hop_length"), (3, "win_length")))
+    window = width if arguments.get(3, "win_length", NONE) == NONE else asked
+    if is_larger(1, hop) or is_larger(hop, window) or is_larger(1, window) or is_larger(window, width):
+        refuse(machine, f"istft: n_fft={width}, hop_length={hop}, win_length={window} do not fit")
+    _require_window(arguments, machine, "istft", window)
     one_side = arguments.get(7, "onesided", NONE)
     half = True if one_side == NONE else machine.truth(one_side)
     if source.shape is None or width is None or half is None:

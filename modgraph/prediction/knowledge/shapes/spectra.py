@@ -9,6 +9,7 @@ from modgraph.prediction.domain.registry import constant, demands, models
 from modgraph.prediction.domain.values import NONE, Constant, ModuleReference, Value
 from modgraph.prediction.knowledge.shapes import fitting
 from modgraph.prediction.knowledge.shapes.arithmetic import Size
+from modgraph.prediction.knowledge.shapes.fitting import number
 from modgraph.prediction.knowledge.tensors.demanding import refuse, require_text
 from modgraph.prediction.knowledge.tensors.elements import REAL_PARTS, Shape
 from modgraph.prediction.knowledge.tensors.tensor_values import dimension, size_of
@@ -65,24 +66,32 @@ def scaled(arguments: Arguments, machine: Machine) -> None:
     """By a way that has a name, and of some points."""
     name = last_name(arguments.function)
     require_text(machine, name, arguments.get(3, "norm", NONE), "forward", "backward", "ortho")
-    points = arguments.get(1, "n", NONE)
-    if isinstance(points, Constant) and type(points.value) is int and points.value < 1:
-        refuse(machine, f"{name}: invalid number of data points ({points.value}) specified")
+    is_several = name.endswith(_SEVERAL)
+    points = arguments.get(1, "s" if is_several else "n", NONE)
+    listed = machine.iterate(points) if is_several and points != NONE else [points]
+    for each in map(number, listed if isinstance(listed, list) else ()):
+        if each is not None and each < 1 and not (is_several and each == -1):
+            refuse(machine, f"{name}: invalid number of data points ({each}) specified")
 
 
 @models("torch.fft.fftshift", "torch.fft.ifftshift")
 def shifted(arguments: Arguments, machine: Machine) -> Value:
     given = fitting.tensor(machine, arguments.get(0, "input", NONE))
     dim = arguments.get(1, "dim", NONE)
-    if given.shape is not None and isinstance(dim, Constant) and dim != NONE:
-        dimension(machine, dim, len(given.shape))
+    listed = [dim] if isinstance(dim, Constant) else machine.iterate(dim)
+    for each in listed if given.shape is not None and dim != NONE and isinstance(listed, list) else ():
+        dimension(machine, each, len(given.shape or ()))
     return fitting.result(machine, arguments, given.shape, given.dtype)
 
 
 @models("torch.fft.fftfreq", "torch.fft.rfftfreq")
 def frequencies(arguments: Arguments, machine: Machine) -> Value:
-    wanted = size_of(arguments.get(0, "n", NONE))
+    wanted = number(arguments.get(0, "n", NONE))
     half = arguments.function.endswith("rfftfreq")
-    size = None if wanted is None else wanted // 2 + 1 if half else wanted
+    size = wanted
+    if wanted is not None and half:  # torch rounds towards none
+        size = wanted // 2 + 1 if wanted >= 0 else 1 - (-wanted) // 2
+        if size < 0:
+            raise machine.raises("RuntimeError", f"Trying to create tensor with negative dimension {size}")
     plain = not arguments.keywords.keys() - {"n", "d"}
     return fitting.result(machine, arguments, (size,), "float32" if plain else None)

@@ -41,7 +41,7 @@ from modgraph.prediction.domain.values import (
 from modgraph.prediction.knowledge.stdlib import mappings, opened_files, sorting
 from modgraph.prediction.knowledge.stdlib.iteration import prefix_of
 from modgraph.prediction.paths import partial_texts, several
-from modgraph.prediction.python import classes, exceptions, hashing, items, iterables, unordered
+from modgraph.prediction.python import classes, exceptions, hashing, items, iterables, node_text, unordered
 from modgraph.prediction.python.bounds import text_size
 from modgraph.prediction.python.plain import TOO_MANY, Looking, folded, has_other_text, number_unknown, plain
 from modgraph.prediction.python.stand_ins import Identity, OtherTextError
@@ -156,7 +156,7 @@ def boolean(arguments: Arguments, machine: Machine) -> Value:
         return Constant(False)
     truth = machine.truth(arguments.positional[0])
     return (
-        number_unknown(machine, "it is not known whether this is true", *arguments.positional)
+        number_unknown(machine, node_text.why_not_true(machine, arguments.positional[0]), *arguments.positional)
         if truth is None
         else Constant(truth)
     )

@@ -19,7 +19,7 @@ from modgraph.prediction.domain.values import (
     TupleValue,
     Value,
 )
-from modgraph.prediction.python import items, operators
+from modgraph.prediction.python import items, node_text, operators
 from modgraph.prediction.python.plain import number_unknown
 
 _CALLED = "operator._method.call"
@@ -79,7 +79,9 @@ _SYMBOLS = {"neg": "-", "pos": "+", "invert": "~", "inv": "~"}
 def truth(arguments: Arguments, machine: Machine) -> Value:
     verdict = machine.truth(arguments.positional[0])
     if verdict is None:
-        return number_unknown(machine, "it is not known whether this is true", arguments.positional[0])
+        return number_unknown(
+            machine, node_text.why_not_true(machine, arguments.positional[0]), arguments.positional[0]
+        )
     return Constant(verdict is arguments.function.endswith("truth"))
 
 

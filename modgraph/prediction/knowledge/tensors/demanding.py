@@ -156,5 +156,10 @@ def is_nothing(size: Size) -> bool:
     return type(size) is int and size == 0
 
 
+def is_below_one(size: Size) -> bool:
+    """It is known, and of no elements; of an open one, that is a condition on it."""
+    return size is not None and size < 1
+
+
 def told(shape: Shape) -> str:
     return str(["?" if size is None else size for size in shape]).replace("'", "")

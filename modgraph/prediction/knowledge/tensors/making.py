@@ -166,7 +166,7 @@ def full(arguments: Arguments, machine: Machine) -> Value:
 def _dtype_of(machine: Machine, number: Any) -> str | None:
     """What torch infers from a Python number."""
     kinds = {bool: "bool", int: "int64", float: default_float(machine), complex: "complex64"}
-    return kinds.get(float if isinstance(number, float) else type(number))
+    return kinds.get(float if isinstance(number, float) else number.__class__)  # of a size that is left open, int
 
 
 @models("torch.randint")

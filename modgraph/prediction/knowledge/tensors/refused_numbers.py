@@ -141,6 +141,9 @@ def indexed(arguments: Arguments, machine: Machine) -> None:
             _require_index(machine, tensor, None if shape is None else shape[place:])
             place += len(tensor.shape) if tensor.dtype in ("bool", "uint8") and tensor.shape is not None else 1
         elif isinstance(each, SliceValue) or number(each) is not None:
+            step = number(each.step) if isinstance(each, SliceValue) else None
+            if step is not None and step < 1:
+                refuse(machine, "step must be greater than zero", "ValueError")
             place += 1
         elif each != NONE:
             shape = None  # how many dimensions it stands for is not looked at

@@ -84,7 +84,9 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 def _scalar_dtype(value: Any, machine: Machine) -> str | None:
     floats = default_float(machine)
     of_complex = COMPLEX[WIDTHS[floats]] if floats is not None else None
-    return {bool: "bool", int: "int64", complex: of_complex}.get(type(value), floats)
+    return {bool: "bool", int: "int64", complex: of_complex}.get(
+        value.__class__, floats
+    )  # of a size that is left open, int
 
 
 _NUMBER = 2

@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 
 from modgraph.names import last_name
+from modgraph.prediction.domain.assumed import PLACED
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import BELOW, LEAF, OF_LEAF, ListObject, TensorObject
+from modgraph.prediction.domain.objects import BELOW, GIVEN, LEAF, OF_LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import (
@@ -128,8 +129,15 @@ def dtype(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.@device")
 def device(arguments: Arguments, machine: Machine) -> Value:
-    name = source_of(arguments, machine).device
+    name = place_of(arguments, machine)
     return Device(name) if name else number_unknown(machine, "the device is not known")
+
+
+def place_of(arguments: Arguments, machine: Machine) -> str | None:
+    """The name of the device that a tensor is on. Which of those there are is for the caller of a model to say: that it
+    is the processor is taken for granted."""
+    name = source_of(arguments, machine).device
+    return "cuda:0" if name == "cpu" and machine.asks(PLACED) else name
 
 
 @models(f"{TENSOR}.@requires_grad", f"{TENSOR}.@is_leaf")
@@ -173,6 +181,8 @@ def gradient(arguments: Arguments, machine: Machine) -> Value:
     """None of what needs none, and of what is computed: others have one after a backward pass."""
     source = source_of(arguments, machine)
     is_computed = source.requires_grad and not source.is_parameter and LEAF not in source.attributes
+    if machine.is_recording and source.requires_grad is None:  # by what `forward` does, which goes no way back
+        is_computed = not source.is_parameter and GIVEN not in source.attributes
     if (source.requires_grad is False or is_computed) and OF_LEAF not in source.attributes:
         return NONE
     return data_unknown(machine, "torch.Tensor.grad", "whether a tensor has a gradient is not known")
@@ -194,7 +204,7 @@ def without_effect(arguments: Arguments, machine: Machine) -> Value:
 
 @models(f"{TENSOR}.@is_cuda", f"{TENSOR}.@is_meta", f"{TENSOR}.@is_cpu")
 def placed(arguments: Arguments, machine: Machine) -> Value:
-    name = source_of(arguments, machine).device
+    name = place_of(arguments, machine)
     if not name:
         return number_unknown(machine, "the device is not known")
     return Constant(name.partition(":")[0] == arguments.function.rpartition("is_")[2])

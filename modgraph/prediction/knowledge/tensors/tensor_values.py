@@ -142,6 +142,8 @@ def made(
     those that it is computed from, where it is the result of a function; see `devices.settle`."""
     if requires_grad and not asked:
         requires_grad = False if dtype is not None and category(dtype) < 2 else are_recorded(machine)
+    elif requires_grad is None and machine.is_recording and are_recorded(machine) is False:
+        requires_grad = False
     count(machine, len(elements or ()) + len(shape or ()))
     if dtype in FLOATS and may_cast(machine):
         dtype = None

@@ -86,21 +86,31 @@ def _entered(machine: Machine) -> tuple[Value, ...]:
 
 
 def are_recorded(machine: Machine) -> bool | None:
-    """Whether an operation here is recorded for gradients; None where that is not known."""
+    """Whether an operation here is recorded for gradients; None where that is not known, as of what `forward` computes
+    with no `with` of its own around it."""
     if _UNSURE in machine.state.globals or _may_be_decorated(machine):
         return None
     held = machine.state.globals.get(_MODES)
     if held is None:
-        return True
+        return None if machine.is_recording else True  # of `forward`, its caller decides
     return machine.truth(held.items[-1]) if isinstance(held, TupleValue) and held.items else None
 
 
 @models("torch.is_grad_enabled")
 def asked(arguments: Arguments, machine: Machine) -> Value:
+    """Torch itself asks whether it may take a shorter way, which calls no layers: that is not gone, as in a trace."""
     recorded = are_recorded(machine)
-    return (
-        Unknown("depends on where gradients are recorded", None, inert=True) if recorded is None else Constant(recorded)
-    )
+    if recorded is None and machine.is_recording and machine.is_asked_by_torch:
+        return TRUE
+    if recorded is None:
+        return Unknown("depends on where gradients are recorded", machine.where, inert=True)
+    return Constant(recorded)
+
+
+@models("torch.is_inference_mode_enabled", "torch.is_anomaly_enabled", "torch.is_anomaly_check_nan_enabled")
+def asked_of_caller(arguments: Arguments, machine: Machine) -> Value:
+    """What a `with` around the model decides."""
+    return Unknown(f"depends on what is around the call ({arguments.function})", machine.where, inert=True)
 
 
 def _may_be_decorated(machine: Machine) -> bool:
@@ -136,18 +146,18 @@ def refuse_on_leaf(machine: Machine, value: Value) -> None:
         Raised: RuntimeError, where it is a leaf that needs a gradient, or a view of one, and operations are recorded.
     """
     tensor = machine.state.find(value, TensorObject)
-    if tensor is None or tensor.requires_grad is not True or tensor.lazy is not False or tensor.cls is not None:
+    if tensor is None or tensor.requires_grad is False or tensor.lazy is not False or tensor.cls is not None:
         return
     is_leaf = tensor.is_parameter is True or LEAF in tensor.attributes
     is_one = ONE_OF_SEVERAL in tensor.attributes
     if not is_leaf and not is_one and OF_LEAF not in tensor.attributes:
         return
     recorded = are_recorded(machine)
-    if recorded:
+    if recorded and tensor.requires_grad:
         what = "one of several views of a tensor" if is_one else "a view of a leaf Variable"
         what = "a leaf Variable" if is_leaf else what
         raise machine.raises("RuntimeError", f"{what} that requires grad is being used in an in-place operation.")
-    if recorded is None:
+    if recorded is not False:
         machine.may_refuse("RuntimeError")
 
 

@@ -200,7 +200,7 @@ def of_attention(arguments: Arguments, machine: Machine, found: Value) -> None:
     first = machine.truth(machine.find_attribute(module, "batch_first") or FALSE)
     projection = machine.find_attribute(module, "out_proj")
     weight = _tensor(machine, machine.find_attribute(projection, "weight") if projection is not None else None)
-    is_short = first is not False and not (are_recorded(machine) and weight.requires_grad)
+    is_short = first is not False and not (are_recorded(machine) is not False and weight.requires_grad)
     if isinstance(found, TupleValue) and not is_short:
         _turn(machine, found.items[0], first)
         layout.set_anew(machine, found.items[1])

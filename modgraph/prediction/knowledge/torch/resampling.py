@@ -14,7 +14,7 @@ from modgraph.prediction.domain.objects import POOLED, TensorObject
 from modgraph.prediction.domain.registry import Model, models
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import FALSE, NONE, TRUE, Constant, TupleValue, Value
-from modgraph.prediction.knowledge.shapes.arithmetic import padded, pooled, unfolded
+from modgraph.prediction.knowledge.shapes.arithmetic import padded, pooled, spread_out, unfolded
 from modgraph.prediction.knowledge.shapes.fitting import fitted, number, require_pooled
 from modgraph.prediction.knowledge.tensors.elements import Shape, count
 from modgraph.prediction.knowledge.tensors.tensor_values import made, size_of, tensor_of
@@ -93,7 +93,9 @@ def _fractional(rank: int) -> Model:
                 ratios = machine.iterate(ratio) if ratio != NONE else None
                 known = ratios if isinstance(ratios, list) and len(ratios) == rank else [NONE] * rank
                 sizes = [_times(size, by) for size, by in zip(source.shape[-rank:], known, strict=True)]
-            shape = (*source.shape[:-rank], *sizes)
+            kernel = _numbers(machine, arguments.get(1, "kernel_size", NONE), rank)
+            given, many, batched = source.shape, tuple(sizes), len(source.shape) == rank + 2
+            shape = fitted(machine, lambda: spread_out(given, kernel, many, batched))
         return _with_indices(machine, source, shape, arguments.get(4, "return_indices", FALSE))
 
     return forward
@@ -163,6 +165,8 @@ def _unpool(rank: int) -> Model:
         ]
         if wanted != NONE:
             sizes = _wanted_sizes(machine, wanted, sizes, stride)
+        if any(each is not None and each < 0 for each in sizes):
+            raise machine.raises("ValueError", f"max_unpooling: output_size must not be negative, but is {sizes}")
         if not _has_room(indices, rank, sizes):
             machine.may_fail("RuntimeError")  # an index may lie outside
         return _result(machine, source, (*source.shape[:-rank], *sizes))
@@ -289,7 +293,9 @@ def unfold_layer(arguments: Arguments, machine: Machine) -> Value:
 
 
 def _shuffled(machine: Machine, source: TensorObject, factor: Value, up: bool) -> Value:
-    by = size_of(factor)
+    by = number(factor)
+    if by is not None and by < 1:
+        raise machine.raises("RuntimeError", f"pixel_shuffle expects a positive factor, but got {by}")
     if source.shape is None or len(source.shape) < 3 or not by:
         return _result(machine, source, None)
     channels, *spatial = source.shape[-3:]

@@ -64,6 +64,8 @@ known_class("torch.layout")
 known_class("torch.memory_format")
 for _name in ("strided", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format", "sparse_coo"):
     constant(f"torch.{_name}", Unknown(f"torch.{_name}", None, inert=True))
+for _name in ("cuda", "hip", "rocm", "xpu"):
+    constant(f"torch.version.{_name}", Unknown("depends on how torch was built", None, inert=True))
 constant("torch.pi", Constant(3.141592653589793))
 constant("torch.e", Constant(2.718281828459045))
 constant("torch.inf", Constant(float("inf")))
@@ -168,28 +170,35 @@ def entered(arguments: Arguments, machine: Machine) -> Value:
 
 
 _NEVER = (
-    *(
-        "torch.jit.is_scripting",
-        "torch.jit.is_tracing",
-        "torch._jit_internal.is_scripting",
-        "torch.jit._trace.is_tracing",
-    ),
-    *("torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._dynamo.is_compiling"),
-    "torch.onnx.is_in_onnx_export",
     *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
     *("torch.overrides.has_torch_function_variadic", "torch._C._has_torch_function"),
+)
+_COMPILED = (
+    *("torch.jit.is_scripting", "torch._jit_internal.is_scripting"),
+    *("torch.jit.is_tracing", "torch.jit._trace.is_tracing", "torch.onnx.is_in_onnx_export"),
+    *("torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling", "torch.compiler.is_exporting"),
+    *("torch._dynamo.is_compiling", "torch._dynamo.external_utils.is_compiling", "torch._utils.is_compiling"),
 )
 
 
 @models(*_NEVER)
 def never(arguments: Arguments, machine: Machine) -> Value:
-    """False while a constructor runs as plain Python."""
+    return FALSE
+
+
+@models(*_COMPILED)
+def compiled(arguments: Arguments, machine: Machine) -> Value:
+    """False while plain Python runs, which is taken for granted of `forward`."""
+    if machine.asks(arguments.function):
+        return Unknown("depends on whether something traces, scripts or compiles the model", machine.where, inert=True)
     return FALSE
 
 
 @models("torch._C._get_tracing_state")
 def not_traced(arguments: Arguments, machine: Machine) -> Value:
     """There is no trace in which plain Python runs."""
+    if machine.asks(arguments.function):
+        return Unknown("depends on whether something traces the model", machine.where, inert=True)
     return NONE
 
 

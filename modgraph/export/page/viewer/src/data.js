@@ -24,6 +24,7 @@ function edgesOf(container) {
       main: (numbers[i + 4] & 1) === 1,
       open: (numbers[i + 4] & 2) === 2, // it may come from before its tail
       maybe: (numbers[i + 4] & 4) === 4, // data goes there on a condition
+      together: (numbers[i + 4] & 8) === 8, // and along one of the edges between these ends in any case
     });
   }
   return edges;

@@ -111,7 +111,7 @@ function linesOf(container, nodes) {
     if (known) {
       known.main = known.main || edge.main;
       known.open = known.open || edge.open;
-      known.maybe = known.maybe && edge.maybe;
+      known.maybe = known.maybe && edge.maybe && !edge.together;
     } else {
       const { label: text, main, open: doubted, maybe } = edge;
       found.set(name, { tail, head, net: edge.net, text, main, open: doubted, maybe });

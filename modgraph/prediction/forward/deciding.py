@@ -1,0 +1,60 @@
+"""Whether what `forward` asks of its surroundings decides what it does: which calls, operations and arrows there are.
+
+A program that asks where a tensor is, to make another one there, does the same on each device: nothing need be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from modgraph.graph.build import GraphBuilder
+from modgraph.graph.model import Graph
+from modgraph.prediction.answer.tree import build_graph
+from modgraph.prediction.domain.values import Address
+from modgraph.prediction.entry import Prediction
+from modgraph.prediction.forward.assumptions import ASKED_IN_RUN
+from modgraph.prediction.forward.graph_parts import add_forward
+from modgraph.prediction.forward.running import Followed, follow
+from modgraph.source.targets import Target
+
+
+def deciding(prediction: Prediction, target: Target, usual: Followed, training: bool | None) -> frozenset[str]:
+    """What the run asked for, and would have done something else without; where that cannot be told, it is taken to
+    decide."""
+    found: frozenset[str] = frozenset()
+    for names in ASKED_IN_RUN:
+        asked = names & prediction.machine.asked
+        if asked and not _is_same(prediction, target, usual, training, asked):
+            found |= asked
+    return found
+
+
+def _is_same(
+    prediction: Prediction, target: Target, usual: Followed, training: bool | None, asked: frozenset[str]
+) -> bool:
+    other = follow(prediction, usual.specs, training, witnesses=usual.witnesses, guessed=usual.guessed, elsewhere=asked)
+    if other is None or _reason(other) != _reason(usual):
+        return False
+    return _doing(prediction, target, other) == _doing(prediction, target, usual)
+
+
+def _reason(run: Followed) -> str | None:
+    return None if run.failure is None else run.failure.reason
+
+
+def _doing(prediction: Prediction, target: Target, run: Followed) -> tuple[object, ...]:
+    graph = build_graph(prediction, target, partial(_extend, run))
+    return (
+        tuple((each.module, each.parent, each.direct, each.certain, each.condition) for each in graph.calls),
+        tuple((each.name, each.call, each.certain, each.condition) for each in graph.operations),
+        _arrows(graph),
+    )
+
+
+def _extend(run: Followed, builder: GraphBuilder, paths: Mapping[Address, str], tensors: Mapping[Address, str]) -> None:
+    add_forward(builder, run, paths, tensors)
+
+
+def _arrows(graph: Graph) -> frozenset[tuple[object, ...]]:
+    return frozenset((each.producer, each.consumer, each.certain, each.condition) for each in graph.edges)

@@ -1,0 +1,139 @@
+"""What decides how `forward` is run, and not what it is given: gradients, devices, tracing. Either both ways are told, or
+what is taken for granted is. Torch runs both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modgraph.graph.model import Graph
+from tests.prediction.forward.judged import PRELUDE, predicted
+
+torch = pytest.importorskip("torch")
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        {body}
+"""
+GRADIENTS = [
+    "torch.is_grad_enabled()",
+    "x.requires_grad",
+    "self.a(x).requires_grad",
+    "(x * self.a.weight[0, 0]).requires_grad",
+    "(x + 1).grad_fn is None",
+    "x.grad_fn is None",
+    "x.is_leaf",
+    "torch.is_inference_mode_enabled()",
+    "torch.is_grad_enabled() and not torch.jit.is_scripting()",
+]
+CALLERS: list[Callable[[], Any]] = [torch.no_grad, torch.inference_mode, torch.enable_grad, nullcontext]
+
+
+def net(body: str) -> Any:
+    scope: dict[str, Any] = {}
+    exec(PRELUDE + NET.format(body=body), scope)
+    return scope["Net"]().eval()
+
+
+def called(model: Any, x: Any) -> list[str]:
+    names = {each: name for name, each in model.named_modules()}
+    found: list[str] = []
+    hooks = [
+        each.register_forward_pre_hook(lambda own, _: found.append(names[own])) for each in names if each is not model
+    ]
+    model(x)
+    for each in hooks:
+        each.remove()
+    return found
+
+
+def told(graph: Graph, certain: bool) -> list[str]:
+    return [call.module for call in graph.calls if call.module and (call.certain or not certain)]
+
+
+@pytest.mark.parametrize("test", GRADIENTS)
+def test_both_ways_are_told_of_what_gradients_decide(test: str, tmp_path: Path) -> None:
+    body = f"return self.a(x) if {test} else self.b(x)"
+    graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
+    assert not graph.problems
+    model, seen, leaf = net(body), set[str](), torch.ones(2, 4, requires_grad=True)
+    for caller in CALLERS:
+        for given in (torch.ones(2, 4), leaf, leaf * 1):
+            with caller():
+                ran = called(model, given)
+            seen.add(ran[-1])
+            rest = iter(ran)
+            assert all(each in rest for each in told(graph, certain=True))
+            assert set(ran) <= set(told(graph, certain=False))
+    assert seen == {"a", "b"}
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "enable_grad"])
+@pytest.mark.parametrize(
+    "test", ["torch.is_grad_enabled()", "self.a(x).requires_grad", "(x + self.a.bias).grad_fn is not None"]
+)
+def test_what_a_block_of_its_own_says_is_known(test: str, mode: str, tmp_path: Path) -> None:
+    body = f"with torch.{mode}():\n            asked = {test}\n        return self.a(x) if asked else self.b(x)"
+    graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
+    if "grad_fn" not in test or mode == "no_grad":
+        assert told(graph, certain=True) == called(net(body), torch.ones(2, 4))
+    assert set(called(net(body), torch.ones(2, 4))) <= set(told(graph, certain=False))
+
+
+@pytest.mark.parametrize(
+    "line", ["self.a(x).numpy()", "self.a.weight.mul_(2)", "self.a.bias[0] = 3", "torch.add(self.a.bias, 1, out=x[0])"]
+)
+def test_what_is_refused_with_gradients_alone_is_not_said_to_fail(line: str, tmp_path: Path) -> None:
+    body = f"{line}\n        return self.b(x)"
+    with torch.no_grad():
+        net(body)(torch.ones(2, 4))
+    assert not predicted(tmp_path, NET.format(body=body), ["2x4"]).problems
+
+
+PLACES = [
+    "x.is_cuda", "not x.is_cpu", "x.device.type == 'cuda'", "x.device.type != 'cpu'", "self.a.weight.is_cuda",
+    "x.device != torch.device('cpu')", "str(x.device).startswith('cuda')", "x.device.index is not None",
+]  # fmt: skip
+COMPILED = [
+    "torch.compiler.is_compiling()", "torch.jit.is_scripting()", "torch.jit.is_tracing()", "torch.onnx.is_in_onnx_export()",
+    "torch._dynamo.is_compiling()", "torch.jit.is_scripting() or torch.jit.is_tracing()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("test", [*PLACES, *COMPILED])
+def test_what_is_taken_for_granted_is_told(test: str, tmp_path: Path) -> None:
+    body = f"return self.a(x) if {test} else self.b(x)"
+    graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
+    assert told(graph, certain=True) == called(net(body), torch.ones(2, 4))
+    assert graph.model.assumed is not None
+    assert ("CPU" in graph.model.assumed.text) is (test in PLACES)
+    assert ("traces" in graph.model.assumed.text) is (test in COMPILED)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return self.a(x) + torch.zeros(4, device=x.device)",
+        "kind = x.device.type if x.device.type != 'mps' else 'cpu'\n        return self.a(x)",
+        "if x.is_cuda:\n            pass\n        return self.a(x)",
+        "if torch.jit.is_scripting():\n            assert x.shape[0] == 2\n        return self.a(x)",
+    ],
+)
+def test_nothing_is_told_where_it_decides_nothing(body: str, tmp_path: Path) -> None:
+    assert predicted(tmp_path, NET.format(body=body), ["2x4"]).model.assumed is None
+
+
+@pytest.mark.parametrize("name", ["cuda", "hip", "xpu"])
+def test_how_torch_was_built_is_not_known(name: str, tmp_path: Path) -> None:
+    body = f"return self.a(x) if torch.version.{name} is None else self.b(x)"
+    assert told(predicted(tmp_path, NET.format(body=body), ["2x4"]), certain=True) == []
