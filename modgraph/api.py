@@ -690,7 +690,7 @@ def analyze_live(
     options: TraceOptions,
     exporting: Exporting | None = None,
 ) -> Graph:
-    from modgraph.prediction.live_models import predict_live
+    from modgraph.prediction.live_models import is_nothing, predict_live
 
     require_module(model)
     from modgraph.tracing.basics.sharding import unwrapped, user_class
@@ -700,8 +700,9 @@ def analyze_live(
     predicted = predict_live(kind.__module__, kind.__qualname__, Path(file) if file else None)
     if static:
         return _with_repeats(predicted)
-    predicted = _as_it_was_built(predicted)
-    graph = _merged(predicted, _trace_live(model, args, kwargs, options, exporting))
+    graph = _trace_live(model, args, kwargs, options, exporting)
+    if not is_nothing(predicted):
+        graph = _merged(_as_it_was_built(predicted), graph)
     return _with_repeats(graph if exporting is None else exporting.noted(graph))
 
 

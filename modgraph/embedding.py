@@ -10,15 +10,12 @@ differ from one version of Graphviz to another.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import quote
 
 from modgraph.doors.printing import clean, control_in
@@ -26,11 +23,12 @@ from modgraph.doors.reading import SOURCE_BYTES, lies_in, read, real_path
 from modgraph.errors import ConfigError, ModgraphError
 from modgraph.export.files import file_stem, write_file
 from modgraph.export.formats import render
-from modgraph.export.look.options import MEASURES, Look, PictureOptions
+from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Picture
 from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.dot import write_dot
 from modgraph.graph.model import Graph
+from modgraph.options import Look
 
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
 _OPENING = re.compile(r" {0,3}<!--\s*modgraph:\s*(?P<words>.*?)\s*-->\s*")
@@ -104,62 +102,20 @@ def places_in(text: str) -> tuple[Place, ...]:
     return tuple(places)
 
 
-def wish_of(words: str) -> Wish:
-    """What the words of a comment ask for.
-
-    Raises:
-        ConfigError: they name no target, or an option that a picture does not have.
-        ExportError: an option has a value that it cannot have.
-    """
-    try:
-        given = _parser().parse_args(shlex.split(words))
-    except ValueError as error:  # a quotation that does not end
-        raise ConfigError(f"<!-- modgraph: {clean(words)} -->: {error}") from None
-    options = PictureOptions(
-        depth=given.depth,
-        fold=not given.no_fold,
-        direction=given.direction,
-        focus=given.focus,
-        views=given.show_views,
-        color=given.color,
-    )
-    image = None if given.output is None else Path(given.output)
-    return Wish(target=given.target, inputs=tuple(given.input), options=options, image=image)
-
-
-class _Parser(argparse.ArgumentParser):
-    """Of the words of a comment, which the user did not type now: no usage is printed, and nothing ends."""
-
-    def error(self, message: str) -> NoReturn:
-        options = " ".join(name for name in sorted(self._option_string_actions) if name.startswith("--"))
-        raise ConfigError(
-            f"the comment cannot be used: {clean(message)}",
-            hint=f"it reads <!-- modgraph: model.py:Net --depth 1 -->; its options are {options}",
-        )
-
-
-def _parser() -> _Parser:
-    parser = _Parser(add_help=False, allow_abbrev=False)
-    parser.add_argument("target", metavar="TARGET")
-    parser.add_argument("--input", action="append", default=[])
-    parser.add_argument("--depth", type=int)
-    parser.add_argument("--no-fold", action="store_true")
-    parser.add_argument("--focus", default="")
-    parser.add_argument("--direction", choices=("TB", "LR"), default="TB")
-    parser.add_argument("--color", choices=MEASURES, default="kind")
-    parser.add_argument("--show-views", action="store_true")
-    parser.add_argument("-o", "--output")
-    return parser
-
-
 def embed(
-    file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool = False, runs: bool = False
+    file: Path,
+    wish_of: Callable[[str], Wish],
+    graph_of: Callable[[Wish, Path], Graph],
+    *,
+    only_look: bool = False,
+    runs: bool = False,
 ) -> tuple[Embedded, ...]:
     """Draw what `file` asks for, and write what there is to show into it.
 
     A picture that fails keeps no other from being drawn, and stays as it was.
 
     Args:
+        wish_of: what the words of a comment ask for; a ModgraphError that it raises is told of at the comment.
         graph_of: the graph of what is wished for; targets are seen from the folder, which is that of `file`.
         only_look: nothing is written.
         runs: these are graphs of runs. Without, pictures that were drawn of a run are left as they are.
@@ -177,7 +133,7 @@ def embed(
         raise ConfigError(
             f"{file} asks for no picture", hint="write <!-- modgraph: model.py:Net --> on a line of its own, and again"
         )
-    page = _Page(file, graph_of, only_look=only_look, runs=runs)
+    page = _Page(file, wish_of, graph_of, only_look=only_look, runs=runs)
     results = [page.tried(place) for place in places]
     ending = "\r" if "\r\n" in text else ""
     lines = text.split("\n")
@@ -203,10 +159,19 @@ def _moved(file: Path, places: Sequence[Place], results: Sequence[Embedded]) -> 
 class _Page:
     """One file whose pictures are drawn."""
 
-    def __init__(self, file: Path, graph_of: Callable[[Wish, Path], Graph], *, only_look: bool, runs: bool) -> None:
+    def __init__(
+        self,
+        file: Path,
+        wish_of: Callable[[str], Wish],
+        graph_of: Callable[[Wish, Path], Graph],
+        *,
+        only_look: bool,
+        runs: bool,
+    ) -> None:
         self.file = file
         self.folder = file.parent
         self.border = _border(file)
+        self.wish_of = wish_of
         self.graph_of = graph_of
         self.only_look = only_look
         self.runs = runs
@@ -222,7 +187,7 @@ class _Page:
             return Embedded(line=place.line, target=place.words, error=error)
 
     def _one(self, place: Place) -> Embedded:
-        wish = wish_of(place.words)
+        wish = self.wish_of(place.words)
         if place.of_run and not self.runs:
             return Embedded(line=place.line, target=wish.target, passed_over=True)
         graph = self.graph_of(wish, self.folder)

@@ -1,4 +1,4 @@
-"""What a caller may ask of a trace; plain data, so that it travels to the worker process as JSON."""
+"""What a caller may ask of a trace, as plain data that travels to the worker process as JSON, and of a picture."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ Mode = Literal["eval", "train"]
 Weights = Literal["embed", "external", "none"]
 Dedup = Literal["shape", "structure", "none"]
 Leaf = Literal["operator", "function"]
+Direction = Literal["TB", "LR"]
+"""Of a picture: from top to bottom, or from left to right."""
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+Measure = Literal["kind", "parameters", "flops", "time", "memory"]
+"""What the colours of a picture say."""
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+Look = Literal["screen", "dark", "paper"]
+"""The style of a picture."""
+LOOKS: tuple[Look, ...] = get_args(Look)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

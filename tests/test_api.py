@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,14 @@ class TestNotebook:
         assert list(graph._repr_mimebundle_(include={"text/plain"})) == ["text/plain"]
         assert list(graph._repr_mimebundle_(exclude={"image/svg+xml"})) == ["text/plain"]
         assert graph._repr_mimebundle_(exclude={"image/svg+xml", "text/plain"}) == {}
+
+    @pytest.mark.needs_dot
+    def test_html_has_both_and_names_are_text(self, graph):
+        odd = replace(graph, model=replace(graph.model, name="</pre><b>"))
+        (both,) = odd._repr_mimebundle_(include={"text/html"}).values()
+        assert both.count("<img ") == both.count("</pre>") == 1
+        assert "<b>" not in both
+        assert "&lt;/pre&gt;&lt;b&gt; · model.py:Net · predicted" in both
 
     def test_it_never_raises(self, graph, monkeypatch):
         def fail(*_args, **_options):

@@ -122,6 +122,8 @@ class Facts:
             if ABSENT in (old, new) and one.predicted is not other.predicted:
                 # One half leaves out defaults, the other what the instance does not show.
                 continue
+            if one.predicted is not other.predicted and _is_kept_so(one, name, old, new):
+                continue
             if (old is ABSENT) != (new is ABSENT) or (old is not ABSENT and not self._is_one_literal(old, new)):
                 yield Field(kind="argument", name=name, old=old, new=new)
 
@@ -413,6 +415,28 @@ def _argument(node: ModuleNode, name: str) -> Any:
     if name in node.unknown_arguments:
         return NOT_KNOWN
     return node.arguments[name] if name in node.arguments else node.defaults.get(name, ABSENT)
+
+
+_ONE_FOR_ALL = frozenset(
+    {"kernel_size", "stride", "padding", "dilation", "output_padding", "output_size", "scale_factor"}
+)
+"""Of which torch's layers take one number for all dimensions."""
+_ONE_OR_SEVERAL = frozenset({"normalized_shape"})
+"""Of which a number stands for one dimension."""
+
+
+def _is_kept_so(node: ModuleNode, name: str, old: Any, new: Any) -> bool:
+    """Whether one side has what the constructor of a layer of torch was given, and the other the same as the layer
+    keeps it: a number as a float, or once for each dimension."""
+    if name not in _ONE_FOR_ALL | _ONE_OR_SEVERAL:
+        return False
+    if not (node.torch_base or node.class_name or "").startswith("torch.nn.modules."):
+        return False
+    number, kept = (new, old) if isinstance(old, list | tuple) else (old, new)
+    sizes = list(kept) if isinstance(kept, list | tuple) else [kept]
+    if len(sizes) != 1 and name in _ONE_OR_SEVERAL:
+        return False
+    return type(number) in (int, float) and bool(sizes) and all(size == number for size in sizes)
 
 
 def _or_absent(value: str | None) -> Any:

@@ -308,6 +308,18 @@ class Changes:
     pairs: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     """Old path and new path of every module that is on both sides."""
 
+    def __repr__(self) -> str:
+        """Names and counts: all that changed is what `to_text` and `to_json` give."""
+        held = ("added", "removed", "renamed", "moved", "changed", "dataflow", "findings", "undecided")
+        counts = [f"{len(found)} {name}" for name in held if (found := getattr(self, name))]
+        return f"<Changes {self.old.name[:80]!r} -> {self.new.name[:80]!r}: {', '.join(counts) or 'none'}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows: what `modgraph diff` prints, and the picture where it can be drawn and is small."""
+        from modgraph.export.diff.formats import mime_bundle
+
+        return mime_bundle(self, include, exclude)
+
     def __bool__(self) -> bool:
         parts = (self.added, self.removed, self.renamed, self.moved, self.changed, self.dataflow, self.findings)
         return any(parts) or any(total.name not in _SETTINGS for total in self.totals)

@@ -126,14 +126,14 @@ def _parsers(argv: Sequence[str]) -> tuple[_Parser, _Parser]:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     asked = next((word for word in argv if word in COMMANDS), None)
-    draws = asked in ("analyze", "render")
+    measures = _measures() if asked in ("analyze", "render") else ()
     group.add_argument(
         "--color",
         action=_Color,
-        choices=_WHEN + _MEASURES * draws,
+        choices=_WHEN + measures,
         default="auto",
         metavar="WHAT",
-        help=f"{'|'.join(_MEASURES)}; {'|'.join(_WHEN)}" if draws else argparse.SUPPRESS,
+        help=f"{'|'.join(measures)}; {'|'.join(_WHEN)}" if measures else argparse.SUPPRESS,
     )
     shared.set_defaults(color_by="kind")
     of_command = parser
@@ -151,6 +151,13 @@ def _parsers(argv: Sequence[str]) -> tuple[_Parser, _Parser]:
             importlib.import_module(f"modgraph.cli.{name}").add_arguments(command)
             of_command = command
     return parser, of_command
+
+
+def _measures() -> tuple[str, ...]:
+    """What the colours of a picture can say; only a command that draws imports the options of pictures."""
+    from modgraph.options import MEASURES
+
+    return MEASURES
 
 
 class _Parser(argparse.ArgumentParser):
@@ -190,7 +197,6 @@ def _columns() -> int:
 
 
 _WHEN = ("auto", "always", "never")
-_MEASURES = ("kind", "parameters", "flops", "time", "memory")
 
 
 class _Color(argparse.Action):

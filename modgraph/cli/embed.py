@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from modgraph.cli.console import Console
-from modgraph.doors.printing import printable
+from modgraph.cli.output import add_shown_arguments, picture_options
+from modgraph.doors.printing import clean, printable
 from modgraph.errors import ConfigError, ExitStatus, ModgraphError, TargetError
-from modgraph.options import TraceOptions
+from modgraph.options import MEASURES, TraceOptions
 
 if TYPE_CHECKING:
     from modgraph.embedding import Embedded, Wish
@@ -22,8 +24,8 @@ A comment on a line of its own asks for a picture, which is put below it, for a 
 
   <!-- modgraph: model.py:Net --depth 1 -o images/net.svg -->
 
-Its options are --input, --depth, --no-fold, --focus, --direction, --color, --show-views and -o; paths are seen from the
-file. What is drawn already as it would be now is left alone.
+Its options are --input, --depth, --no-fold, --no-idioms, --focus, --direction, --color, --show-views and -o; paths are
+seen from the file. What is drawn already as it would be now is left alone.
 
 examples:
   modgraph embed README.md
@@ -50,7 +52,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     for name in dict.fromkeys(arguments.files):
         try:
             graph_of = partial(_graph_of, console=console, runs=arguments.run)
-            found = embed(Path(name), graph_of, only_look=arguments.check, runs=arguments.run)
+            found = embed(Path(name), _wish_of, graph_of, only_look=arguments.check, runs=arguments.run)
         except ConfigError as error:
             if len(arguments.files) == 1:
                 raise
@@ -59,6 +61,40 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
             continue
         status = max(status, *(_told(name, each, console, only_look=arguments.check) for each in found))
     return status
+
+
+def _wish_of(words: str) -> Wish:
+    """What the words of a comment ask for.
+
+    Raises:
+        ConfigError: they name no target, or an option that a picture does not have.
+        ExportError: an option has a value that it cannot have.
+    """
+    from modgraph.embedding import Wish
+
+    parser = _CommentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("target", metavar="TARGET")
+    parser.add_argument("--input", action="append", default=[])
+    parser.add_argument("--color", dest="color_by", choices=MEASURES, default="kind")
+    parser.add_argument("-o", "--output")
+    add_shown_arguments(parser)
+    try:
+        given = parser.parse_args(shlex.split(words))
+    except ValueError as error:  # a quotation that does not end
+        raise ConfigError(f"<!-- modgraph: {clean(words)} -->: {error}") from None
+    image = None if given.output is None else Path(given.output)
+    return Wish(target=given.target, inputs=tuple(given.input), options=picture_options(given), image=image)
+
+
+class _CommentParser(argparse.ArgumentParser):
+    """Of the words of a comment, which the user did not type now: no usage is printed, and nothing ends."""
+
+    def error(self, message: str) -> NoReturn:
+        options = " ".join(name for name in sorted(self._option_string_actions) if name.startswith("--"))
+        raise ConfigError(
+            f"the comment cannot be used: {clean(message)}",
+            hint=f"it reads <!-- modgraph: model.py:Net --depth 1 -->; its options are {options}",
+        )
 
 
 def _graph_of(wish: Wish, folder: Path, *, console: Console, runs: bool) -> Graph:

@@ -16,7 +16,7 @@ from modgraph.cli.console import Console
 from modgraph.cli.warned import told_by
 from modgraph.errors import ConfigError, ExitStatus, ExportError, ExportWarning, ModgraphError
 from modgraph.graph.model import Graph
-from modgraph.options import DEFAULT_DIRECTORY
+from modgraph.options import DEFAULT_DIRECTORY, DIRECTIONS, LOOKS
 
 if TYPE_CHECKING:
     from modgraph.export import PictureOptions
@@ -80,22 +80,32 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
     output = parser.add_argument_group(f"what is written, by default as {default}")
     output.add_argument("--format", metavar="LIST", help=", ".join(FORMATS))
     output.add_argument("-o", "--output", metavar="DIR", help="modgraph-out/; FILE for one file; - for stdout")
-    output.add_argument("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
-    output.add_argument("--no-fold", action="store_true", help="blocks one by one; --no-idioms; --show-views")
-    output.add_argument("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    add_shown_arguments(output)
     output.add_argument("--columns", type=names, default=(), metavar="LIST", help="of the tables: class,flops,time,...")
-    output.add_argument(
-        "--direction", choices=("TB", "LR"), default="TB", metavar="TB|LR", help="top to bottom, or left to right"
-    )
     figure = "dark; paper: a figure to print; --width 3.25in, 180mm"
-    output.add_argument("--style", choices=("screen", "dark", "paper"), default="screen", metavar="STYLE", help=figure)
+    output.add_argument("--style", choices=LOOKS, default="screen", metavar="STYLE", help=figure)
     output.add_argument("--width", metavar="LEN", help=argparse.SUPPRESS)  # told of beside --style: help is long enough
-    output.add_argument("--no-idioms", action="store_true", help=argparse.SUPPRESS)  # the same
-    output.add_argument("--show-views", action="store_true", help=argparse.SUPPRESS)  # the same, beside --no-fold
+
+
+def add_shown_arguments(output: argparse._ActionsContainer) -> None:
+    """The options that say what of a model a picture shows: those of a command, and of a comment in a Markdown file."""
+    add = output.add_argument
+    add("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
+    add("--no-fold", action="store_true", help="blocks one by one; --no-idioms; --show-views")
+    add("--no-idioms", action="store_true", help=argparse.SUPPRESS)  # told of beside --no-fold: help is long enough
+    add("--show-views", action="store_true", help=argparse.SUPPRESS)  # the same
+    add("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    told = "top to bottom, or left to right"
+    add("--direction", choices=DIRECTIONS, default="TB", metavar="|".join(DIRECTIONS), help=told)
+    output.set_defaults(columns=(), style="screen", width=None)
 
 
 def picture_options(arguments: argparse.Namespace) -> PictureOptions:
-    """What the options say of pictures, and of the table of the format `text`."""
+    """What the options say of pictures, and of the table of the format `text`.
+
+    Raises:
+        ExportError: one has a value that it cannot have.
+    """
     from modgraph.export import PictureOptions
 
     return PictureOptions(

@@ -18,6 +18,7 @@ from modgraph.graph.distributed import RankDifference, Sharding
 from modgraph.graph.measures import Profile, Verification
 from modgraph.graph.stored import Stored
 from modgraph.graph.suggestions import Suggestion
+from modgraph.options import Direction, Look, Measure
 
 if TYPE_CHECKING:
     import networkx
@@ -721,12 +722,12 @@ class Graph:
         *,
         depth: int | None = None,
         fold: bool = True,
-        direction: Literal["TB", "LR"] = "TB",
+        direction: Direction = "TB",
         focus: str = "",
         views: bool = False,
         idioms: bool = True,
-        color: Literal["kind", "parameters", "flops", "time", "memory"] = "kind",
-        style: Literal["screen", "dark", "paper"] = "screen",
+        color: Measure = "kind",
+        style: Look = "screen",
         width: float | str | None = None,
     ) -> None:
         """Write it to `path` in the format its suffix names (`.json`, `.svg`, `.html`, `.png`, `.pdf`, `.onnx`, ...).

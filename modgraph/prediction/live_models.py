@@ -43,6 +43,12 @@ def predict_live(module: str, qualname: str, file: Path | None) -> Graph:
     return replace(graph, model=replace(graph.model, name=last_name(qualname), target=None))
 
 
+def is_nothing(predicted: Graph) -> bool:
+    """Whether it says nothing of the model: the class has no source, as one from a cell has none, or is not reached."""
+    root, *rest = predicted.modules
+    return root.source is None and [node.path for node in rest] == ["?"]
+
+
 def _target(module: str, qualname: str, file: Path | None) -> Target:
     """The class by its module's own name, also where that is `__main__` or is not on the path."""
     root = None

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from modgraph.cli import main
+from modgraph.cli.embed import _wish_of
+from modgraph.cli.output import picture_options
 from modgraph.embedding import places_in
+from modgraph.export import PictureOptions
 
 NET = """\
 import torch
@@ -195,6 +198,26 @@ def test_a_comment_that_cannot_be_used_writes_nothing(embed, project: Path, word
     assert "README.md:1" in err
     assert sorted(each for each in project.parent.rglob("*")) == before
     assert not (project / "it ran").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "--depth 2",
+        "--no-fold",
+        "--no-idioms",
+        "--show-views",
+        "--focus first",
+        "--direction LR",
+        "--color parameters",
+    ],
+)
+def test_a_comment_has_the_options_of_the_command(words: str, monkeypatch: pytest.MonkeyPatch):
+    said: list[PictureOptions] = []
+    monkeypatch.setattr("modgraph.cli.render.run", lambda arguments, _: said.append(picture_options(arguments)) or 0)
+    assert main(["render", "net.json", *words.split()]) == 0
+    assert said == [_wish_of(f"net.py {words}").options]
 
 
 @pytest.mark.needs_torch

@@ -11,7 +11,7 @@ import pytest
 import modgraph
 from modgraph.export import PictureOptions, render
 from modgraph.export.look import style
-from modgraph.export.look.dark import DARK, GROUND, darkened
+from modgraph.export.look.dark import DARK, GROUND, darkened, with_dark_rules
 
 HEX = re.compile(r"#[0-9A-F]{6}\b")
 
@@ -122,3 +122,17 @@ def test_it_is_drawn(graph: modgraph.Graph, format: str):
         assert isinstance(drawn, str)
         assert GROUND.lower() in drawn
         assert 'fill="white"' not in drawn
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("color", ["kind", "parameters"])
+def test_the_rules_in_a_picture_for_both_grounds_are_the_colours_of_the_dark_one(graph: modgraph.Graph, color: Any):
+    """Light as it was, and with its rules followed the picture that is drawn for a dark ground."""
+    light, dark = (render(graph, "svg", PictureOptions(style=style, color=color)) for style in ("screen", "dark"))
+    both = with_dark_rules(str(light))
+    found = re.search(r"\n<style>@media \(prefers-color-scheme:dark\)\{(.*)\}</style>", both)
+    assert found is not None
+    assert both.replace(found[0], "") == light
+    for rule in re.finditer(r'\[((?:fill|stroke)="[^"]+")\]\{(\w+):([^}]+)\}', found[1]):
+        light = light.replace(f" {rule[1]}", f' {rule[2]}=@"{rule[3].lower()}"')
+    assert light.replace("=@", "=") == dark

@@ -6,20 +6,26 @@ import importlib
 import re
 import runpy
 import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import modgraph
 from modgraph.cli import main
 from modgraph.errors import ExportError, ExportWarning
 from modgraph.export import PictureOptions, render
 from modgraph.export.look.folding import Cut
 from modgraph.export.look.options import points_of
-from modgraph.export.look.parts import Card, Pill, Tag
+from modgraph.export.look.parts import Card, Frame, Mark, Pill, Tag
 from modgraph.export.look.style import KINDS, STRIPES
+from modgraph.export.picture import images
 from modgraph.export.picture.choosing import Saving, _Choice, picture_of, room_of
+from modgraph.export.picture.dot import write_dot
 from modgraph.export.picture.extent import across_of, length_of
 from modgraph.export.picture.idle import is_idle
+from modgraph.export.picture.placing import _parts
 from modgraph.graph.serial import to_json
 from tests.export.items import everything, of_kind
 
@@ -49,6 +55,27 @@ def test_heads_of_many_sizes_are_one_card_that_names_each(sketch):
     assert card.columns > 1
     assert [pill.title for pill in of_kind(picture, Pill)] == ["input", "task ×30"]
     assert across_of(picture) <= room_of(PictureOptions()).width
+
+
+@pytest.mark.parametrize("count", [6, 7, 9, 12])
+def test_of_branches_of_several_steps_each_has_a_column_to_itself(sketch, count: int):
+    net = sketch()
+    net.modules("trunk Linear *", "heads ModuleList")
+    x = net.call("trunk", "input:x")
+    for number in range(count):
+        net.modules(f"heads.{number} Sequential", f"heads.{number}.1 ReLU")
+        net.module(f"heads.{number}.0", "Linear", (number + 1, 4))
+        net.enter(f"heads.{number}")
+        y = net.call(f"heads.{number}.0", x, shape=(1, number + 1))
+        net.output(net.call(f"heads.{number}.1", y, shape=(1, number + 1)), name=f"out_{number}")
+        net.leave()
+    (card,) = [card for card in of_kind(picture_of(net.graph()), Card) if card.head]
+    assert (card.head, card.steps, count % card.columns) == (f"{count} in parallel", 2, 0)
+    for start in range(card.columns):  # the steps of a branch follow each other, below them those of a further one
+        column = [row.path.partition(".") for row in card.rows[start :: card.columns]]
+        assert [step for _, _, step in column] == ["0", "1"] * (count // card.columns)
+        assert [one for one, _, _ in column[::2]] == [other for other, _, _ in column[1::2]]
+    assert {row.path.partition(".")[0] for row in card.rows} == {str(number) for number in range(count)}
 
 
 def test_what_can_be_read_as_it_is_is_not_put_together(sketch):
@@ -273,3 +300,171 @@ def test_no_text_is_crossed_in_the_models_of_papers(graphs, shown, style):
     assert svg_geometry["problems"](svg) == []
     width = float(re.search(r'<svg width="([\d.]+)pt', svg)[1])
     assert width <= (3000 if style == "screen" else 468.01)
+
+
+def backbone_and_heads(sketch, steps: int, count: int = 12):
+    """A container of so many steps that depend on each other twice over, and heads that would be wide if they were open."""
+    net = sketch()
+    net.modules("backbone model.Backbone")
+    net.enter("backbone")
+    x = y = "input:x"
+    for number in range(steps):
+        net.module(f"backbone.{number}", "Linear", (number + 1, 4))
+        x, y = net.call(f"backbone.{number}", x, y, shape=(1, number + 1)), x
+    net.leave()
+    for number in range(count):
+        net.modules(f"head{number} model.Head", *(f"head{number}.{step} Linear *" for step in range(4)))
+        net.enter(f"head{number}")
+        y = x
+        for step in range(4):
+            y = net.call(f"head{number}.{step}", y, *([x] if number % 2 else []), shape=(1, number + 1))
+        net.output(y, name=f"out_{number}")
+        net.leave()
+    return net.graph()
+
+
+def test_what_has_room_on_a_page_is_open_where_not_all_of_its_level_is(sketch):
+    graph = backbone_and_heads(sketch, 5)
+    picture = picture_of(graph)
+    assert picture.notes[0] == "drawn to depth 0 of 1, 1 deeper"
+    (frame,) = of_kind(picture, Frame)
+    assert frame.title == "backbone"
+    assert [row.path for card in of_kind(frame, Card) for row in card.rows] == [str(number) for number in range(5)]
+    heads = [row for card in of_kind(picture, Card) if card not in of_kind(frame, Card) for row in card.rows]
+    assert {row.collapsed for row in heads} == {True}
+    assert room_of(PictureOptions()).excess(picture) <= 1
+    assert picture_of(graph, PictureOptions(depth=0)).notes[0] == "drawn to depth 0 of 1"
+
+
+def test_what_would_make_a_picture_longer_than_a_page_stays_closed(sketch):
+    picture = picture_of(backbone_and_heads(sketch, 60))
+    assert picture.notes[0] == "drawn to depth 0 of 1"
+    assert not of_kind(picture, Frame)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "kept"),
+    [
+        ((30, 1.01), (12, 1.0), 0),  # a little too wide, and much more in it
+        ((30, 1.01), (28, 1.0), 1),  # as much fits
+        ((30, 1.20), (12, 1.0), 1),  # far too wide
+        ((30, 1.00), (40, 1.0), 0),
+    ],
+)
+def test_a_picture_a_little_too_wide_stays_where_the_one_that_fits_shows_much_less(
+    sketch, monkeypatch: pytest.MonkeyPatch, first: tuple[int, float], then: tuple[int, float], kept: int
+):
+    """By the rows of each, and how many times too large it is."""
+    net = sketch()
+    net.modules("a Linear *")
+    net.output(net.call("a", "input:x"))
+    plain = picture_of(net.graph())
+    (card,) = of_kind(plain, Card)
+    pictures = [replace(plain, items=(replace(card, rows=card.rows * rows),)) for rows, _ in (first, then)]
+    sizes = {str(number): excess for number, (_, excess) in enumerate((first, then))}
+    monkeypatch.setattr(images, "_with_left_out", lambda picture, **_: str(pictures.index(picture)))
+    monkeypatch.setattr(images, "_excess", lambda laid, _: sizes[laid])
+    chosen = images._smaller(iter(pictures[1:]), PictureOptions(), (pictures[0], "0"), None, float("inf"))
+    assert chosen == str(kept)
+
+
+RESIDUAL = """\
+from torch import nn
+
+class Res(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.ReLU(), nn.Conv2d(64, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 1))
+
+    def forward(self, x):
+        return x + super().forward(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(
+            nn.Conv2d(3, 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 64, 4, 2, 1), nn.ReLU(),
+            nn.Conv2d(64, 64, 3, padding=1), Res(), Res(), nn.ReLU(),
+        )
+
+    def forward(self, x):
+        return self.encoder(x)
+"""
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+def test_a_title_that_an_arrow_would_cross_stands_at_the_foot(tmp_path: Path, direction: str):
+    (tmp_path / "net.py").write_text(RESIDUAL, "utf-8")
+    svg = str(render(modgraph.predict(tmp_path / "net.py:Net"), "svg", PictureOptions(direction=direction)))
+    assert "×2" in svg
+    assert svg_geometry["problems"](svg) == []
+
+
+def places_of(svg: str) -> dict[str, tuple[float, float]]:
+    """The middle of each node, by its id."""
+    found = {}
+    for group in ET.fromstring(svg.encode()).iter("{http://www.w3.org/2000/svg}g"):
+        shapes = [
+            each.get("points") or each.get("d") or "" for each in group.iter() if each.get("points") or each.get("d")
+        ]
+        if group.get("class") == "node" and shapes:
+            numbers = [float(each) for each in re.findall(r"-?[0-9.]+", shapes[0])]
+            x, y = numbers[0::2], numbers[1::2]
+            found[group.get("id", "")] = ((min(x) + max(x)) / 2, (min(y) + max(y)) / 2)
+    return found
+
+
+@pytest.mark.needs_dot
+def test_what_tags_alone_feed_stands_beside_what_is_fed_by_an_arrow(sketch):
+    """Heads in one row below their trunk, and the outputs below them."""
+    net = sketch()
+    net.modules("trunk Sequential", "heads ModuleDict", *(f"trunk.{step} model.Stage" for step in range(3)))
+    x = "input:x"
+    net.enter("trunk")
+    for step in range(3):
+        net.modules(f"trunk.{step}.conv Linear *", f"trunk.{step}.act ReLU")
+        net.enter(f"trunk.{step}")
+        x = net.call(f"trunk.{step}.act", net.call(f"trunk.{step}.conv", x))
+        net.leave()
+    net.leave()
+    for name in "abcdef":
+        net.modules(f"heads.{name} model.Head{name}", f"heads.{name}.fc Linear *", f"heads.{name}.act ReLU")
+        net.enter(f"heads.{name}")
+        net.output(net.call(f"heads.{name}.act", net.call(f"heads.{name}.fc", x)), name=name)
+        net.leave()
+    at = places_of(str(render(net.graph(), "svg", PictureOptions(depth=1))))
+    heads = [at[f"heads.{name}"][1] for name in "abcdef"]
+    assert max(heads) - min(heads) < 1
+    assert all(place[1] < min(heads) for id, place in at.items() if id.startswith("trunk"))
+    assert all(place[1] > max(heads) for id, place in at.items() if id.startswith("output"))
+
+
+@pytest.mark.needs_dot
+def test_arrows_to_many_side_by_side_leave_in_the_middle_of_them(sketch):
+    net = sketch()
+    net.modules("heads ModuleDict *")
+    made = net.call("heads", "input:x")
+    for name in "abcdefg":
+        net.output(made, name=name)
+    at = places_of(str(render(net.graph(), "svg", PictureOptions(direction="LR"))))
+    outputs = [place[1] for id, place in at.items() if id.startswith("output")]
+    assert at["heads"][1] == pytest.approx((min(outputs) + max(outputs)) / 2, abs=1)
+
+
+@pytest.mark.needs_dot
+@pytest.mark.parametrize("marks", [(), (Mark(state="changed", note="outputs batch×2×length → batch×4×length"),)])
+def test_a_badge_before_a_title_is_as_wide_as_its_words(tmp_path: Path, marks: tuple[Mark, ...]):
+    """Also where a mark below it is wider than title and badge."""
+    (tmp_path / "net.py").write_text(RESIDUAL, "utf-8")
+
+    def changed(item):
+        if not isinstance(item, Frame):
+            return item
+        more = {"gap": 0, "marks": marks} if item.copies > 1 else {}
+        return replace(item, items=tuple(map(changed, item.items)), **more)
+
+    picture = picture_of(modgraph.predict(tmp_path / "net.py:Net"))
+    picture = replace(picture, items=tuple(map(changed, picture.items)))
+    root = ET.fromstring(images.lay_out(write_dot(picture)).svg)
+    (badge,) = [part.badges[0] for part in _parts(root) if part.badges]
+    assert badge.right - badge.left < 40

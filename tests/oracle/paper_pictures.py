@@ -5,7 +5,7 @@
 By model: width and height in points, the smallest text when the picture is 6.5 inches wide, and when it is fitted to a text
 block of 6.5 × 9 inches (what is smaller keeps its size), crossings of text (`tests/export/svg_geometry.py`) and ink: the share of the picture that cards,
 circles and pills take. The columns beside are those of `--style paper --width 6.5in`. With `--keep` the graphs lie in FOLDER
-and are not made again. Models of torchvision are left out, and named, where it cannot be imported.
+and are not made again. `MODGRAPH_DOT=/usr/bin/dot` draws with another Graphviz. Models of torchvision are left out, and named, where it cannot be imported.
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ HARMLESS = frozenset(_HARMLESS.split())
 BUILT_IN = frozenset(("open", "exec", "eval", "__import__", "breakpoint", "input"))
 """Of what is built in, what is not harmless; `test_execution.py` says who may run code."""
 NAMES: dict[str, str] = {
+    "base64": "b64encode",
     "codecs": "lookup",
     "encodings": "aliases. normalize_encoding",
     "concurrent": "futures.Future futures.ThreadPoolExecutor futures.as_completed futures.process. futures.wait",

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 import modgraph
+from modgraph.export.look.agreement import remarks_of
+from modgraph.graph.index import GraphIndex
 
 pytestmark = pytest.mark.needs_torch
 
@@ -101,8 +103,52 @@ def test_analyze_of_a_live_model_whose_class_has_no_source():
     exec("class Made(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(2, 2)\n"
          "    def forward(self, x):\n        return self.fc(x)", namespace)  # fmt: skip
     graph = modgraph.analyze(namespace["Made"](), torch.zeros(1, 2))
-    assert graph.traced
+    assert (graph.predicted, graph.traced) == (False, True)
     assert [m.path for m in graph.modules] == ["", "fc"]
+    assert signs(graph) == {}
+
+
+class Deep(nn.Module):
+    def __init__(self, depth=2, more=False, hidden=()):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(4, 4) for _ in range(depth))
+        if more:
+            self.more = nn.Linear(4, 4)
+        self.hidden = [nn.Linear(4, 4) for _ in hidden]
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        for layer in self.hidden:
+            x = layer(x)
+        return x
+
+
+def signs(graph: modgraph.Graph) -> dict[str, list[str]]:
+    """What pictures and the summary say of its modules."""
+    return {path: [each.state for each in said] for path, said in remarks_of(GraphIndex(graph)).items() if said}
+
+
+@pytest.mark.parametrize("given", [{}, {"depth": 3}, {"depth": 1}])
+def test_what_depends_on_how_a_live_model_was_built_is_no_remark(given: dict):
+    graph = modgraph.analyze(Deep(**given), torch.zeros(1, 4))
+    assert graph.complete, graph.problems
+    assert signs(graph) == {}
+
+
+def test_of_a_live_model_is_said_what_its_constructor_cannot_have_made():
+    model = Deep()
+    model.added = nn.Linear(4, 4)
+    model.blocks[0].inner = nn.Linear(4, 4)
+    graph = modgraph.analyze(model, torch.zeros(1, 4))
+    told = {problem.module for problem in graph.problems}
+    assert "added" in told
+    assert {path for path, said in signs(graph).items() if "runtime only" in said} == told
+
+
+def test_of_a_live_model_is_said_what_is_hidden():
+    graph = modgraph.analyze(Deep(hidden=(1,)), torch.zeros(1, 4))
+    assert "unregistered" in signs(graph)["hidden[0]"]
 
 
 def test_a_failing_forward_leaves_the_calls_so_far():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from modgraph.changes.model import Changes
 from modgraph.errors import ExportError
 from modgraph.export.files import write_file
 from modgraph.export.formats import TEXT_WIDTH, by, chosen
+from modgraph.export.notebook import bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,16 @@ def format_of(path: Path) -> str:
             return name
     extensions = ", ".join(f".{format.extension}" for format in FORMATS.values())
     raise ExportError(f"the name {path.name!r} names no format of a diff", hint=f"a file ends in {extensions}")
+
+
+def mime_bundle(
+    changes: Changes, include: Container[str] | None = None, exclude: Container[str] | None = None
+) -> dict[str, str]:
+    """What a notebook shows: the text, and the picture where it can be drawn and is small. Never raises."""
+    text = by("diff.text", width=TEXT_WIDTH)
+    return bundle(
+        changes.new.name, lambda: text(changes).rstrip("\n"), lambda: render(changes, "svg"), include, exclude
+    )
 
 
 def save(changes: Changes, path: Path) -> None:

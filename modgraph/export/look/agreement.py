@@ -62,9 +62,17 @@ def remarks_of(index: GraphIndex) -> dict[str, tuple[Remark, ...]]:
     stands under a second name) is said of the outer one alone.
     """
     reached = reached_modules(index)
-    owners = _owners_of_used_tensors(index)
+    owners, unforeseen = _owners_of_used_tensors(index), _unforeseen(index.graph)
     all_of = {
-        node.path: tuple(_remarks(node, index, idle=index.all_calls_told and node.path not in reached, owners=owners))
+        node.path: tuple(
+            _remarks(
+                node,
+                index,
+                idle=index.all_calls_told and node.path not in reached,
+                owners=owners,
+                unforeseen=node.path in unforeseen,
+            )
+        )
         for node in index.graph.modules
     }
     return {
@@ -93,14 +101,28 @@ def _is_said(remark: Remark, path: str, index: GraphIndex, remarks: Mapping[str,
     return remark.state in inherited and remark in remarks[parent]
 
 
-def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str]) -> list[Remark]:
+def _unforeseen(graph: Graph) -> set[str]:
+    """Paths of the modules that the run alone knows. Nobody knows with what a live model was built: it is correct to
+    have more than its prediction could tell, which is no problem of its graph."""
+    found = {node.path for node in graph.modules if (node.predicted, node.observed) == (False, True)}
+    if graph.model.target is not None or not found:
+        return found
+    told = {problem.module for problem in graph.open_places}
+    return {node.path for node in graph.modules if node.path in found and (_is_hidden(node) or node.path in told)}
+
+
+def _is_hidden(node: ModuleNode) -> bool:
+    return not node.registered or node.made_in_forward
+
+
+def _remarks(node: ModuleNode, index: GraphIndex, *, idle: bool, owners: set[str], unforeseen: bool) -> list[Remark]:
     remarks: list[Remark] = []
     failure = next((error for number in node.calls if (error := failure_in(index, number)) is not None), None)
     if failure is not None:
         remarks.append(Remark("failed", failure.partition(":")[0]))
     if not node.registered:
         remarks.append(Remark("unregistered"))
-    if (node.predicted, node.observed) == (False, True):
+    if unforeseen:
         remarks.append(Remark("runtime only"))
     if (node.predicted, node.observed) == (True, False):
         remarks.append(Remark("static only"))

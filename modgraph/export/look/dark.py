@@ -69,3 +69,16 @@ def darkened(dot: str) -> str:
         return f'{found["name"]}="{DARK[found["color"]]}{found["alpha"] or ""}"'
 
     return _COLOR.sub(changed, dot)
+
+
+def with_dark_rules(svg: str) -> str:
+    """An SVG that is drawn for a light ground, with rules by which it has its other colours where its reader, or what
+    it is shown in, asks for dark ones."""
+    rules = "".join(
+        f'[{part}="{color}"]{{{part}:{DARK[known]}}}'
+        for part in ("fill", "stroke")
+        for color in sorted(set(re.findall(rf'\b{part}="(#[0-9a-fA-F]{{6}}|white)"', svg)))
+        if (known := color.upper() if color.startswith("#") else color) in DARK
+    )
+    end = svg.index(">", svg.index("<svg ")) + 1
+    return f"{svg[:end]}\n<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[end:]}"

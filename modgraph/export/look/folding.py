@@ -39,6 +39,8 @@ class Cut:
     """Inputs, and outputs, whose names differ in numbers alone are one pill."""
     operations: bool = False
     """Operations that follow each other without a module between them are one row."""
+    deeper: tuple[tuple[Occurrence, int], ...] = ()
+    """Containers that are open beside this, and down to which level."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -284,7 +286,7 @@ class _Arranger:
                     Block(occurrence=first, parent=block, members=group, parallel=parallel, shared=shared)
                 )
                 continue
-            like = bool(first.children) and self.levels[first] <= self.cut.depth
+            like = bool(first.children) and self.levels[first] <= self._depth_at(first)
             if like and self._sizes(first) != self._sizes(seen[self.likeness.loose[first]]):
                 self.resized += 1
             block.items.append(
@@ -322,7 +324,7 @@ class _Arranger:
                 self.unit_at[leaf] = unit
 
     def _is_open(self, container: Occurrence, seen: dict[int, Occurrence]) -> bool:
-        if self.levels[container] > self.cut.depth:
+        if self.levels[container] > self._depth_at(container):
             return False
         if not self.cut.like_once or container.turn:
             return True
@@ -331,6 +333,15 @@ class _Arranger:
         if opened is container or small or self._is_parallel(opened, container):
             return True
         return any(inner.is_module and marks_of(self.run, inner) for inner in preorder(container))
+
+    def _depth_at(self, container: Occurrence) -> int:
+        """Down to which level containers are open there."""
+        depth, deeper = self.cut.depth, dict(self.cut.deeper)
+        around: Occurrence | None = container if deeper else None
+        while around is not None:
+            depth = max(depth, deeper.get(around, 0))
+            around = around.parent
+        return depth
 
     def _sizes(self, container: Occurrence) -> list[tuple[object, ...]]:
         """What is written of the sizes of what stands in it."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from modgraph.errors import ExportError
 from modgraph.export.look.parts import Mark
+from modgraph.options import DIRECTIONS, LOOKS, MEASURES, Direction, Look, Measure
 
-Measure = Literal["kind", "parameters", "flops", "time", "memory"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
-Look = Literal["screen", "dark", "paper"]
-LOOKS: tuple[Look, ...] = get_args(Look)
 PAGE_WIDTH, PAGE_HEIGHT = 6.5 * 72, 9.0 * 72
 """Points of the text of a page."""
 _UNITS = {"in": 72.0, "mm": 72 / 25.4, "cm": 72 / 2.54, "pt": 1.0}
@@ -30,7 +26,7 @@ class PictureOptions:
     """Modules are called by the names that readers know, where it is proven that they are it."""
     fold: bool = True
     """Blocks that are alike are drawn once; containers that are alike but for sizes are opened once."""
-    direction: Literal["TB", "LR"] = "TB"
+    direction: Direction = "TB"
     views: bool = False
     """Draw views and shape bookkeeping too."""
     focus: str = ""
@@ -51,7 +47,7 @@ class PictureOptions:
         """Raises ExportError for a colour, direction, style or width that there is not."""
         asked = (
             ("color", self.color, MEASURES),
-            ("direction", self.direction, ("TB", "LR")),
+            ("direction", self.direction, DIRECTIONS),
             ("style", self.style, LOOKS),
         )
         for option, value, known in asked:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from modgraph.options import Direction
+
 Kind = Literal["weights", "norm", "activation", "shape", "attention", "other"]
 State = Literal[
     "removed",
@@ -78,6 +80,8 @@ class Card:
     """Each row is written in two lines: path and parameters below the class."""
     columns: int = 1
     """Rows stand in so many columns; they are branches beside each other where `head` says so."""
+    steps: int = 1
+    """Rows of one branch, below each other."""
     striped: bool = False
     """The bar at the left says the kind without colour."""
     head: str = ""
@@ -184,7 +188,7 @@ class Picture:
     legend: Legend
     items: tuple[Item, ...]
     arrows: tuple[Arrow, ...]
-    direction: Literal["TB", "LR"]
+    direction: Direction
     depth: int
     """Levels of frames that are open."""
     paper: tuple[float, float] | None = None

@@ -15,7 +15,7 @@ from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Block, Cut, Unit, arrange
 from modgraph.export.look.idioms import name_idioms
 from modgraph.export.look.labels import cut, cut_end
-from modgraph.export.look.options import MEASURES, Measure, PictureOptions
+from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Card, Frame, Join, Mark, Pill, Row
 from modgraph.export.picture.composition import Composer
 from modgraph.export.picture.costs import Costs
@@ -30,6 +30,7 @@ from modgraph.graph.occurrences import Link, Occurrence, Run
 from modgraph.graph.repeats import Likeness
 from modgraph.graph.shared import fold
 from modgraph.names import last_name
+from modgraph.options import MEASURES, Measure
 
 EVERYTHING = Cut(depth=10**9, fold=True, like_once=False)
 UNFOLDED = Cut(depth=10**9, fold=False, like_once=False)

@@ -85,17 +85,35 @@ def _word(composer: Composer, unit: Unit) -> str:
     return class_title(composer.run.index.modules[occurrence.path].class_name)
 
 
-def branch_rows(rows: tuple[Row, ...], branches: int) -> tuple[Row, ...]:
-    """The rows of all branches, step by step; a step that is written the same in all of them once."""
-    found: list[Row] = []
-    for start in range(0, len(rows), branches):
-        step = rows[start : start + branches]
-        alike = {(row.title, row.detail, row.path, row.count) for row in step}
-        found.extend([replace(step[0], copies=branches)] if len(alike) == 1 else step)
-    return tuple(found)
+def laid_beside(
+    rows: tuple[Row, ...], branches: int, *, narrow: bool, widest: float = WIDEST
+) -> tuple[tuple[Row, ...], int]:
+    """The rows of a card for `branches`, given step by step, and in how many columns they stand.
+
+    Branches of one step fill the columns in their order; those that are written the same are one row. Of several steps
+    each branch has a column to itself, one step below the other, and further branches stand below the first ones.
+    """
+    steps = [rows[start : start + branches] for start in range(0, len(rows), branches)]
+    alike = [len({(row.title, row.detail, row.path, row.count) for row in step}) == 1 for step in steps]
+    if len(steps) == 1 or all(alike):
+        once = tuple(
+            row
+            for step, one in zip(steps, alike, strict=True)
+            for row in ([replace(step[0], copies=branches)] if one else step)
+        )
+        return once, columns_of(once, narrow, widest) if len(steps) == 1 else 1
+    most = max(1, min(branches, int(widest / _wide(rows, narrow))))
+    columns = next(each for each in range(most, 0, -1) if branches % each == 0)
+    ordered = (row for at in range(0, branches, columns) for step in steps for row in step[at : at + columns])
+    return tuple(ordered), columns
 
 
 def columns_of(rows: Sequence[Row], narrow: bool, widest: float = WIDEST) -> int:
     """In how many columns the rows stand: no more than there is room for, and no wider than high."""
-    wide = BAR + (narrow_width(tuple(rows)) if narrow else sum(column_widths(tuple(rows))))
+    wide = _wide(rows, narrow)
     return max(1, min(int(widest / wide), math.ceil(math.sqrt(len(rows) * 34 / wide)), len(rows)))
+
+
+def _wide(rows: Sequence[Row], narrow: bool) -> float:
+    """Points of one column."""
+    return BAR + (narrow_width(tuple(rows)) if narrow else sum(column_widths(tuple(rows))))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from modgraph.export.look.aliases import take_aliases_in
-from modgraph.export.look.folding import Cut, arrange, deepest_level
+from modgraph.export.look.folding import Cut, Unit, arrange, deepest_level
 from modgraph.export.look.idioms import name_idioms
-from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, Measure, PictureOptions
+from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
 from modgraph.export.look.style import DETAIL_SIZE, FIGURE_SCALE
 from modgraph.export.picture.composition import Style, compose
@@ -20,9 +20,10 @@ from modgraph.export.picture.own_tensors import leave_out_own_tensors
 from modgraph.graph.assumed import as_assumed
 from modgraph.graph.focus import focus_on
 from modgraph.graph.model import Graph
-from modgraph.graph.occurrences import Run
+from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.repeats import Likeness
 from modgraph.graph.shared import fold
+from modgraph.options import Measure
 
 MOST_CARDS = 150
 MOST_EDGES = 300
@@ -34,6 +35,12 @@ NEARLY = 1.05
 """So many times too large is tried: sizes are estimated."""
 FEWEST_ROWS = 4
 """A picture with fewer shows too little to be chosen because it is small."""
+ON_PAGE = 1_300
+"""Points of height up to which further containers are opened."""
+MOST_OPENED = 16
+"""So many are tried."""
+MOST_LEAVES = 1_500
+"""Steps of a run: each try composes a picture of them."""
 MOST_LEVELS = 24
 """Frames in frames; the innermost would be a few points wide, and layout engines recurse."""
 MOST_ROWS = 8 * MOST_CARDS
@@ -206,10 +213,11 @@ class _Choice:
                 break  # room alone is no reason to leave steps out
             if len(arrange(self.run, self.likeness, cut).units) > MOST_ROWS:
                 continue
-            for picture, excess in self._under(cut):
+            for picture, saving, excess in self._under(cut):
                 if excess <= NEARLY:
                     fitting = True
-                    yield picture
+                    fuller = self._opened(cut, saving) if excess <= 1 else None
+                    yield from (picture,) if fuller is None else (fuller, picture)
                 else:
                     large.append((excess, picture))
             if fitting and len(self.savings) == 1:
@@ -218,8 +226,47 @@ class _Choice:
         if not large and not fitting:
             yield picture or self.made(cut)
 
-    def _under(self, cut: Cut) -> Iterator[tuple[Picture, float]]:
-        """Readable pictures under one cut, and how many times too large each will be."""
+    def _opened(self, cut: Cut, saving: Saving) -> Picture | None:
+        """A picture under this cut with further containers open, each as deep as there is room for on a page; None
+        where there is none for any, or it would be tried for long."""
+        if cut.depth >= self.levels or len(self.savings) == 1 or len(self.run.leaves) > MOST_LEAVES:
+            return None
+        best: Picture | None = None
+        for occurrence in self._closed(cut)[:MOST_OPENED]:
+            for level in sorted({self.levels, cut.depth + 1}, reverse=True):
+                wider = replace(cut, deeper=(*cut.deeper, (occurrence, level)))
+                if found := self._on_page(wider, saving):
+                    (best, saving), cut = found, wider
+                    break
+        return best
+
+    def _closed(self, cut: Cut) -> list[Occurrence]:
+        """The containers that are one row and may be opened: none of several branches, which would stand apart then."""
+        arrangement = arrange(self.run, self.likeness, cut)
+        closed = [unit for unit in arrangement.units if unit.collapsed and not (unit.like or unit.series)]
+        alike: dict[tuple[int, str | None], list[Unit]] = {}
+        for unit in closed:
+            node = self.run.index.modules[unit.occurrence.path]
+            alike.setdefault((id(unit.block), node.class_name), []).append(unit)
+        row_of = {unit: row for row in alike.values() for unit in row}
+        behind = {id(row_of.get(tail)) for tail, head in arrangement.bundles if head in row_of.get(tail, ())}
+        return [unit.occurrence for unit in closed if len(row_of[unit]) == 1 or id(row_of[unit]) in behind]
+
+    def _on_page(self, cut: Cut, saving: Saving) -> tuple[Picture, Saving] | None:
+        """The picture under a cut that fits on a page, saving no less than `saving`; None where none does."""
+        for each in self.savings[self.savings.index(saving) :]:
+            if each.turned != saving.turned:
+                continue
+            picture = self.made(cut, each)
+            high = across_of(picture) if picture.direction == "LR" else length_of(picture)
+            if high > ON_PAGE or not self.is_readable(picture):
+                return None  # what saves width makes it no shorter
+            if self.room.excess(picture) <= 1:
+                return picture, each
+        return None
+
+    def _under(self, cut: Cut) -> Iterator[tuple[Picture, Saving, float]]:
+        """Readable pictures under one cut, what each saves, and how many times too large it will be."""
         plain = not cut.like_once and cut.most is None and self.options.fold
         before = math.inf
         for saving in self.savings:
@@ -232,7 +279,7 @@ class _Choice:
             if cut.depth < self.levels and excess <= NEARLY and count_rows(picture.items) < FEWEST_ROWS:
                 excess = NEARLY + 0.01  # so little is worth less than a picture that is larger
             if excess < 0.97 * before:
-                yield picture, excess
+                yield picture, saving, excess
             before = min(before, excess)
 
     def _at(self, depth: int) -> Iterator[Picture]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 from modgraph.export.look.covering import Covering
 from modgraph.export.look.folding import (
@@ -25,7 +25,7 @@ from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.look.style import FIGURE_SCALE
 from modgraph.export.look.widths import roomy
-from modgraph.export.picture.branches import WIDEST, beside, branch_rows, columns_of
+from modgraph.export.picture.branches import WIDEST, beside, laid_beside
 from modgraph.export.picture.costs import Costs
 from modgraph.export.picture.framing import leveled, merged, short_name
 from modgraph.export.picture.heading import figure_subtitle, heading
@@ -49,9 +49,12 @@ from modgraph.graph.focus import Focus
 from modgraph.graph.model import Condition, ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Link, Occurrence, Run
 from modgraph.graph.repeats import Likeness
+from modgraph.options import Direction
 
 CONDITION_LENGTH = 32
 """Letters of what an arrow depends on."""
+MOST_BELOW = 48
+"""So many things that tags alone feed are placed below what the tags name."""
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
 
@@ -60,7 +63,7 @@ MOST_BESIDE = 3
 class Style:
     """How a picture is drawn, apart from what is left out."""
 
-    direction: Literal["TB", "LR"] = "TB"
+    direction: Direction = "TB"
     focus: Focus | None = None
     """The one module that is drawn."""
     costs: Costs | None = None
@@ -326,7 +329,18 @@ class Composer:
                     ),
                 )
             )
-        return arrows
+        return [*arrows, *self._below_sources(wiring)]
+
+    def _below_sources(self, wiring: Wiring) -> Iterator[Arrow]:
+        """Places what tags alone feed right below what they name, where the others stand that it feeds; but for what
+        stands further down by itself, as what it feeds does."""
+        ranks = wiring.ranks()
+        lone = [wires for wires in wiring.into if wires and all(wire.tagged for wire in wires)]
+        for wires in lone[:MOST_BELOW]:
+            source, user = max(wire.tail for wire in wires), wires[0].head
+            if min((ranks[wire.head] for wire in wiring.out[user]), default=0) <= ranks[source] + 1:
+                tail, head = self.spots[source], self.spots[user]
+                yield Arrow(id=self.ids.make(f"{tail.id}:above:{head.id}"), tail=tail.id, head=head.id, kind="order")
 
     def _feedback_arrows(self) -> list[Arrow]:
         """What a turn of a loop gives to the next."""
@@ -455,9 +469,16 @@ class Composer:
         rows = self._rows(spot, below)
         striped = self.how.paper is not None and self.how.costs is None
         if spot.branches:
-            rows = branch_rows(rows, spot.branches)
-            head, columns = f"{spot.branches} in parallel", columns_of(rows, self.how.narrow, self._widest)
-            return Card(id=spot.id, rows=rows, narrow=self.how.narrow, head=head, columns=columns, striped=striped)
+            rows, columns = laid_beside(rows, spot.branches, narrow=self.how.narrow, widest=self._widest)
+            return Card(
+                id=spot.id,
+                rows=rows,
+                narrow=self.how.narrow,
+                head=f"{spot.branches} in parallel",
+                columns=columns,
+                steps=max(1, len(rows) // spot.branches),
+                striped=striped,
+            )
         rows, marks = said_once(rows)
         marks += spot.marks
         everything = marks + tuple(mark for row in rows for mark in row.marks)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from modgraph.errors import ExportError
 from modgraph.export.look.folding import Unit
 from modgraph.export.look.labels import number_text
-from modgraph.export.look.options import Measure
 from modgraph.export.look.style import RAMP
 from modgraph.export.text.run import duration, quantity
 from modgraph.graph.measures import CallCost
 from modgraph.graph.occurrences import Occurrence, Run
 from modgraph.graph.sizes import elements
+from modgraph.options import Measure
 
 _FIELDS = {"flops": "flops", "time": "seconds", "memory": "allocated"}
 

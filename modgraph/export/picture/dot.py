@@ -6,6 +6,7 @@ All text from the model passes through `markup` (inside HTML-like labels) or `qu
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -33,6 +34,8 @@ from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.signs import MEANINGS
 from modgraph.graph.model import Graph
 
+FAN = 4
+"""So many arrows from one node are a fan."""
 LEGEND_WIDTH = 300
 """Points that a line of signs has in any case, where the title is shorter."""
 LEGEND_WITH_SIGNS = 560
@@ -53,9 +56,13 @@ def write_dot(picture: Picture) -> str:
         lines.extend(_item(item, "  ", picture.direction))
     tall = {card.id for card in _cards(picture.items) if len(card.rows) > 1 and not card.head}
     narrow = any(card.narrow for card in _cards(picture.items))
+    fans = Counter(arrow.tail for arrow in picture.arrows if arrow.kind != "order")
     titled, weights, past = _titled(picture), _weights(picture), _past_others(picture)
     for arrow in sorted(picture.arrows, key=lambda arrow: not arrow.main):
         ports = _ports(arrow, picture.direction, tall, main, titled)
+        if picture.direction == "LR" and arrow.kind != "feedback" and fans[arrow.tail] >= FAN:
+            ports.setdefault("tailport", "e")  # else they leave at a corner, one on the other
+            weights[arrow.id] = 1  # and what they come from stands before the first of them, not the middle
         is_slim = picture.direction == "TB" and (narrow or (arrow.main and arrow.id not in past))
         lines.append(_arrow(arrow, ports, weights[arrow.id], is_slim=is_slim))
     lines.append("}")
@@ -397,9 +404,18 @@ def _frame_title(frame: Frame) -> str:
             rows[0] += f'<td rowspan="{lines}" width="{frame.gap:g}"></td>{cell}'
         else:
             rows[0] = f'{cell}<td rowspan="{lines}" width="6"></td>{rows[0]}'
-    # Where the badge stands first, its column is no wider than the badge.
-    columns = 3 if frame.copies > 1 and not frame.gap else 1
-    rows.extend(_mark_cell(mark_in_title(mark), columns, ' cellpadding="2"') for mark in frame.marks)
+    if frame.marks and frame.copies > 1 and not frame.gap:
+        # The badge stands first: in a table of its own size, so that it is no wider where a mark below it is.
+        words = max(
+            text_width(frame.title, style.CLASS_SIZE, bold=True),
+            text_width(frame.detail, style.DETAIL_SIZE),
+            text_width(frame.idiom, style.DETAIL_SIZE),
+        )
+        wide = words + text_width(f"×{frame.copies}", 13, bold=True) + 24
+        size = f'align="left" fixedsize="true" width="{wide:.0f}" height="{16 * lines}"'
+        inner = _TABLE.replace("<table", f"<table {size}")
+        rows = [f'<td align="left">{inner}{"".join(f"<tr>{row}</tr>" for row in rows)}</table></td>']
+    rows.extend(_mark_cell(mark_in_title(mark), 1, ' cellpadding="2"') for mark in frame.marks)
     return f"<{_TABLE}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>>"
 
 
@@ -445,6 +461,8 @@ def _grid(card: Card) -> list[str]:
     lines = [f'<tr><td align="left" {wide}>{head}</td></tr>']
     for start in range(0, len(card.rows), card.columns):
         rows = card.rows[start : start + card.columns]
+        if card.steps > 1 and start and start % (card.columns * card.steps) == 0:
+            lines.append("<hr/>")  # below it stand further branches
         lacking = card.columns - len(rows)
         empty = f'<td colspan="{lacking * _columns(card)}"></td>' if lacking else ""
         if card.narrow:

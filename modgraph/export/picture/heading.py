@@ -158,7 +158,8 @@ def _notes(graph: Graph, cut_at: Cut, levels: int, arrangement: Arrangement) -> 
     notes = conditions(graph)
     shown = []
     if cut_at.depth < levels:
-        shown.append(f"drawn to depth {cut_at.depth} of {levels}")
+        deeper = f", {count} deeper" if (count := len(cut_at.deeper)) else ""
+        shown.append(f"drawn to depth {cut_at.depth} of {levels}{deeper}")
     if arrangement.left_out:
         shown.append(f"{arrangement.left_out} steps in the middle left out")
     if arrangement.operations:

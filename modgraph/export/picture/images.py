@@ -31,9 +31,9 @@ from modgraph.export.look.labels import cut_end
 from modgraph.export.look.options import PictureOptions
 from modgraph.export.look.parts import Frame, Picture
 from modgraph.export.look.style import DETAIL_SIZE, PAPER_SIZE
-from modgraph.export.picture.choosing import picture_of, pictures_of, room_of
+from modgraph.export.picture.choosing import NEARLY, count_rows, picture_of, pictures_of, room_of
 from modgraph.export.picture.dot import write_dot
-from modgraph.export.picture.placing import moved, moves_of
+from modgraph.export.picture.placing import at_the_foot, crossed_titles, moved, moves_of
 from modgraph.graph.model import Graph
 from modgraph.source.cache_home import font_home, places
 
@@ -66,6 +66,8 @@ MOST_TOLD = 3
 """So often a picture is laid out anew, as the line that tells of shapes without room may move others."""
 MOST_SMALLER = 8
 """Pictures of less that are tried where one is larger than was thought."""
+MUCH_LESS = 0.67
+"""Of the rows of one picture: so few are not worth the last points of width."""
 AS_PLACED = "-Knop2"
 """Of Graphviz: everything stands where the text says."""
 
@@ -112,7 +114,7 @@ def render(graph: Graph, options: PictureOptions | None = None, format: ImageFor
             told = replace(picture, notes=(*picture.notes, LATE)) if late else picture
             laid = _with_left_out(told, engine=engine, many=many, seconds=seconds)
             if last is None:
-                laid = _smaller(pictures, options, laid, engine, end)
+                laid = _smaller(pictures, options, (told, laid), engine, end)
             _tell_of_old(drawn_by(laid.svg))
             if options.is_paper:
                 laid = replace(laid, paper=picture.paper)
@@ -139,18 +141,29 @@ def _with_left_out(picture: Picture, *, engine: Engine, seconds: float, many: bo
     return laid
 
 
-def _smaller(pictures: Iterator[Picture], options: PictureOptions, laid: Layout, engine: Engine, end: float) -> Layout:
-    """`laid`, or the first picture of less that fits on a page as it was thought to: how large one is, is known now."""
-    if options.said is not None or _excess(laid, options) <= 1:
-        return laid
-    found = [laid]
+def _smaller(
+    pictures: Iterator[Picture], options: PictureOptions, first: tuple[Picture, Layout], engine: Engine, end: float
+) -> Layout:
+    """The first picture, or one of less that fits on a page as it was thought to: how large one is, is known now.
+
+    One that is a little too large stays where the one that fits shows much less.
+    """
+    if options.said is not None or _excess(first[1], options) <= 1:
+        return first[1]
+    found = [first]
     for picture in itertools.islice(pictures, MOST_SMALLER):
         if time.monotonic() > end:
             break
-        found.append(_with_left_out(picture, engine=engine, seconds=max((end - time.monotonic()) / 2, 1)))
-        if _excess(found[-1], options) <= 1:
+        laid = _with_left_out(picture, engine=engine, seconds=max((end - time.monotonic()) / 2, 1))
+        found.append((picture, laid))
+        if _excess(laid, options) <= 1:
             break
-    return min(found, key=lambda each: _excess(each, options))
+    least, best = min(found, key=lambda each: _excess(each[1], options))
+    if not options.is_paper:
+        rows = count_rows(least.items) / MUCH_LESS
+        fuller = (laid for each, laid in found if _excess(laid, options) <= NEARLY and count_rows(each.items) > rows)
+        best = next(fuller, best)
+    return best
 
 
 @cache
@@ -284,6 +297,16 @@ def lay_out(text: str, *, engine: Engine | None = None, many: bool = False, seco
     engine = engine or find_engine()
     seconds = TIME_LIMIT if seconds is None else seconds
     options = ["-Gnslimit=2", "-Gnslimit1=2"] if many else []
+    laid = _placed(text, engine, options, seconds)
+    crossed = crossed_titles(laid.svg)
+    if not crossed:
+        return laid
+    other = _placed(at_the_foot(text, crossed), engine, options, seconds)
+    return other if len(crossed_titles(other.svg)) < len(crossed) else laid
+
+
+def _placed(text: str, engine: Engine, options: list[str], seconds: float) -> Layout:
+    """The DOT text laid out, and then each text moved off what it lies on, where there is a place for it."""
     svg = _run(engine, text, "svg", options, seconds)
     moves = moves_of(svg)
     if moves:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
+from modgraph.export.picture.dot import quoted
 from modgraph.export.picture.svg_shapes import SVG, Point, bounds_of, line_of, points_of
 
 _ASCENT, _DESCENT = 0.72, 0.2
@@ -137,6 +138,32 @@ def moves_of(svg: bytes) -> dict[str, Move | None]:
         part.texts = [box.moved(*move) for box in part.texts] if move else []
         part.badges = [box.moved(*move) for box in part.badges] if move else []
     return found
+
+
+def crossed_titles(svg: bytes) -> set[str]:
+    """Ids of the frames whose title lies on something."""
+    if len(svg) > _LARGEST:
+        return set()
+    try:
+        page = _Page(_parts(ElementTree.fromstring(svg)))
+    except ElementTree.ParseError:  # written by what only passes for Graphviz
+        return set()
+    return {
+        frame.id
+        for frame in page.frames
+        if frame.texts and not _is_free(page, [*frame.texts, *frame.badges], page.others(frame))
+    }
+
+
+def at_the_foot(text: str, frames: set[str]) -> str:
+    """The DOT text with the titles of some frames below what is in them."""
+    ids = {f"id={quoted(frame)}" for frame in frames}
+    return "\n".join(
+        line.replace("graph [", 'graph [labelloc="b" ', 1)
+        if line.lstrip().startswith("graph [") and any(f" {id} " in line for id in ids)
+        else line
+        for line in text.split("\n")
+    )
 
 
 def _is_free(page: _Page, boxes: list[_Box], blocked: list[_Box]) -> bool:
