@@ -111,7 +111,7 @@ def judge(package: Package, asked: Sequence[tuple[int, str, str]]) -> list[list[
 def _loads(subject: Subject, state: Path, mapped: Path) -> list[bool]:
     import torch
 
-    parts = mapped.read_text().split("\n\n")
+    parts = [part.strip() for part in mapped.read_text().split("\n\n")]
     space: dict[str, Any] = {}
     exec("\n".join(line[4:] for line in parts[0].partition("\n#\n")[2].splitlines()), space)
     more = next((part for part in parts if part.startswith("# more than another name")), "")
