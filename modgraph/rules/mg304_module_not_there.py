@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from modgraph.rules.forward_looks import may_be_missing
 from modgraph.rules.forward_rule import reported
+from modgraph.rules.missing_looks import is_something_missing
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
 
 def find(subject: Subject) -> Iterator[Found]:
-    return reported(subject, "MG304", may_be_missing)
+    return reported(subject, "MG304", is_something_missing)
 
 
 RULE = Rule(

@@ -120,7 +120,9 @@ class ClassText:
         return end, end, "\n\n" + "\n".join(" " * indent + line for line in text.split("\n"))
 
 
-_NO_LAYERS = frozenset(("Identity", "Parameter", "ModuleList", "ModuleDict", "Size", "Path", "OrderedDict", "ParameterList"))
+_NO_LAYERS = frozenset(
+    ("Identity", "Parameter", "ModuleList", "ModuleDict", "Size", "Path", "OrderedDict", "ParameterList")
+)
 Kind = Callable[[ClassText], Iterator[Change]]
 KINDS: dict[str, tuple[str, str, Kind]] = {}
 """By what is done: the codes that tell of it, what torch is to say, and where it can be done."""
@@ -276,7 +278,9 @@ def _overwritten(at: ClassText) -> Iterator[Change]:
 def _registered_tensor(at: ClassText) -> Iterator[Change]:
     for statement, name, call in at.layers("Parameter"):
         if call.args:
-            yield at.change(statement, at.put(statement, f'self.register_parameter("{name}", {at.written(call.args[0])})'))
+            yield at.change(
+                statement, at.put(statement, f'self.register_parameter("{name}", {at.written(call.args[0])})')
+            )
 
 
 @kind("a plain tensor for a buffer", "MG203", BUILDS)
@@ -381,7 +385,11 @@ def _taken(at: ClassText) -> Iterator[Change]:
 
 def _at_begin(at: ClassText, method: ast.FunctionDef, line: str) -> Edit:
     body = method.body
-    first = body[1] if len(body) > 1 and isinstance(body[0], ast.Expr) and ast.get_docstring(method) is not None else body[0]
+    first = (
+        body[1]
+        if len(body) > 1 and isinstance(body[0], ast.Expr) and ast.get_docstring(method) is not None
+        else body[0]
+    )
     start = at.around(first)[0]
     return start, start, f"{line}\n{' ' * first.col_offset}"
 
