@@ -105,7 +105,10 @@ def _hidden(
 ) -> Iterator[Hidden]:
     for name, stores, changes in _suspicious(subject, may_hold):
         found = _looked_at(subject, subject.interpreted(), name, within)
-        if found is None and (_is_on_a_branch(stores, changes) or _fails_by_default(subject)):
+        fails = found is None and _fails_by_default(subject)
+        if fails:
+            found = _looked_at(subject, subject.interpreted_with_more_given(), name, within)
+        if found is None and (fails or _is_on_a_branch(stores, changes)):
             found = _looked_at(subject, subject.interpreted_openly(), name, within)
         if found is None and _is_undecided(subject, name):
             node = subject.facts.node

@@ -177,7 +177,7 @@ def _used(subject: Subject) -> set[str]:
             elif isinstance(node, ast.Name) and node.id in _OVER_ALL and id(node) not in on_self:
                 found.add(node.id)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
-                found.update(node.value.split("."))
+                found.add(node.value)  # a path with dots is a key of a state dict, or leads to what is called anyway
         notes["names used"] = found
     used: set[str] = notes["names used"]
     return used

@@ -139,7 +139,7 @@ class Project:
         """Of a file by its absolute path; None where it is no Python that can be read."""
         self.read[file] = None
         if file not in self._summaries:
-            tree = self._tree(file)
+            tree = self.tree(file)
             self._summaries[file] = None if tree is None else summarize(tree)
         return self._summaries[file]
 
@@ -155,20 +155,20 @@ class Project:
 
     def function(self, file: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """A function at the top of a file, the last of that name."""
-        tree = self._tree(file)
+        tree = self.tree(file)
         found = _named(tree).get((ast.FunctionDef, name)) if tree is not None else None
         return found if isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
     def class_node(self, file: str, qualname: str) -> ast.ClassDef | None:
         """A class by its qualified name, the last one of that name."""
-        node: ast.AST | None = self._tree(file)
+        node: ast.AST | None = self.tree(file)
         for name in qualname.split("."):
             node = _named(node).get((ast.ClassDef, name)) if isinstance(node, (ast.Module, ast.ClassDef)) else None
         return node if isinstance(node, ast.ClassDef) else None
 
     def stores(self, file: str, name: str) -> Sequence[ast.stmt]:
         """The statements that give a variable of a file a value, those of functions that say `global` too."""
-        tree = self._tree(file)
+        tree = self.tree(file)
         return () if tree is None else _variables(tree).get(name, ())
 
     def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
@@ -204,7 +204,8 @@ class Project:
             self._named_tuples[file] = "namedtuple" in text or "NamedTuple" in text
         return self._named_tuples[file]
 
-    def _tree(self, file: str) -> ast.Module | None:
+    def tree(self, file: str) -> ast.Module | None:
+        """A file as it is parsed, its private names spelled out; None where it is no Python that can be read."""
         self.read[file] = None
         if file in self._trees:
             self._trees[file] = self._trees.pop(file)

@@ -285,8 +285,17 @@ def _registered_tensor(at: ClassText) -> Iterator[Change]:
 
 @kind("a plain tensor for a buffer", "MG203", BUILDS)
 def _tensor(at: ClassText) -> Iterator[Change]:
+    """Made without a device, as a tensor that is made on a given one is meant to stay there; of one that nothing else of
+    the class registers or stores."""
+    words = Counter(each.value for each in ast.walk(at.node) if isinstance(each, ast.Constant))
+    stored = Counter(own(each) for each in ast.walk(at.node) if isinstance(getattr(each, "ctx", None), ast.Store))
     for statement, name, value in _buffers(at):
-        yield at.change(statement, at.put(statement, f"self.{name} = {at.written(value)}"))
+        if isinstance(value, ast.Call) and words[name] == 1 and not stored[name]:
+            kept = [each for each in value.keywords if each.arg not in ("device", None)]
+            given = ", ".join(
+                [*map(at.written, value.args), *(f"{each.arg}={at.written(each.value)}" for each in kept)]
+            )
+            yield at.change(statement, at.put(statement, f"self.{name} = {at.written(value.func)}({given})"))
 
 
 @kind("a second name for a buffer", "MG123", BUILDS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from modgraph.rules.declared.declarations import Declaration, strings
@@ -19,14 +20,20 @@ from modgraph.rules.declared.values import ONLY_OPEN, Box, ClassOf, Code, Elsewh
 from modgraph.source.dotted_names import dotted
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
+_WORD = re.compile(rf"\b(?:{'|'.join((*ARGUMENTS, *NAMING))})\b")
 _TESTS = {"startswith": r"^{}", "endswith": r"{}$"}
 _REGULAR = {"re.search": "{}", "re.match": "^(?:{})", "re.fullmatch": "^(?:{})$"}
 
 
-def calls(sources: Sources, file: str, tree: ast.Module) -> Iterator[tuple[Declaration, Sequence[Kind], bool]]:
+def calls(
+    sources: Sources, file: str, tree: ast.Module, text: str
+) -> Iterator[tuple[Declaration, Sequence[Kind], bool]]:
     """What stands in calls and comparisons of a file, and the classes of the model that it is of; whether the classes
     that derive from these are meant too."""
+    lines = _lines_of_words(text)
     for scope, owner in _scopes(tree):
+        if not _has_one_of(scope, lines):
+            continue
         nodes = list(_nodes(scope))
         found = [(node, each) for node in nodes if isinstance(node, ast.Call) for each in _arguments(node)]
         tests = list(_tests(nodes))
@@ -40,6 +47,24 @@ def calls(sources: Sources, file: str, tree: ast.Module) -> Iterator[tuple[Decla
         for one, model in tests:
             kinds = frame.unchanged(frame.kinds(model))
             yield one, kinds, isinstance(model, ast.Name) and owner is not None and kinds == [Kind(file, owner)]
+
+
+def _lines_of_words(text: str) -> list[int]:
+    """The lines with a name without which nothing is found."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines, line, at = [], 1, 0
+    for found in _WORD.finditer(text):
+        line += text.count("\n", at, found.start())
+        at = found.start()
+        lines.append(line)
+    return lines
+
+
+def _has_one_of(scope: Scope, lines: Sequence[int]) -> bool:
+    if isinstance(scope, ast.Module):
+        return True
+    at = bisect_left(lines, scope.lineno)
+    return at < len(lines) and lines[at] <= (scope.end_lineno or scope.lineno)
 
 
 def _scopes(tree: ast.Module) -> Iterator[tuple[Scope, str | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -24,7 +25,6 @@ from modgraph.rules.declared.values import (
 )
 from modgraph.rules.names import MAX_STEPS, Project
 from modgraph.source.dotted_names import dotted
-from modgraph.source.mangling import spell_private
 from modgraph.source.module_classes import makes_no_modules
 from modgraph.source.quiet import python_tree
 from modgraph.source.summaries import Summary, blocks, read_import
@@ -38,12 +38,19 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TORCH_BASES = ("torch.nn.Module", "torch.nn.modules.module.Module")
 
 
+_INNER_CLASS = re.compile(r"[^\n\S]class\s|[;:]class\s")
+
+
 class Text:
     """A file that was read."""
 
-    def __init__(self, file: str, tree: ast.Module) -> None:
+    def __init__(self, file: str, tree: ast.Module, has_inner: bool) -> None:
         self.file = file
         self.tree = tree
+        self.has_inner = has_inner
+        """A class may stand in something else."""
+        self.called: dict[int, tuple[str, ...]] = {}
+        """By id of the node of a class: the attributes that it calls."""
         self.imports = Summary()
         self.classes: dict[str, list[ast.ClassDef]] = {}
         """By qualified name; several where branches at the top define one."""
@@ -79,6 +86,8 @@ class Text:
     @cached_property
     def bases_of_others(self) -> frozenset[str]:
         """The last names of the bases of classes that stand in functions."""
+        if not self.has_inner:
+            return frozenset()
         known = {id(node) for nodes in self.classes.values() for node in nodes}
         classes = [each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef) and id(each) not in known]
         names = [dotted(base) or "" for each in classes for base in each.bases]
@@ -114,20 +123,19 @@ class Sources:
     def text(self, file: str) -> Text | None:
         """A file as it was read; None where it cannot be."""
         self.project.read[file] = None
-        if file not in self._texts:
-            self._texts[file] = self._parsed(file) if len(self._texts) < MAX_FILES else None
-        return self._texts[file]
+        if file in self._texts:
+            found = self._texts.pop(file)
+        else:
+            found = self._parsed(file) if len(self._texts) < MAX_FILES else None
+        self._texts[file] = found  # the last that was asked for is the last one
+        return found
 
     def _parsed(self, file: str) -> Text | None:
         text = self.project.text(file)
         if text is None:
             return None
-        try:
-            tree = python_tree(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        spell_private(tree, text)
-        return Text(file, tree)
+        tree = self.project.tree(file)
+        return None if tree is None else Text(file, tree, _INNER_CLASS.search(text) is not None)
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
