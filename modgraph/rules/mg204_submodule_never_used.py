@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.rules.facts import Method, Store, attribute_of
+from modgraph.rules.missing_looks import uses
 from modgraph.rules.reading import local_values
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject, names_in
@@ -35,7 +36,8 @@ def find(subject: Subject) -> Iterator[Found]:
     if "forward" not in facts.methods or not _stands_on_torch_alone(subject):
         return
     names = [name for name, stores in facts.stored.items() if len(stores) == 1 and stores[0].method.name == "__init__"]
-    made = [name for name in names if _makes_a_layer(subject, facts.stores_of(name)[0])]
+    plainly_used = _plainly_used(subject)
+    made = [name for name in names if name not in plainly_used and _makes_a_layer(subject, facts.stores_of(name)[0])]
     if not made:
         return
     if any(_is_used(subject, name) for name in _OVER_ALL) or not subject.is_module:
@@ -47,6 +49,11 @@ def find(subject: Subject) -> Iterator[Found]:
                 f"`self.{name}` is made and never used: it is not trained, and stays in the state dict",
                 name,
             )
+
+
+def _plainly_used(subject: Subject) -> set[str]:
+    """Attributes that the class itself calls or goes through: for these the file need not be walked over."""
+    return {name for method in subject.facts.methods.values() for _, name in uses(method)}
 
 
 def _makes_a_layer(subject: Subject, store: Store) -> bool:

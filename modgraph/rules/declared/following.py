@@ -179,11 +179,7 @@ class Followed(Calls):
 
     def _function_at(self, code: Code) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         text = self.sources.text(code.file)
-        for nodes in text.functions.values() if text is not None else ():
-            for node in nodes:
-                if (node.lineno, node.col_offset) == (code.line, code.column):
-                    return node
-        return None
+        return None if text is None else text.function_at(code.line, code.column)
 
     def _bind(self, frame: Frame, arguments: Arguments, receiver: Kind | None) -> None:
         taken = frame.node.args
