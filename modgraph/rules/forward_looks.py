@@ -25,6 +25,8 @@ _PLACES = {
 }
 """Arguments of a layer that are sizes of what it takes and gives, where these are not the first two."""
 _LARGE = 8
+_MAX_DEPTH = 4
+"""Names that are followed to what made an object."""
 _OF_SIZES = frozenset(
     (
         *("in_features", "out_features", "in_channels", "out_channels", "num_features", "normalized_shape"),
@@ -141,8 +143,32 @@ class Sizes:
         if isinstance(node, ast.Attribute):
             own = attribute_of(node, method.receiver) if method.receiver else None
             stores = [] if own is None else self.subject.facts.stores_of(own)
+            if own is None and self._is_configuration(node.value, method):
+                return []
             return [(each.value, each.method) for each in stores] or None
         return self._below_name(node.id, method) if isinstance(node, ast.Name) else None
+
+    def _is_configuration(self, node: ast.expr, method: Method, depth: int = 0) -> bool:
+        """`cfg` and `self.cfg`, where that may be an object that a class of the project makes without arguments, or of
+        plain values: `cfg: Config = Config()`, `cfg = cfg or Config()`."""
+        if depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Call):
+            given = [*node.args, *(each.value for each in node.keywords)]
+            is_plain = all(isinstance(each, ast.Constant) for each in given)
+            return is_plain and _class_of(self.subject, node.func) is not None
+        if isinstance(node, (ast.BoolOp, ast.IfExp)):
+            parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
+            return any(self._is_configuration(each, method, depth + 1) for each in parts)
+        own = attribute_of(node, method.receiver) if method.receiver else None
+        values: list[tuple[ast.expr | None, Method]] = []
+        if own is not None:
+            values = [(each.value, each.method) for each in self.subject.facts.stores_of(own)]
+        elif isinstance(node, ast.Name):
+            is_built = method.name == "__init__" and all(method.parameters.values())
+            values = [(each, method) for each in method.parameters.get(node.id, ()) if is_built]
+            values += [(each, method) for each in method.values.get(node.id, ())]
+        return any(each is not None and self._is_configuration(each, home, depth + 1) for each, home in values)
 
     def _below_name(self, name: str, method: Method) -> list[tuple[ast.expr | None, Method]] | None:
         if name in method.parameters:
