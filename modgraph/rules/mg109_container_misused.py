@@ -138,10 +138,16 @@ def _called(subject: Subject) -> Iterator[Found]:
         for method, call in facts.calls_of(name):
             if attribute_of(call.func, method.receiver) != name or not subject.is_module or expects_error(method, call):
                 continue
-            if not is_always and not (method.name == "forward" and is_unconditional(method, call)):
+            if not is_always and not _is_always_come_to(method, call):
                 continue
             kind = subject.reads.torch_class(lists[name].value.func)  # type: ignore[union-attr]
             yield Found(call, f"`self.{name}` is an nn.{kind}, which cannot be called; call its elements", name)
+
+
+def _is_always_come_to(method: Method, call: ast.Call) -> bool:
+    """`forward` comes to it on all ways: nothing returns before."""
+    returns_before = any(each.lineno < call.lineno for each in method.returns)
+    return method.name == "forward" and is_unconditional(method, call) and not returns_before
 
 
 def _is_one_of_two(subject: Subject, stores: list[Store]) -> bool:
